@@ -1,0 +1,67 @@
+# Two commands on a fresh machine: `make demo` and `make test`. `make help` lists the rest.
+# TORCH_INDEX, when set, is where torch comes from, e.g. the CPU-only builds:
+#   make demo TORCH_INDEX=https://download.pytorch.org/whl/cpu
+PYTHON      ?= python3
+TORCH_INDEX ?=
+VENV        := .venv
+BIN         := $(VENV)/bin
+JOBS        ?= auto
+
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types rooms tests bench format lock clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+demo: $(VENV)/.run  ## install into .venv and run the demo
+	@$(BIN)/isoglot demo --out demo
+
+test: lint types rooms tests  ## linters, types, import rules, tests
+
+lint: $(VENV)/.dev  ## ruff: style and docstrings
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## mypy
+	@$(BIN)/mypy
+
+rooms: $(VENV)/.dev  ## import-linter: data flows one way
+	@$(BIN)/lint-imports
+
+tests: $(VENV)/.dev  ## pytest on all cores, with coverage
+	@$(BIN)/pytest -n $(JOBS) --cov
+
+bench: $(VENV)/.dev  ## how fast: benchmarks/
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+format: $(VENV)/.dev  ## let ruff rewrite what it can
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+lock:  ## write constraints.txt anew from the newest versions that fit
+	@scripts/lock "$(PYTHON)" "$(TORCH_INDEX)"
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+
+# --- set-up: each stamp is redone when the pins or the package's needs change ---
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "isoglot needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12 ..."; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "python3 has no venv module here; on Debian: apt install python3-venv"; exit 2; }
+
+$(VENV)/.torch: constraints.txt | $(BIN)/python
+	@echo "isoglot: setting up $(VENV), once; torch is the large part"
+	@$(BIN)/pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
+	@touch $@
+
+$(VENV)/.run: pyproject.toml $(VENV)/.torch
+	@$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.torch
+	@$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.run

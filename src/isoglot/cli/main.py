@@ -1,0 +1,91 @@
+"""The entry point: the verbs, and how failures leave the program.
+
+Exit codes: 0 done, 2 an error the user can act on, 130 interrupted, 1 a closed pipe (in silence) or a defect of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot import __version__
+from isoglot.cli import demo, doctor
+from isoglot.cli.options import Session
+from isoglot.core.errors import IsoglotError, one_line
+from isoglot.core.files import storage_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    name="isoglot",
+    help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
+    epilog="Example: isoglot doctor",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"isoglot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every failure is one line on standard error."""
+    session = Session()
+    arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    try:
+        code = app(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        return _fail(_usage_line(error), 2, session)
+    except IsoglotError as error:
+        return _fail(str(error), error.exit_code, session)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
+        return 1
+    except OSError as error:
+        return _fail(str(storage_error(error, error.filename or "isoglot", doing="go on")), 2, session)
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        problem = one_line(f"{type(error).__name__}: {error}")
+        return _fail(
+            f"a defect of isoglot, not of your input: {problem}; run again with --debug and report it", 1, session
+        )
+    if code == 130:  # Typer turns Ctrl-C into this
+        sys.stderr.write("isoglot: interrupted\n")
+    return code if isinstance(code, int) else 0
+
+
+def entry() -> None:
+    """What the installed command ``isoglot`` calls."""
+    sys.exit(main())
+
+
+def _usage_line(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "isoglot"
+    return one_line(f"{error.format_message().rstrip('.')}; see {command} --help")
+
+
+def _fail(line: str, code: int, session: Session) -> int:
+    if session.debug:
+        traceback.print_exc()
+    sys.stderr.write(f"isoglot: {line}\n")
+    return code

@@ -1,0 +1,53 @@
+"""What a verb prints: a result for people or for machines, and commentary that ``--quiet`` leaves out."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.progress import Progress, choose_progress
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+
+class Output:
+    """Standard output of one verb.
+
+    Args:
+        json: The result is printed as JSON and nothing else goes to standard output.
+        quiet: No commentary, no progress.
+    """
+
+    def __init__(self, *, json: bool, quiet: bool) -> None:
+        self.json = json
+        self.quiet = quiet
+
+    @property
+    def progress(self) -> Progress:
+        """Where long work shows how far it is (standard error)."""
+        return choose_progress(quiet=self.quiet)
+
+    def say(self, text: str = "") -> None:
+        """Commentary: for people, not part of the result."""
+        if not (self.json or self.quiet):
+            self._console().print(text, markup=False, highlight=False)
+
+    def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold
+        """The result: ``value`` as JSON, or ``shown`` for people."""
+        if self.json:
+            sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        else:
+            self._console().print(shown)
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
+
+
+def command_line() -> str:
+    """What the user typed, for the run record."""
+    return shlex.join(["isoglot", *sys.argv[1:]])

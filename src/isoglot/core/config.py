@@ -1,0 +1,174 @@
+"""Configs: frozen, typed, validated with the reason; set by a recipe and changed with ``--set``.
+
+A config class stands beside the component it builds and inherits from :class:`Config`. Values come from
+three places, later ones winning: the class's defaults, a TOML recipe, and ``--set key=value``.
+
+>>> from pydantic import Field
+>>> class Bread(Config):
+...     grams: int = Field(500, gt=0, description="weight of the flour")
+>>> build_config(Bread, settings=["grams=750"]).grams
+750
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic_core import ErrorDetails
+
+    from isoglot.core.recipe import Recipe
+
+
+class Config(BaseModel):
+    """The base of every config: keyword-only, frozen, no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+
+ConfigT = TypeVar("ConfigT", bound=Config)
+KeyPath = tuple[str, ...]
+
+
+def build_config(kind: type[ConfigT], *, recipe: Recipe | None = None, settings: Iterable[str] = ()) -> ConfigT:
+    """A validated config from a recipe and ``--set`` settings.
+
+    Args:
+        kind: The config class.
+        recipe: Its values replace the class's defaults.
+        settings: ``key=value`` strings; a dotted key reaches into a table. They replace the recipe's values.
+
+    Raises:
+        ConfigError: A key that does not exist (with the nearest that does) or a value that will not do, with
+            the recipe's file and line, or the ``--set`` it came from.
+    """
+    values: dict[str, Any] = {} if recipe is None else json.loads(_as_json(recipe.values))
+    given: dict[KeyPath, str] = {}
+    for setting in settings:
+        path, value = parse_setting(setting)
+        _put(values, path, value, setting)
+        given[path] = setting
+    try:
+        # Through JSON: strict typing, and yet lists become tuples and strings become enums or paths.
+        return kind.model_validate_json(_as_json(values))
+    except ValidationError as error:
+        raise _explain(kind, error.errors(include_url=False), recipe, given) from error
+
+
+def parse_setting(setting: str) -> tuple[KeyPath, Any]:
+    """Split ``key.sub=value`` and read the value as TOML, or else as a plain string.
+
+    >>> parse_setting("optimiser.rate=1e-4")
+    (('optimiser', 'rate'), 0.0001)
+    >>> parse_setting("plan=sep-emb")
+    (('plan',), 'sep-emb')
+
+    Raises:
+        ConfigError: There is no ``=``, or no key before it.
+    """
+    key, equals, raw = setting.partition("=")
+    path = tuple(part.strip() for part in key.split("."))
+    if not equals or not all(path):
+        raise ConfigError(f"--set {shown(setting)} is not a setting", remedy="write --set key=value")
+    try:
+        value = tomllib.loads(f"value = {raw}")
+    except tomllib.TOMLDecodeError:
+        return path, raw.strip()
+    return path, value["value"] if len(value) == 1 else raw.strip()
+
+
+def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> None:  # noqa: ANN401 - any TOML value
+    table = values
+    for part in path[:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise ConfigError(
+                f"--set {shown(setting)}: {part!r} is a value, not a table", remedy=f"write --set {part}=… instead"
+            )
+    table[path[-1]] = value
+
+
+def _as_json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, default=str)  # TOML's dates and times are the only other things: as ISO text
+
+
+# --- saying what is wrong ---------------------------------------------------------------------------------------
+
+
+def _explain(
+    kind: type[Config], errors: list[ErrorDetails], recipe: Recipe | None, given: dict[KeyPath, str]
+) -> ConfigError:
+    """One error for the first thing wrong, in the reader's words."""
+    first = errors[0]
+    names = tuple(str(part) for part in first["loc"] if not isinstance(part, int))
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    key = ".".join(names)
+    owner = _owner(kind, names)
+    if first["type"] == "extra_forbidden":
+        problem, remedy = f"unknown key {key!r}{more}", nearest_name(names[-1], owner.model_fields)
+    elif first["type"] == "missing":
+        problem, remedy = f"{key!r} is missing{more}", f"set it in the recipe or with --set {key}=…"
+    else:
+        reason = first["msg"].removeprefix("Value error, ").replace("Input should", "should")
+        problem = f"{key} = {shown(first['input'])} {reason}{more}" if key else f"{reason}{more}"
+        field = owner.model_fields.get(names[-1]) if names else None
+        meaning = field.description if field is not None and field.description else None
+        remedy = f"{names[-1]!r} is {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else "give another value"
+    setting = next((text for path, text in given.items() if names[: len(path)] == path), None)
+    if setting is not None:
+        return ConfigError(f"--set {setting}: {problem}", remedy=remedy)
+    if recipe is None:
+        return ConfigError(problem, remedy=remedy)
+    return ConfigError(problem, remedy=remedy, file=recipe.path, line=key_line(recipe.text, names))
+
+
+def _owner(kind: type[Config], names: KeyPath) -> type[Config]:
+    """The config class, possibly nested, that the last of the names belongs to."""
+    for name in names[:-1]:
+        field = kind.model_fields.get(name)
+        inner = None if field is None else field.annotation
+        if not (isinstance(inner, type) and issubclass(inner, Config)):
+            break
+        kind = inner
+    return kind
+
+
+_HEADER = re.compile(r"\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}\s*(#.*)?$")
+_KEY = re.compile(r"""\s*([A-Za-z0-9_\-."' ]+?)\s*=""")
+
+
+def key_line(text: str, path: KeyPath) -> int | None:
+    r"""The line of a TOML text, from 1, that sets the key (or the nearest table around it); None when not found.
+
+    >>> key_line("seed = 1\n[model]\nwidth = 64\n", ("model", "width"))
+    3
+    """
+    table: KeyPath = ()
+    best: tuple[int, int] | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        header, key = _HEADER.match(line), _KEY.match(line)
+        if header:
+            table = _dotted(header[1])
+        here = table if header else (*table, *_dotted(key[1])) if key else None
+        if here and here == path[: len(here)] and (best is None or len(here) > best[0]):
+            best = (len(here), number)
+    return None if best is None else best[1]
+
+
+def _dotted(key: str) -> KeyPath:
+    return tuple(part.strip().strip("\"'") for part in key.split("."))

@@ -1,0 +1,80 @@
+"""Which device to compute on, and which there are."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import DeviceError, shown
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceInfo:
+    """A device of this machine: its name for ``--device``, the chip, and its memory in bytes."""
+
+    name: str
+    chip: str
+    memory: int
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """The device of that name; ``auto`` takes CUDA where there is one, then MPS, then the CPU.
+
+    Args:
+        name: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
+
+    Raises:
+        DeviceError: There is no such device here.
+    """
+    import torch
+
+    names = [device.name for device in list_devices()]
+    if name == "auto":
+        return torch.device(next((n for n in names if n != "cpu"), "cpu"))
+    if name in names:
+        return torch.device(name)
+    if name == "cuda" and "cuda:0" in names:
+        return torch.device("cuda:0")
+    raise DeviceError(f"no device {shown(name)} here", remedy=f"choose one of {', '.join(['auto', *names])}")
+
+
+def list_devices() -> list[DeviceInfo]:
+    """Every device torch can compute on: accelerators first, the CPU last."""
+    import torch
+
+    found = []
+    for index in range(torch.cuda.device_count()):
+        facts = torch.cuda.get_device_properties(index)
+        found.append(DeviceInfo(name=f"cuda:{index}", chip=facts.name, memory=facts.total_memory))
+    if torch.backends.mps.is_available():
+        found.append(DeviceInfo(name="mps", chip="Apple GPU", memory=_memory()))
+    found.append(DeviceInfo(name="cpu", chip=f"{_cpu_model()}, {cpu_count()} cores", memory=_memory()))
+    return found
+
+
+def cpu_count() -> int:
+    """The cores this process may use, which in a container are fewer than the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory() -> int:
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, "") or platform.processor() or platform.machine()

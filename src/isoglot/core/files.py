@@ -1,0 +1,198 @@
+"""Files that are whole or not there: atomic writes, hashed reads, and errors that say what to do.
+
+A write goes to a temporary file in the same folder, is flushed to the disk, and only then takes its name.
+Whatever happens on the way (kill, full disk, power cut), the old file is still there and whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from isoglot.core.errors import CorruptFileError, InputError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def storage_error(error: OSError, path: str | Path, *, doing: str) -> StorageError:
+    """The same failure in words: what could not be done to which path, and the remedy."""
+    if error.errno in _FULL:
+        problem, remedy = (
+            "the disk is full",
+            "free some space or name another folder; what was there before is untouched",
+        )
+    elif isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        problem, remedy = "permission denied", "name a folder you may use, or change its permissions"
+    elif isinstance(error, FileNotFoundError):
+        problem, remedy = "no such file or folder", "check the spelling of the path"
+    elif isinstance(error, IsADirectoryError):
+        problem, remedy = "this is a folder", "name a file"
+    elif isinstance(error, NotADirectoryError | FileExistsError):
+        problem, remedy = "a file is in the way of a folder", "name another folder"
+    else:
+        problem, remedy = error.strerror or str(error), "check the path and the disk"
+    return StorageError(f"cannot {doing}: {problem}", remedy=remedy, file=path)
+
+
+@contextmanager
+def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
+    r"""Open a file for writing that takes its name only when the block ends well.
+
+    Args:
+        path: Where the file is to be. Its folder must exist; a symbolic link is written through.
+        text: UTF-8 text with ``\\n`` line ends instead of bytes.
+
+    Raises:
+        StorageError: The folder is not writable, or the disk is full.
+    """
+    target = Path(path).resolve()
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        # os.open rather than tempfile: the file gets the user's ordinary permissions, not 0600.
+        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") if text else os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(scratch, target)  # noqa: PTH105 - the pair fsync/replace reads as one
+        except BaseException:
+            with suppress(OSError):
+                scratch.unlink()
+            raise
+        _sync_folder(target.parent)
+    except OSError as error:
+        if error.filename not in (None, str(scratch)):
+            raise  # the block stumbled over some other file: not ours to explain
+        raise storage_error(error, path, doing="write") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut, where the platform can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write the bytes atomically."""
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write the text atomically, as UTF-8."""
+    with atomic_file(path, text=True) as file:
+        file.write(text)
+
+
+def write_json(path: str | Path, value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+    """Write the value atomically, as indented JSON that a person can read and a diff can show."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
+    """The whole file; with ``sha256`` given, only if that is its hash.
+
+    Raises:
+        CorruptFileError: The content is not what was written.
+        StorageError: The file cannot be read.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+    if sha256 is not None:
+        _check_hash(path, found=hashlib.sha256(data).hexdigest(), expected=sha256, size=len(data))
+    return data
+
+
+def read_text(path: str | Path) -> str:
+    """The whole file as UTF-8 text, a byte order mark dropped.
+
+    Raises:
+        InputError: It is not UTF-8; the message has the line.
+        StorageError: The file cannot be read.
+    """
+    data = read_bytes(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {data[error.start : error.start + 1].hex()} is not UTF-8",
+            remedy="save the file as UTF-8",
+            file=path,
+            line=data.count(b"\n", 0, error.start) + 1,
+        ) from error
+
+
+def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """The value in a JSON file.
+
+    Raises:
+        InputError: Malformed JSON; the message has line and column.
+        StorageError: The file cannot be read.
+    """
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"malformed JSON: {error.msg}", remedy="correct it there", file=path, line=error.lineno, column=error.colno
+        ) from error
+
+
+def file_hash(path: str | Path) -> str:
+    """The SHA-256 of a file of any size, in hexadecimal."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def check_file(path: str | Path, *, sha256: str) -> None:
+    """Refuse a file whose content is not the one that was written.
+
+    Raises:
+        CorruptFileError: The hash differs.
+        StorageError: The file cannot be read.
+    """
+    _check_hash(path, found=file_hash(path), expected=sha256, size=Path(path).stat().st_size)
+
+
+def _check_hash(path: str | Path, *, found: str, expected: str, size: int) -> None:
+    if found != expected:
+        raise CorruptFileError(
+            f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written",
+            remedy="the file was cut short or altered: make it again or fetch it again",
+            file=path,
+        )
+
+
+def writable_folder(path: str | Path) -> Path:
+    """Make the folder if it is missing and check that a file can be written in it, before any work is done.
+
+    Raises:
+        StorageError: It cannot be made or written to.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".{secrets.token_hex(4)}.tmp"
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise storage_error(error, path, doing="write to this folder") from error
+    return folder

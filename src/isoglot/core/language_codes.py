@@ -1,0 +1,32 @@
+"""Language codes: BCP-47, with ISO 639-3 and 639-2 codes understood as aliases.
+
+>>> language_code("deu"), language_code("cmn"), language_code("swh"), language_code("ZH_hans")
+('de', 'zh', 'sw', 'zh-Hans')
+
+Made-up languages are private-use tags of real ones: ``en-x-shift`` is English in a private script.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from isoglot.core.errors import ConfigError, shown
+
+
+@lru_cache(maxsize=1024)
+def language_code(text: str) -> str:
+    """The one canonical code of a language.
+
+    Args:
+        text: A BCP-47 tag in any case, with ``-`` or ``_``, or an ISO 639-3 or 639-2 code.
+
+    Raises:
+        ConfigError: There is no such language.
+    """
+    import langcodes
+
+    if langcodes.tag_is_valid(text):
+        return langcodes.standardize_tag(text, macro=True)
+    raise ConfigError(
+        f"{shown(text)} is not a language code", remedy="use a BCP-47 or ISO 639-3 code such as en, de or swh"
+    )

@@ -1,0 +1,69 @@
+"""Optional parts: libraries that isoglot uses when they are there, and the line that installs each."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import isoglot
+from isoglot.core.errors import MissingPartError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """An extra of the package: its name, its libraries, and what it adds."""
+
+    extra: str
+    libraries: tuple[str, ...]
+    adds: str
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"pip install 'isoglot[{self.extra}]'"
+
+
+PARTS = (
+    Part(extra="hf", libraries=("transformers",), adds="any Hugging Face encoder"),
+    Part(extra="static", libraries=("gensim", "numba"), adds="Word2Vec, GloVe and fastText"),
+    Part(extra="report", libraries=("matplotlib",), adds="figures"),
+    Part(extra="cluster", libraries=("ray",), adds="work spread over many machines"),
+)
+
+_CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes")
+
+
+def version_of(library: str) -> str | None:
+    """The installed version of a library, or None; nothing is imported."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, isoglot and every library of ours that is installed."""
+    libraries = [*_CORE, *(name for part in PARTS for name in part.libraries)]
+    found = {name: version for name in libraries if (version := version_of(name)) is not None}
+    return {"isoglot": isoglot.__version__, "python": platform.python_version(), **found}
+
+
+def import_part(library: str) -> ModuleType:
+    """Import an optional library when it is needed.
+
+    Raises:
+        MissingPartError: It is not installed; the message has the line that installs it.
+    """
+    part = next(part for part in PARTS if library.partition(".")[0] in part.libraries)
+    try:
+        return importlib.import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library.partition(".")[0]:
+            raise  # installed but broken: the traceback says more than we could
+        raise MissingPartError(f"{part.adds} needs {library}, which is not installed", remedy=part.install) from error

@@ -1,0 +1,83 @@
+"""The device's measured matrix peak: what "share of the peak" in a training line is a share of.
+
+A square product of N × N matrices takes 2·N³ operations. Each size is repeated for some time and the fastest
+round counts: the peak is what the device can do, not what it did while something else ran.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from isoglot.core.config import Config
+from isoglot.core.progress import SILENT, Progress
+from isoglot.core.seeds import derive_seed
+
+if TYPE_CHECKING:
+    import torch
+
+
+class PeakConfig(Config):
+    """How the matrix peak is measured."""
+
+    sizes: tuple[Annotated[int, Field(ge=64, le=65536)], ...] = Field((1024, 2048), min_length=1)
+    """Side lengths of the square matrices, tried from small to large."""
+
+    dtypes: tuple[Literal["float32", "bfloat16", "float16"], ...] = Field(("float32", "bfloat16"), min_length=1)
+    """Number formats to measure, each apart."""
+
+    seconds: float = Field(0.5, gt=0, le=600)
+    """Time spent on each size and number format; a size that would take longer for one product is left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peak:
+    """The fastest product of one number format: its rate in TFLOP/s and the size that reached it."""
+
+    dtype: str
+    tflops: float
+    size: int
+
+
+def measure_peak(config: PeakConfig, device: torch.device, *, seed: int = 0, progress: Progress = SILENT) -> list[Peak]:
+    """The matrix peak of the device for each number format, on random numbers (zeros run faster, and lie)."""
+    import torch
+
+    generator = torch.Generator(device).manual_seed(derive_seed(seed, "peak"))
+    peaks = []
+    sizes = sorted(config.sizes)
+    with progress.task("matrix peak", total=len(config.dtypes) * len(sizes), unit="sizes") as task:
+        for name in config.dtypes:
+            best = Peak(dtype=name, tflops=0.0, size=sizes[0])
+            for size in sizes:
+                expected = 2 * size**3 / (best.tflops * 1e12) if best.tflops else 0.0
+                if expected <= config.seconds:
+                    a_NN = torch.randn(size, size, device=device, generator=generator).to(getattr(torch, name))
+                    tflops = 2 * size**3 / _fastest(a_NN, config.seconds) / 1e12
+                    best = max(best, Peak(dtype=name, tflops=tflops, size=size), key=lambda peak: peak.tflops)
+                    task.note(f"{name} {tflops:.3g} TFLOP/s")
+                task.advance()
+            peaks.append(best)
+    return peaks
+
+
+def _fastest(a_NN: torch.Tensor, seconds: float) -> float:
+    """The shortest time of one product ``a @ a`` seen within so many seconds, after one to warm up."""
+    import torch
+
+    out_NN = a_NN @ a_NN
+    synchronize = torch.cuda.synchronize if a_NN.is_cuda else torch.mps.synchronize if a_NN.is_mps else lambda: None
+    synchronize()
+    rounds = 8 if a_NN.is_cuda else 1  # a GPU is asked for several at once, so that launching one is not timed
+    best = float("inf")
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        for _ in range(rounds):
+            torch.mm(a_NN, a_NN, out=out_NN)
+        synchronize()
+        best = min(best, (time.perf_counter() - start) / rounds)
+    return best

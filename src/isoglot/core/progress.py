@@ -1,0 +1,194 @@
+"""Progress: a bar with a rate and the time left on a terminal, plain lines in a pipe, nothing when quiet.
+
+Library functions take ``progress: Progress = SILENT`` and never ask where they run; the command line hands in
+what :func:`choose_progress` returns. Everything goes to standard error, so results can be piped.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+
+class Task(Protocol):
+    """One piece of long work, while it runs."""
+
+    def advance(self, amount: int = 1) -> None:
+        """Say that so many more units are done."""
+
+    def note(self, text: str) -> None:
+        """Show a few words beside the rate, such as the loss."""
+
+
+class Progress(Protocol):
+    """Something that shows tasks."""
+
+    def task(self, label: str, *, total: int | None, unit: str) -> AbstractContextManager[Task]:
+        """Start a task of so many units (None: not known); the block is the work."""
+
+
+def choose_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progress:
+    """A bar, plain lines or silence, whichever suits the stream (standard error by default)."""
+    stream = sys.stderr if stream is None else stream
+    if quiet:
+        return SILENT
+    return BarProgress(stream) if stream.isatty() else LineProgress(stream)
+
+
+class SilentProgress:
+    """Shows nothing."""
+
+    @contextmanager
+    def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
+        """A task that nobody sees."""
+        yield _SilentTask()
+
+
+class _SilentTask:
+    def advance(self, amount: int = 1) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+SILENT = SilentProgress()
+
+
+class LineProgress:
+    """Plain lines: one at most every ``every`` seconds, and one at the end with the whole time.
+
+    Args:
+        stream: Where the lines go.
+        every: Seconds between two lines.
+        clock: A function that tells the time in seconds.
+    """
+
+    def __init__(self, stream: TextIO, *, every: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stream = stream
+        self.every = every
+        self.clock = clock
+
+    @contextmanager
+    def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
+        """A task shown as lines; one cut short by an error gets no closing line."""
+        task = _LineTask(self, label, total, unit)
+        yield task
+        task.finish()
+
+
+class _LineTask:
+    def __init__(self, progress: LineProgress, label: str, total: int | None, unit: str) -> None:
+        self.progress, self.label, self.total, self.unit = progress, label, total, unit
+        self.done = 0
+        self.words = ""
+        self.start = self.last = progress.clock()
+
+    def advance(self, amount: int = 1) -> None:
+        self.done += amount
+        now = self.progress.clock()
+        if now - self.last >= self.progress.every:
+            self.last = now
+            self._write(self._state(now - self.start))
+
+    def note(self, text: str) -> None:
+        self.words = text
+
+    def finish(self) -> None:
+        seconds = self.progress.clock() - self.start
+        self._write(f"{self.done:,} {self.unit} in {duration(seconds)}, {self._rate(seconds)}")
+
+    def _state(self, seconds: float) -> str:
+        if self.total is None:
+            return f"{self.done:,} {self.unit}, {self._rate(seconds)}"
+        left = seconds / self.done * (self.total - self.done) if self.done else 0.0
+        share = f"{100 * self.done / max(self.total, 1):.0f} %"
+        return f"{self.done:,}/{self.total:,} {self.unit} ({share}), {self._rate(seconds)}, {duration(left)} left"
+
+    def _rate(self, seconds: float) -> str:
+        return f"{rate(self.done, seconds)} {self.unit}/s" + (f", {self.words}" if self.words else "")
+
+    def _write(self, state: str) -> None:
+        self.progress.stream.write(f"{self.label}: {state}\n")
+        self.progress.stream.flush()
+
+
+class BarProgress:
+    """A bar with count, rate, note and time left, drawn by Rich."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    @contextmanager
+    def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
+        """A task shown as a bar."""
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with RichProgress(*columns, console=Console(file=self.stream), expand=True) as bars:
+            task = _BarTask(bars, bars.add_task(label, total=total, state=f"0 {unit}"), unit)
+            yield task
+            bars.refresh()
+
+
+class _BarTask:
+    def __init__(self, bars: RichProgress, task: TaskID, unit: str) -> None:
+        self.bars, self.task, self.unit = bars, task, unit
+        self.start = time.monotonic()
+        self.done = 0
+        self.words = ""
+
+    def advance(self, amount: int = 1) -> None:
+        self.done += amount
+        self.bars.update(self.task, advance=amount, state=self._state())
+
+    def note(self, text: str) -> None:
+        self.words = text
+        self.bars.update(self.task, state=self._state())
+
+    def _state(self) -> str:
+        state = f"{self.done:,} {self.unit}, {rate(self.done, time.monotonic() - self.start)} {self.unit}/s"
+        return f"{state}, {self.words}" if self.words else state
+
+
+def rate(done: float, seconds: float) -> str:
+    """Units a second, to three figures.
+
+    >>> rate(1_234_567, 1.0), rate(5, 10.0)
+    ('1,230,000', '0.5')
+    """
+    value = done / seconds if seconds > 0 else 0.0
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:,g}"
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it.
+
+    >>> duration(0.25), duration(7.4), duration(75), duration(7260)
+    ('0.2 s', '7.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

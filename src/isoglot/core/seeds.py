@@ -1,0 +1,43 @@
+"""Seeds: one number from the user, an independent stream for every use of chance.
+
+A stream is named by what it is for, so that adding one never changes another:
+
+>>> int(random_stream(7, "masking").integers(1000)) == int(random_stream(7, "masking").integers(1000))
+True
+>>> derive_seed(7, "masking") == derive_seed(7, "sampling")
+False
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LARGEST_SEED = 2**63 - 1
+
+
+def derive_seed(seed: int, *names: str | int) -> int:
+    """A seed below 2**63 for the stream of that name: the same everywhere, independent of every other name."""
+    key = repr((seed, *names)).encode()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 1
+
+
+def random_stream(seed: int, *names: str | int) -> np.random.Generator:
+    """A NumPy generator for the stream of that name."""
+    import numpy as np
+
+    return np.random.default_rng(derive_seed(seed, *names))
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global generators of Python, NumPy and torch, for libraries that use no other."""
+    import numpy as np
+    import torch
+
+    random.seed(derive_seed(seed, "python"))
+    np.random.seed(derive_seed(seed, "numpy") % 2**32)  # noqa: NPY002 - the legacy global generator is the point
+    torch.manual_seed(derive_seed(seed, "torch"))

@@ -1,0 +1,147 @@
+"""Bad input and bad luck: one clear line, the right exit code, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from isoglot.cli import doctor as doctor_verb
+from isoglot.core.files import read_json
+
+COMMAND = [sys.executable, "-c", "from isoglot.cli.main import entry; entry()"]
+SLOW = ["doctor", "--measure", "quick", "--set", "seconds=30", "--set", "sizes=[64]", "--device", "cpu"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["dctor"], "No such command 'dctor'. Did you mean 'doctor'?; see isoglot --help"),
+        (["doctor", "--oot", "x"], "No such option: --oot (Possible options: --out, --set); see isoglot doctor --help"),
+        (["doctor", "--seed", "-1"], "Invalid value for '--seed'"),
+        (["doctor", "--seed", "x"], "Invalid value for '--seed'"),
+        (["doctor", "--out"], "Option '--out' requires an argument; see isoglot --help"),
+        (["doctor", "extra"], "Got unexpected extra argument"),
+        (["doctor", "--device", "tpu"], "no device 'tpu' here; choose one of auto"),
+        (["doctor", "--measure", "quik"], "there is no recipe 'quik'; did you mean 'quick'?"),
+        (["doctor", "--measure", "quick", "--set", "sise=[1]"], "--set sise=[1]: unknown key 'sise'; did you mean 'sizes'?"),
+        (["doctor", "--measure", "quick", "--set", "seconds=-1"], "seconds = -1 should be greater than 0; 'seconds' is time spent"),
+        (["doctor", "--measure", "quick", "--set", "sizes=[3]"], "sizes = 3 should be greater than or equal to 64"),
+        (["doctor", "--set", "seconds=1"], "--set seconds=1 changes no recipe here; add --measure quick"),
+        (["doctor", "--measure", "nowhere.toml"], "nowhere.toml: cannot read: no such file"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_2(isoglot, arguments: list[str], line: str):
+    result = isoglot(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("isoglot: ")
+    assert len(result.err.splitlines()) == 1
+    assert line in result.err
+
+
+def test_malformed_recipe(isoglot, tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text("seconds = 1\nsizes = [64\n")
+    result = isoglot("doctor", "--measure", str(path), "--out", str(tmp_path / "out"))
+    assert result.code == 2
+    assert result.err.startswith(f"isoglot: {path}:2:12: malformed TOML: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_key_in_a_recipe(isoglot, tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text("seconds = 1\n\nsize = [64]\n")
+    result = isoglot("doctor", "--measure", str(path))
+    assert (result.code, result.err) == (2, f"isoglot: {path}:3: unknown key 'size'; did you mean 'sizes'?\n")
+
+
+def test_unwritable_folder(isoglot, tmp_path: Path):
+    (tmp_path / "file").touch()
+    result = isoglot("demo", "--quiet", "--out", str(tmp_path / "file"))
+    line = f"isoglot: {tmp_path}/file: cannot write to this folder: a file is in the way of a folder; name another folder\n"
+    assert (result.code, result.out, result.err) == (2, "", line)
+
+
+def test_full_disk_keeps_what_was_there(tmp_path: Path):
+    (tmp_path / "doctor.json").write_text('"old"\n')
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
+        "from isoglot.cli.main import entry; entry()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, "doctor", "--out", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"isoglot: {tmp_path}/run.json: cannot write: the disk is full; free some space")
+    assert len(run.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["doctor.json"]
+    assert read_json(tmp_path / "doctor.json") == "old"
+
+
+def test_interrupt_is_exit_130_without_a_traceback(tmp_path: Path):
+    with subprocess.Popen([*COMMAND, *SLOW, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "run.json").exists() and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "isoglot: interrupted\n"
+    assert read_json(tmp_path / "run.json")["status"] == "interrupted"
+    assert not (tmp_path / "doctor.json").exists()
+
+
+def test_closed_pipe_is_quiet():
+    read, write = os.pipe()
+    os.close(read)
+    run = subprocess.run([*COMMAND, "doctor", "--json"], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (run.returncode, run.stderr) == (1, "")
+
+
+def test_debug_shows_the_traceback(isoglot):
+    result = isoglot("doctor", "--debug", "--device", "tpu")
+    assert result.code == 2
+    assert "Traceback (most recent call last)" in result.err
+    assert result.err.splitlines()[-1].startswith("isoglot: no device 'tpu'")
+
+
+def test_a_defect_of_ours_is_said_to_be_one(isoglot, monkeypatch: pytest.MonkeyPatch):
+    def broken(**options: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(doctor_verb, "check_up", broken)
+    result = isoglot("doctor")
+    assert result.code == 1
+    assert result.err == (
+        "isoglot: a defect of isoglot, not of your input: RuntimeError: two lines; run again with --debug and report it\n"
+    )
+
+
+def test_an_unforeseen_system_error_is_put_in_words(isoglot, monkeypatch: pytest.MonkeyPatch):
+    def broken(**options: object) -> None:
+        Path("/no/such/file").read_text()
+
+    monkeypatch.setattr(doctor_verb, "check_up", broken)
+    result = isoglot("doctor")
+    assert result.code == 2
+    assert (
+        result.err == "isoglot: /no/such/file: cannot go on: no such file or folder; check the spelling of the path\n"
+    )
+
+
+def test_json_is_all_there_is_on_standard_output(isoglot, tmp_path: Path):
+    options = ["--measure", "quick", "--set", "seconds=0.01", "--set", "sizes=[64]", "--out", str(tmp_path)]
+    result = isoglot("doctor", "--json", *options)
+    assert result.code == 0
+    check = json.loads(result.out)
+    assert check == read_json(tmp_path / "doctor.json")
+    assert [peak["dtype"] for peak in check["peak"]] == ["float32", "bfloat16"]
+    assert read_json(tmp_path / "run.json")["config"]["sizes"] == [64]

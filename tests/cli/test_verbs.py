@@ -1,0 +1,84 @@
+"""What every verb owes its user, whichever it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from isoglot import __version__
+from isoglot.cli.main import app
+from isoglot.core.files import read_json
+
+
+def verbs(command=None, path: tuple[str, ...] = ()):
+    """Every leaf command with its path."""
+    command = get_command(app) if command is None else command
+    below = getattr(command, "commands", None)
+    if below is None:
+        return {path: command}
+    return {name: leaf for key, child in below.items() for name, leaf in verbs(child, (*path, key)).items()}
+
+
+VERBS = verbs()
+
+
+@pytest.mark.parametrize("path", VERBS, ids=" ".join)
+def test_help_says_what_it_does_with_an_example(isoglot, path: tuple[str, ...]):
+    result = isoglot(*path, "--help")
+    assert result.code == 0
+    assert f"Example: isoglot {' '.join(path)}" in " ".join(result.out.split())
+    assert all(option.help for option in VERBS[path].params if option.name != "help")
+
+
+@pytest.mark.parametrize("path", VERBS, ids=" ".join)
+def test_every_verb_has_json_quiet_and_debug(path: tuple[str, ...]):
+    assert {"--json", "--quiet", "--debug"} <= {flag for option in VERBS[path].params for flag in option.opts}
+
+
+def test_shared_options_mean_the_same_everywhere():
+    meanings: dict[str, set[str]] = {}
+    for command in VERBS.values():
+        for option in command.params:
+            for flag in {"--json", "--quiet", "--debug", "--seed", "--device", "--out", "--set"} & set(option.opts):
+                meanings.setdefault(flag, set()).add(option.help)
+    assert {flag: len(texts) for flag, texts in meanings.items() if len(texts) > 1} == {}
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; from isoglot.cli.main import main; code = main(['--help']);"
+        "heavy = {'torch', 'numpy', 'transformers', 'pydantic', 'scipy', 'matplotlib'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else code)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "Usage: isoglot" in run.stdout
+
+
+def test_version(isoglot):
+    assert isoglot("--version") == (0, f"isoglot {__version__}\n", "")
+
+
+def test_no_command_shows_the_help(isoglot):
+    result = isoglot()
+    assert result.code == 0
+    assert "Usage: isoglot" in result.out
+
+
+def test_doctor_shows_versions_devices_and_parts(isoglot):
+    result = isoglot("doctor")
+    assert result.code == 0
+    for word in ("versions", "torch", "devices", "cpu", "optional", "hf"):
+        assert word in result.out
+
+
+def test_demo_says_where_its_record_is(isoglot, tmp_path: Path):
+    result = isoglot("demo", "--out", str(tmp_path / "demo"), "--device", "cpu")
+    assert result.code == 0
+    assert f"Written to {tmp_path}/demo/doctor.json" in result.out.replace("\n", " ").replace("  ", " ")
+    assert read_json(tmp_path / "demo" / "run.json")["status"] == "finished"
+    assert isoglot("demo", "--quiet", "--out", str(tmp_path / "demo"), "--device", "cpu").err == ""

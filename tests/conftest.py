@@ -1,0 +1,39 @@
+"""What every test may use."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from hypothesis import settings
+
+from isoglot.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Two slow cores are no reason for a property to fail.
+settings.register_profile("isoglot", deadline=None)
+settings.load_profile("isoglot")
+os.environ["COLUMNS"] = "120"
+
+
+class Result(NamedTuple):
+    """What a command left: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def isoglot(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Run one command line in this process: ``isoglot("doctor", "--json")``."""
+
+    def run(*arguments: str) -> Result:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return run

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import CorruptFileError, InputError, StorageError
+from isoglot.core.files import (
+    atomic_file,
+    check_file,
+    file_hash,
+    read_bytes,
+    read_json,
+    read_text,
+    storage_error,
+    writable_folder,
+    write_bytes,
+    write_json,
+    write_text,
+)
+
+
+def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    with pytest.raises(ZeroDivisionError), atomic_file(path, text=True) as file:
+        file.write(f"new, but {1 / 0}")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_new_files_have_ordinary_permissions(tmp_path: Path):
+    mask = os.umask(0o022)
+    try:
+        write_bytes(tmp_path / "a", b"")
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_link_is_written_through(tmp_path: Path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_full_disk_is_said_and_the_old_file_kept(tmp_path: Path):
+    """A real refusal of the kernel: a limit on file size stands in for a full disk."""
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"old")
+    program = """
+import resource, sys
+from isoglot.core.files import write_bytes
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write_bytes(sys.argv[1], b"x" * 5000)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    run = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith(f"StorageError {path}: cannot write: the disk is full; free some space")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_full_disk_found_only_at_fsync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_text(tmp_path / "a", "old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="the disk is full"):
+        write_text(tmp_path / "a", "new")
+    monkeypatch.undo()
+    assert read_text(tmp_path / "a") == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_killed_writer_never_leaves_half_a_file(tmp_path: Path):
+    path = tmp_path / "a.bin"
+    program = """
+import sys
+from isoglot.core.files import write_bytes
+for i in range(10**9):
+    write_bytes(sys.argv[1], bytes([i % 256]) * 300_000)
+"""
+    for delay in (0.01, 0.03, 0.07):
+        with subprocess.Popen([sys.executable, "-c", program, str(path)]) as writer:
+            while not path.exists() and writer.poll() is None:
+                time.sleep(0.005)
+            time.sleep(delay)
+            writer.send_signal(signal.SIGKILL)
+        data = path.read_bytes()
+        assert data == data[:1] * 300_000
+        path.unlink()
+
+
+def test_an_error_about_another_file_is_not_blamed_on_this_one(tmp_path: Path):
+    with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "a"):
+        Path(tmp_path / "missing").read_bytes()
+
+
+@given(data=st.binary())
+def test_hashed_read_gives_back_what_was_written(tmp_path_factory: pytest.TempPathFactory, data: bytes):
+    path = tmp_path_factory.mktemp("files") / "a"
+    write_bytes(path, data)
+    digest = hashlib.sha256(data).hexdigest()
+    assert file_hash(path) == digest
+    assert read_bytes(path, sha256=digest) == data
+    check_file(path, sha256=digest)
+
+
+@pytest.mark.parametrize("damaged", [b"hell", b"hellO", b"hello\n", b""])
+def test_a_damaged_file_is_refused(tmp_path: Path, damaged: bytes):
+    path = tmp_path / "a"
+    path.write_bytes(damaged)
+    digest = hashlib.sha256(b"hello").hexdigest()
+    for read in (lambda: read_bytes(path, sha256=digest), lambda: check_file(path, sha256=digest)):
+        with pytest.raises(CorruptFileError, match=f"{len(damaged)} bytes with SHA-256 .*cut short or altered"):
+            read()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(value=json_values)
+def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, value: object):
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        return  # a lone surrogate is no text
+    path = tmp_path_factory.mktemp("files") / "a.json"
+    write_json(path, value)
+    assert read_json(path) == value
+
+
+def test_malformed_json_names_line_and_column(tmp_path: Path):
+    path = tmp_path / "a.json"
+    path.write_text('{\n  "a": 1,\n  b\n}')
+    with pytest.raises(InputError) as caught:
+        read_json(path)
+    assert (caught.value.line, caught.value.column) == (3, 3)
+
+
+def test_text_that_is_not_utf8_names_the_line(tmp_path: Path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"fine\ncaf\xe9\n")
+    with pytest.raises(InputError, match=r"a\.txt:2: byte e9 is not UTF-8; save the file as UTF-8"):
+        read_text(path)
+
+
+def test_a_byte_order_mark_is_dropped(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfabc")
+    assert read_text(tmp_path / "a") == "abc"
+
+
+def test_writable_folder(tmp_path: Path):
+    assert writable_folder(tmp_path / "x" / "y").is_dir()
+    assert list((tmp_path / "x" / "y").iterdir()) == []
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StorageError, match="a file is in the way of a folder; name another folder"):
+            writable_folder(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(errno.EACCES, "x"), "permission denied; name a folder you may use"),
+        (OSError(errno.EROFS, "x"), "permission denied"),
+        (FileNotFoundError(errno.ENOENT, "x"), "no such file or folder; check the spelling"),
+        (IsADirectoryError(errno.EISDIR, "x"), "this is a folder; name a file"),
+        (OSError(errno.EDQUOT, "x"), "the disk is full"),
+        (OSError(errno.EIO, "Input/output error"), "Input/output error; check the path and the disk"),
+    ],
+)
+def test_system_errors_in_words(error: OSError, words: str):
+    assert words in str(storage_error(error, "p", doing="write"))
+
+
+def test_missing_file():
+    with pytest.raises(StorageError, match="nowhere: cannot read: no such file"):
+        read_bytes("nowhere")
+    with pytest.raises(StorageError, match="nowhere: cannot read: no such file"):
+        file_hash("nowhere")

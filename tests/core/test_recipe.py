@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, IsoglotError, StorageError
+from isoglot.core.peak import PeakConfig
+from isoglot.core.recipe import load_recipe, recipe_names
+
+
+def test_every_recipe_of_the_room_is_valid():
+    assert recipe_names("core") == ["quick", "thorough"]
+    for name in recipe_names("core"):
+        build_config(PeakConfig, recipe=load_recipe(name, room="core"))
+
+
+def test_recipe_by_path(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text("seconds = 2.0\n")
+    recipe = load_recipe(str(path), room="core")
+    assert (recipe.name, recipe.path, recipe.values) == ("mine", str(path), {"seconds": 2.0})
+
+
+def test_unknown_name_and_missing_file():
+    with pytest.raises(ConfigError, match=r"there is no recipe 'qick'; did you mean 'quick'.*or give the path"):
+        load_recipe("qick", room="core")
+    with pytest.raises(StorageError, match=r"nowhere\.toml: cannot read: no such file"):
+        load_recipe("nowhere.toml", room="core")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [("a = 1\nb = = 2\n", 2, 5), ("a = \n", 1, 5), ('a = 1\nb = "open', 2, 10), ("a = 1\na = 2\n", 2, 6), ("[x", 1, 3)],
+)
+def test_malformed_toml_names_line_and_column(tmp_path: Path, text: str, line: int, column: int):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="malformed TOML") as caught:
+        load_recipe(str(path), room="core")
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(path), line, column)
+    assert "(at" not in str(caught.value)
+
+
+@given(text=st.text())
+def test_any_text_is_a_recipe_or_one_clear_error(tmp_path_factory: pytest.TempPathFactory, text: str):
+    path = tmp_path_factory.mktemp("recipes") / "a.toml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        load_recipe(str(path), room="core")
+    except IsoglotError as error:
+        assert isinstance(error, ConfigError) or "is not UTF-8" in error.problem
+        assert error.line is not None
+        assert 1 <= error.line <= text.count("\n") + 1

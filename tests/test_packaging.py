@@ -1,0 +1,61 @@
+"""The package's own papers: what it says it needs is what it has."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import isoglot
+from isoglot.core.parts import PARTS
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ROOMS = """
+    core text languages vocab model pretrain static represent retrieve align compare steer transfer diagnose study
+    report cli
+""".split()
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[\s<>=!~;\[]", name)[0]).lower()
+
+
+def test_parts_are_the_extras():
+    extras = {name: tuple(map(normal, needs)) for name, needs in PROJECT["project"]["optional-dependencies"].items()}
+    extras.pop("dev")
+    assert extras == {part.extra: part.libraries for part in PARTS}
+
+
+def test_the_house_has_the_rooms_in_their_order():
+    layers = PROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert [layer.strip("()") for layer in layers] == ROOMS[::-1]
+    there = {path.parent.name for path in (ROOT / "src/isoglot").glob("*/__init__.py")}
+    assert there == {layer for layer in layers if "(" not in layer}, "a room with code stands without brackets"
+
+
+@pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="only `make` promises these versions")
+def test_every_installed_version_is_pinned():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = {normal(line): line.partition("==")[2] for line in lines if "==" in line}
+    free = {"isoglot", "pip", "setuptools"}
+    installed = {normal(d.name): d.version.partition("+")[0] for d in metadata.distributions()}
+    brought_by_torch = re.compile("nvidia-|cuda-|triton")
+    loose = {n: v for n, v in installed.items() if pins.get(n) != v and n not in free and not brought_by_torch.match(n)}
+    assert loose == {}
+
+
+def test_citation_has_the_version():
+    assert f"version: {isoglot.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_make_help_lists_every_target():
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    assert set(re.findall(r"make (\w+)", listed)) == set(phony[1].split())
