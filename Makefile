@@ -19,6 +19,7 @@ help:  ## list the targets
 
 demo: $(VENV)/.run  ## install into .venv and run the demo
 	@$(BIN)/isoglot demo --out demo
+	@echo "Next: . $(BIN)/activate, then: isoglot --help"
 
 test: lint types rooms tests  ## linters, types, import rules, tests
 
@@ -55,7 +56,7 @@ $(BIN)/python:
 
 $(VENV)/.torch: constraints.txt | $(BIN)/python
 	@echo "isoglot: setting up $(VENV), once; torch is the large part"
-	@$(BIN)/pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
+	@$(BIN)/pip install --quiet $(if $(TORCH_INDEX),--no-deps --index-url $(TORCH_INDEX)) torch
 	@touch $@
 
 $(VENV)/.run: pyproject.toml $(VENV)/.torch

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 settings.register_profile("isoglot", deadline=None)
 settings.load_profile("isoglot")
 os.environ["COLUMNS"] = "120"
+for colourful in ("FORCE_COLOR", "GITHUB_ACTIONS", "CLICOLOR_FORCE"):
+    os.environ.pop(colourful, None)
 
 
 class Result(NamedTuple):

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import isoglot
 from isoglot.core.parts import PARTS
@@ -44,10 +45,22 @@ def test_every_installed_version_is_pinned():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     pins = {normal(line): line.partition("==")[2] for line in lines if "==" in line}
     free = {"isoglot", "pip", "setuptools"}
-    installed = {normal(d.name): d.version.partition("+")[0] for d in metadata.distributions()}
     brought_by_torch = re.compile("nvidia-|cuda-|triton")
-    loose = {n: v for n, v in installed.items() if pins.get(n) != v and n not in free and not brought_by_torch.match(n)}
-    assert loose == {}
+    names = {n for n in needed("isoglot", {"dev"}) if n not in free and not brought_by_torch.match(n)}
+    assert {"torch", "pytest", "rich", "pygments"} <= names
+    assert {n: metadata.version(n).partition("+")[0] for n in names} == {n: pins.get(n) for n in names}
+
+
+def needed(name: str, extras: set[str], found: set[str] | None = None) -> set[str]:
+    """The names of all installed packages that a package needs, and those need, and so on."""
+    found = set() if found is None else found
+    for text in metadata.requires(name) or ():
+        requirement = Requirement(text)
+        applies = requirement.marker is None or any(requirement.marker.evaluate({"extra": e}) for e in extras | {""})
+        if applies and (below := normal(requirement.name)) not in found:
+            found.add(below)
+            needed(below, requirement.extras, found)
+    return found
 
 
 def test_citation_has_the_version():

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.cli import doctor as doctor_verb
+from isoglot.core import doctor as doctor_core
 from isoglot.core.files import read_json
 
-COMMAND = [sys.executable, "-c", "from isoglot.cli.main import entry; entry()"]
+COMMAND = [sys.executable, "-c", "from isoglot.__main__ import entry; entry()"]
 SLOW = ["doctor", "--measure", "quick", "--set", "seconds=30", "--set", "sizes=[64]", "--device", "cpu"]
 
 
@@ -25,7 +25,7 @@ SLOW = ["doctor", "--measure", "quick", "--set", "seconds=30", "--set", "sizes=[
         (["dctor"], "No such command 'dctor'. Did you mean 'doctor'?; see isoglot --help"),
         (["doctor", "--oot", "x"], "No such option: --oot (Possible options: --out, --set); see isoglot doctor --help"),
         (["doctor", "--seed", "-1"], "Invalid value for '--seed'"),
-        (["doctor", "--seed", "x"], "Invalid value for '--seed'"),
+        (["doctor", "--seed", "x"], "(given: 'x'); see isoglot doctor --help"),
         (["doctor", "--out"], "Option '--out' requires an argument; see isoglot --help"),
         (["doctor", "extra"], "Got unexpected extra argument"),
         (["doctor", "--device", "tpu"], "no device 'tpu' here; choose one of auto"),
@@ -73,7 +73,7 @@ def test_full_disk_keeps_what_was_there(tmp_path: Path):
     (tmp_path / "doctor.json").write_text('"old"\n')
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
-        "from isoglot.cli.main import entry; entry()"
+        "from isoglot.__main__ import entry; entry()"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, "doctor", "--out", str(tmp_path)], capture_output=True, text=True, check=False
@@ -85,8 +85,14 @@ def test_full_disk_keeps_what_was_there(tmp_path: Path):
     assert read_json(tmp_path / "doctor.json") == "old"
 
 
+def heed_interrupts() -> None:
+    """A process started in the background by a shell ignores Ctrl-C; one at a terminal does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt_is_exit_130_without_a_traceback(tmp_path: Path):
-    with subprocess.Popen([*COMMAND, *SLOW, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as process:
+    command = [*COMMAND, *SLOW, "--out", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts) as process:  # noqa: PLW1509
         while not (tmp_path / "run.json").exists() and process.poll() is None:
             time.sleep(0.05)
         time.sleep(0.3)
@@ -98,12 +104,36 @@ def test_interrupt_is_exit_130_without_a_traceback(tmp_path: Path):
     assert not (tmp_path / "doctor.json").exists()
 
 
+def test_termination_is_recorded(tmp_path: Path):
+    with subprocess.Popen([*COMMAND, *SLOW, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "run.json").exists() and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (143, "")
+    assert read_json(tmp_path / "run.json")["status"] == "interrupted"
+
+
 def test_closed_pipe_is_quiet():
     read, write = os.pipe()
     os.close(read)
     run = subprocess.run([*COMMAND, "doctor", "--json"], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (run.returncode, run.stderr) == (1, "")
+
+
+def test_an_ascii_terminal_is_no_reason_to_fail():
+    run = subprocess.run(
+        [*COMMAND, "doctor"], capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
+def test_an_argument_that_is_no_text(isoglot):
+    result = isoglot("doctor", "--measure", "quick", "--set", "seconds=\udcff")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "isoglot: --set 'seconds=\\udcff' is not a setting; write --set key=value\n"
 
 
 def test_debug_shows_the_traceback(isoglot):
@@ -117,7 +147,7 @@ def test_a_defect_of_ours_is_said_to_be_one(isoglot, monkeypatch: pytest.MonkeyP
     def broken(**options: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(doctor_verb, "check_up", broken)
+    monkeypatch.setattr(doctor_core, "check_up", broken)
     result = isoglot("doctor")
     assert result.code == 1
     assert result.err == (
@@ -129,7 +159,7 @@ def test_an_unforeseen_system_error_is_put_in_words(isoglot, monkeypatch: pytest
     def broken(**options: object) -> None:
         Path("/no/such/file").read_text()
 
-    monkeypatch.setattr(doctor_verb, "check_up", broken)
+    monkeypatch.setattr(doctor_core, "check_up", broken)
     result = isoglot("doctor")
     assert result.code == 2
     assert (

@@ -113,6 +113,22 @@ def test_setting_that_reaches_into_a_value():
     assert "'grams' is a value, not a table; write --set grams=… instead" in message("grams = 1", "grams.x=3")
 
 
+def test_the_setting_is_blamed_and_not_the_recipe():
+    assert message("grams = 1", "a.b.c=1").startswith("--set a.b.c=1: unknown key 'a'")
+    assert message("grams = 1", "grams=2", "grams=-2").startswith("--set grams=-2: ")
+    assert len(message("", "note" + "e" * 5000 + "=1")) < 6000
+    assert message("", "grams=" + "[" * 3000).startswith("--set grams=[[[[")
+    assert "should be a valid integer" in message("", "grams=1" + "0" * 5000)
+
+
+def test_nearest_name_inside_an_optional_table():
+    class House(Config):
+        oven: Oven | None = None
+
+    with pytest.raises(ConfigError, match=r"unknown key 'oven\.degree'; did you mean 'degrees'"):
+        build_config(House, settings=["oven.degree=3"])
+
+
 def test_missing_key():
     class Needs(Config):
         size: int

@@ -17,13 +17,13 @@ def test_versions_need_no_import():
 
 def test_a_missing_library_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    monkeypatch.setattr(parts, "PARTS", (Part(extra="hf", libraries=("no_such_library",), adds="x"),))
-    with pytest.raises(MissingPartError, match=r"x needs no_such_library, .*; pip install 'isoglot\[hf\]'"):
+    monkeypatch.setattr(parts, "PARTS", (Part(extra="hf", libraries=("no_such_library",)),))
+    with pytest.raises(MissingPartError, match=r"this needs no_such_library, .*; pip install 'isoglot\[hf\]'"):
         import_part("no_such_library")
 
 
 def test_a_library_that_is_there_is_imported(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parts, "PARTS", (Part(extra="x", libraries=("json",), adds="x"),))
+    monkeypatch.setattr(parts, "PARTS", (Part(extra="x", libraries=("json",)),))
     assert import_part("json.decoder").__name__ == "json.decoder"
 
 

@@ -16,6 +16,10 @@ def test_one_peak_for_each_number_format():
         assert 1e-5 < peak.tflops < 1e4
 
 
+def test_there_is_always_one_measurement():
+    assert measure_peak(PeakConfig(sizes=(64,), dtypes=("float32",), seconds=1e-9), CPU)[0].tflops > 0
+
+
 def test_a_size_that_takes_too_long_is_left_out():
     config = PeakConfig(sizes=(64, 65536), dtypes=("float32",), seconds=0.01)
     assert measure_peak(config, CPU)[0].size == 64

@@ -75,6 +75,15 @@ def test_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch):
     assert "left" in text
 
 
+def test_brackets_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with BarProgress(stream).task("reading [en]", total=1, unit="lines") as task:
+        task.note("[de] 2.5")
+    assert "reading [en]" in stream.getvalue()
+    assert "[de] 2.5" in stream.getvalue()
+
+
 def test_the_stream_decides():
     assert isinstance(choose_progress(stream=Terminal()), BarProgress)
     assert isinstance(choose_progress(stream=io.StringIO()), LineProgress)

@@ -19,6 +19,7 @@ def test_record_of_a_run_that_ends_well(tmp_path: Path):
     out = tmp_path / "out"
     with record_run(out, command="isoglot x", seed=7, config=PeakConfig(seconds=1.5), device="cpu") as run:
         run.add_input(source)
+        run.add_output(source)
         assert read_json(out / "run.json")["status"] == "running"
     record = read_json(out / "run.json")
     assert record["status"] == "finished"
@@ -29,6 +30,7 @@ def test_record_of_a_run_that_ends_well(tmp_path: Path):
     assert record["versions"]["python"] == platform.python_version()
     assert "torch" in record["versions"]
     assert record["inputs"] == {str(source): {"sha256": hashlib.sha256(b"hello\n").hexdigest(), "bytes": 6}}
+    assert record["outputs"] == record["inputs"]
     assert record["wall_seconds"] >= 0
     assert PeakConfig.model_validate_json(str(record["config"]).replace("'", '"')) == PeakConfig(seconds=1.5)
 

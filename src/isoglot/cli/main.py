@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,7 @@ import typer
 from isoglot import __version__
 from isoglot.cli import demo, doctor
 from isoglot.cli.options import Session
-from isoglot.core.errors import IsoglotError, one_line
+from isoglot.core.errors import IsoglotError, one_line, shown
 from isoglot.core.files import storage_error
 
 if TYPE_CHECKING:
@@ -55,14 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        return _fail(_usage_line(error), 2, session)
+        return _fail(_usage_line(error, arguments), 2, session)
     except IsoglotError as error:
         return _fail(str(error), error.exit_code, session)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
         return 1
     except OSError as error:
-        return _fail(str(storage_error(error, error.filename or "isoglot", doing="go on")), 2, session)
+        return _fail(str(storage_error(error, error.filename or "standard output", doing="go on")), 2, session)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         problem = one_line(f"{type(error).__name__}: {error}")
         return _fail(
@@ -73,15 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def entry() -> None:
-    """What the installed command ``isoglot`` calls."""
-    sys.exit(main())
-
-
-def _usage_line(error: typer.TyperException) -> str:
+def _usage_line(error: typer.TyperException, arguments: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "isoglot"
-    return one_line(f"{error.format_message().rstrip('.')}; see {command} --help")
+    options = getattr(getattr(error, "param", None), "opts", [])
+    values = [value for option, value in pairwise(arguments) if option in options]
+    given = f" (given: {shown(values[-1])})" if values else ""
+    return one_line(f"{error.format_message().rstrip('.')}{given}; see {command} --help")
 
 
 def _fail(line: str, code: int, session: Session) -> int:

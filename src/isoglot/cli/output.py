@@ -33,7 +33,7 @@ class Output:
     def say(self, text: str = "") -> None:
         """Commentary: for people, not part of the result."""
         if not (self.json or self.quiet):
-            self._console().print(text, markup=False, highlight=False)
+            self._console().print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold
         """The result: ``value`` as JSON, or ``shown`` for people."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -83,13 +83,22 @@ def parse_setting(setting: str) -> tuple[KeyPath, Any]:
     """
     key, equals, raw = setting.partition("=")
     path = tuple(part.strip() for part in key.split("."))
-    if not equals or not all(path):
+    if not equals or not all(path) or not _is_text(setting):
         raise ConfigError(f"--set {shown(setting)} is not a setting", remedy="write --set key=value")
     try:
         value = tomllib.loads(f"value = {raw}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, or more than it can hold
         return path, raw.strip()
     return path, value["value"] if len(value) == 1 else raw.strip()
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written down; a byte of another encoding on the command line cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> None:  # noqa: ANN401 - any TOML value
@@ -129,22 +138,27 @@ def _explain(
         field = owner.model_fields.get(names[-1]) if names else None
         meaning = field.description if field is not None and field.description else None
         remedy = f"{names[-1]!r} is {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else "give another value"
-    setting = next((text for path, text in given.items() if names[: len(path)] == path), None)
-    if setting is not None:
-        return ConfigError(f"--set {setting}: {problem}", remedy=remedy)
+    for path, setting in reversed(given.items()):
+        if names[: len(path)] == path or path[: len(names)] == names:
+            return ConfigError(f"--set {_short(setting)}: {problem}", remedy=remedy)
     if recipe is None:
         return ConfigError(problem, remedy=remedy)
     return ConfigError(problem, remedy=remedy, file=recipe.path, line=key_line(recipe.text, names))
+
+
+def _short(setting: str) -> str:
+    return setting if len(setting) <= 60 else f"{setting[:59]}…"
 
 
 def _owner(kind: type[Config], names: KeyPath) -> type[Config]:
     """The config class, possibly nested, that the last of the names belongs to."""
     for name in names[:-1]:
         field = kind.model_fields.get(name)
-        inner = None if field is None else field.annotation
-        if not (isinstance(inner, type) and issubclass(inner, Config)):
+        annotation = None if field is None else field.annotation
+        inner = [a for a in (annotation, *get_args(annotation)) if isinstance(a, type) and issubclass(a, Config)]
+        if not inner:
             break
-        kind = inner
+        kind = inner[0]
     return kind
 
 
@@ -160,7 +174,7 @@ def key_line(text: str, path: KeyPath) -> int | None:
     """
     table: KeyPath = ()
     best: tuple[int, int] | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         header, key = _HEADER.match(line), _KEY.match(line)
         if header:
             table = _dotted(header[1])

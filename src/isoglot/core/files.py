@@ -100,7 +100,8 @@ def write_text(path: str | Path, text: str) -> None:
 
 def write_json(path: str | Path, value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
     """Write the value atomically, as indented JSON that a person can read and a diff can show."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))  # a path may hold what is no character
 
 
 def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
@@ -147,6 +148,8 @@ def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """
     try:
         return json.loads(read_text(path))
+    except RecursionError as error:
+        raise InputError("nested too deeply", remedy="flatten it", file=path) from error
     except json.JSONDecodeError as error:
         raise InputError(
             f"malformed JSON: {error.msg}", remedy="correct it there", file=path, line=error.lineno, column=error.colno

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """An extra of the package: its name, its libraries, and what it adds."""
+    """An extra of the package: its name and its libraries."""
 
     extra: str
     libraries: tuple[str, ...]
-    adds: str
 
     @property
     def install(self) -> str:
@@ -30,10 +29,10 @@ class Part:
 
 
 PARTS = (
-    Part(extra="hf", libraries=("transformers",), adds="any Hugging Face encoder"),
-    Part(extra="static", libraries=("gensim", "numba"), adds="Word2Vec, GloVe and fastText"),
-    Part(extra="report", libraries=("matplotlib",), adds="figures"),
-    Part(extra="cluster", libraries=("ray",), adds="work spread over many machines"),
+    Part(extra="hf", libraries=("transformers",)),
+    Part(extra="static", libraries=("gensim", "numba")),
+    Part(extra="report", libraries=("matplotlib",)),
+    Part(extra="cluster", libraries=("ray",)),
 )
 
 _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes")
@@ -66,4 +65,4 @@ def import_part(library: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != library.partition(".")[0]:
             raise  # installed but broken: the traceback says more than we could
-        raise MissingPartError(f"{part.adds} needs {library}, which is not installed", remedy=part.install) from error
+        raise MissingPartError(f"this needs {library}, which is not installed", remedy=part.install) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from isoglot.core.config import Config
+from isoglot.core.errors import DeviceError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import derive_seed
 
@@ -30,7 +31,7 @@ class PeakConfig(Config):
     """Number formats to measure, each apart."""
 
     seconds: float = Field(0.5, gt=0, le=600)
-    """Time spent on each size and number format; a size that would take longer for one product is left out."""
+    """Time spent on each size and number format; a larger size that would take longer for one product is left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +56,24 @@ def measure_peak(config: PeakConfig, device: torch.device, *, seed: int = 0, pro
             for size in sizes:
                 expected = 2 * size**3 / (best.tflops * 1e12) if best.tflops else 0.0
                 if expected <= config.seconds:
-                    a_NN = torch.randn(size, size, device=device, generator=generator).to(getattr(torch, name))
-                    tflops = 2 * size**3 / _fastest(a_NN, config.seconds) / 1e12
+                    tflops = 2 * size**3 / _time_product(size, name, device, generator, config.seconds) / 1e12
                     best = max(best, Peak(dtype=name, tflops=tflops, size=size), key=lambda peak: peak.tflops)
                     task.note(f"{name} {tflops:.3g} TFLOP/s")
                 task.advance()
             peaks.append(best)
     return peaks
+
+
+def _time_product(size: int, dtype: str, device: torch.device, generator: torch.Generator, seconds: float) -> float:
+    import torch
+
+    try:
+        a_NN = torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype))
+        return _fastest(a_NN, seconds)
+    except (RuntimeError, MemoryError) as error:  # torch says "out of memory" with a RuntimeError, too
+        raise DeviceError(
+            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", remedy="leave that size out of sizes"
+        ) from error
 
 
 def _fastest(a_NN: torch.Tensor, seconds: float) -> float:
@@ -74,7 +86,7 @@ def _fastest(a_NN: torch.Tensor, seconds: float) -> float:
     rounds = 8 if a_NN.is_cuda else 1  # a GPU is asked for several at once, so that launching one is not timed
     best = float("inf")
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    while best == float("inf") or time.perf_counter() < end:
         start = time.perf_counter()
         for _ in range(rounds):
             torch.mm(a_NN, a_NN, out=out_NN)

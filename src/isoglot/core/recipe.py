@@ -71,6 +71,8 @@ def _recipes(room: str) -> dict[str, Traversable]:
 def _parse(name: str, path: str, text: str) -> Recipe:
     try:
         return Recipe(name=name, path=path, text=text, values=tomllib.loads(text))
+    except RecursionError as error:
+        raise ConfigError("nested too deeply", remedy="flatten it", file=path) from error
     except tomllib.TOMLDecodeError as error:
         # Python 3.11 tells the place only in the message: "... (at line 2, column 5)" or "(at end of document)".
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))

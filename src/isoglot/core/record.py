@@ -47,12 +47,21 @@ class RunRecord:
     device: str | None = None
     config: dict[str, Any] | None = None
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions)
     platform: str = field(default_factory=platform.platform)
 
     def add_input(self, path: str | Path) -> None:
         """Record a file that the run reads: its size and SHA-256."""
-        self.inputs[str(path)] = {"sha256": file_hash(path), "bytes": Path(path).stat().st_size}
+        self.inputs[str(path)] = _facts(path)
+
+    def add_output(self, path: str | Path) -> None:
+        """Record a file that the run wrote: its size and SHA-256."""
+        self.outputs[str(path)] = _facts(path)
+
+
+def _facts(path: str | Path) -> dict[str, Any]:
+    return {"sha256": file_hash(path), "bytes": Path(path).stat().st_size}
 
 
 @contextmanager
@@ -75,12 +84,12 @@ def record_run(
     settings = None if config is None else config.model_dump(mode="json")
     run = RunRecord(command=command, seed=seed, config=settings, device=device)
     start = time.monotonic()
-    write_json(path, asdict(run))
     try:
+        write_json(path, asdict(run))
         yield run
         run.status = "finished"
     except BaseException as error:
-        run.status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        run.status = "interrupted" if isinstance(error, (KeyboardInterrupt, SystemExit)) else "failed"
         run.error = one_line(str(error)) or type(error).__name__
         raise
     finally:
