@@ -1,0 +1,94 @@
+"""The words of the built-in languages: tables of tab-separated text, one row a word.
+
+A concept with several rows has synonyms: the first row is the usual word, the second is taken where a
+:class:`~isoglot.languages.meaning.Wording` asks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import InputError
+
+if TYPE_CHECKING:
+    from isoglot.languages.sentence import Sentence
+
+DATA = resources.files("isoglot.languages") / "data"
+
+
+def read_table(folder: str, name: str) -> list[dict[str, str]]:
+    """The rows of ``data/<folder>/<name>.tsv`` by column name; ``-`` and an empty cell are both ``""``."""
+    path = DATA / folder / f"{name}.tsv"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    columns = lines[0].split("\t")
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = line.split("\t")
+        if len(cells) != len(columns):
+            raise InputError(
+                f"{len(cells)} columns where the first line has {len(columns)}",
+                remedy="separate the columns with one tab each",
+                file=str(path),
+                line=number,
+            )
+        rows.append({column: "" if cell == "-" else cell for column, cell in zip(columns, cells, strict=True)})
+    return rows
+
+
+@dataclass(slots=True, frozen=True)
+class Fixed:
+    """A fixed phrase with its tree, such as *in the morning*: ready-made words around one head."""
+
+    words: tuple[tuple[str, str, str, str], ...]
+    """(word, lemma, tag, relation to the head); the head's own relation is ``*``."""
+    relation: str
+    """How the whole hangs in the sentence: ``advmod``, ``obl``, ..."""
+    fused: tuple[tuple[int, int, str], ...] = ()
+    """(first, last, written form), positions from 0."""
+    glued: bool = False
+    """No blanks inside (Chinese)."""
+
+    def add_to(self, sentence: Sentence, unit: int) -> int:
+        """Append the phrase; every word carries the unit. Returns the head's position; attach it yourself."""
+        if len(self.words) == 1:
+            word, lemma, tag, _ = self.words[0]
+            return sentence.add(word, lemma, tag, self.relation, unit)
+        start = len(sentence.words) + 1
+        head = start + next(i for i, word in enumerate(self.words) if word[3] == "*")
+        for word, lemma, tag, relation in self.words:
+            if relation == "*":
+                sentence.add(word, lemma, tag, self.relation, unit)
+            else:
+                sentence.add(word, lemma, tag, relation, unit, head)
+        for first, last, form in self.fused:
+            sentence.fuse(start + first, start + last, form)
+        return head
+
+
+def parse_fixed(words: str, relation: str) -> Fixed:
+    """Read a fixed phrase as the tables write it: ``word:lemma:TAG:relation``, and so on; the head's relation is ``*``.
+
+    Words that are written as one stand together: ``im=in:in:ADP:case+dem:der:DET:det Winter:Winter:NOUN:*``.
+    A single word may leave out its relation: ``gestern:gestern:ADV``.
+    """
+    found: list[tuple[str, str, str, str]] = []
+    fused = []
+    for chunk in words.split(" "):
+        form, equals, rest = chunk.partition("=")
+        parts = rest.split("+") if equals else [chunk]
+        if equals:
+            fused.append((len(found), len(found) + len(parts) - 1, form))
+        for part in parts:
+            word, lemma, tag, *how = part.split(":", 3)
+            found.append((word, lemma, tag, how[0] if how else "*"))
+    return Fixed(tuple(found), relation, tuple(fused))
+
+
+def read_adverbs(folder: str) -> dict[str, list[Fixed]]:
+    """The table ``adverbs`` of a language: ``concept``, ``relation``, ``words``; several rows are synonyms."""
+    found: dict[str, list[Fixed]] = {}
+    for row in read_table(folder, "adverbs"):
+        found.setdefault(row["concept"], []).append(parse_fixed(row["words"], row["relation"]))
+    return found

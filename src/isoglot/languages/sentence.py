@@ -1,0 +1,115 @@
+"""A sentence of one language with its tree, its names and its links to the meaning; and how one is put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isoglot.languages.meaning import PLAIN, Meaning, Wording
+
+
+@dataclass(slots=True)
+class Sentence:
+    """Words in order, with everything known about each.
+
+    ``words`` are syntactic words in the sense of Universal Dependencies; French ``du`` is two (``de``, ``le``), with
+    the written form in ``fused``. ``heads`` count from 1, 0 is the root.
+    """
+
+    language: str
+    meaning: Meaning
+    wording: Wording = PLAIN
+    words: list[str] = field(default_factory=list)
+    lemmas: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+    """``unit * 8 + part`` of the meaning that the word expresses, or -1."""
+    entities: list[str] = field(default_factory=list)
+    """``B-PER``, ``I-PER``, ``O``, ..."""
+    glued: set[int] = field(default_factory=set)
+    """Positions, from 1, of words that no blank follows."""
+    fused: dict[int, tuple[int, str]] = field(default_factory=dict)
+    """First position → (last position, written form) of words that are written as one."""
+
+    # --- putting a sentence together ---
+
+    def add(
+        self, word: str, lemma: str, tag: str, relation: str, unit: int = -1, head: int = 0, entity: str = "O"
+    ) -> int:
+        """Append a word and return its position, from 1. Its head may be set later, with :meth:`attach`."""
+        self.words.append(word)
+        self.lemmas.append(lemma)
+        self.tags.append(tag)
+        self.relations.append(relation)
+        self.units.append(unit)
+        self.heads.append(head)
+        self.entities.append(entity)
+        return len(self.words)
+
+    def attach(self, position: int, head: int, relation: str | None = None) -> None:
+        """Hang the word at a position under a head, with a relation (None: the one it has)."""
+        self.heads[position - 1] = head
+        if relation is not None:
+            self.relations[position - 1] = relation
+
+    def glue(self, position: int) -> None:
+        """No blank follows the word at this position."""
+        self.glued.add(position)
+
+    def fuse(self, first: int, last: int, form: str) -> None:
+        """The words from first to last are written as one form."""
+        self.fused[first] = (last, form)
+
+    # --- looking at it ---
+
+    def tokens(self) -> list[str]:
+        """What is written: words, with fused ones as their one form."""
+        if not self.fused:
+            return self.words
+        return [form for form, _, _ in self.spans()]
+
+    def spans(self) -> list[tuple[str, int, int]]:
+        """Each written token with the positions, from 1, of its first and last word."""
+        spans = []
+        position = 1
+        while position <= len(self.words):
+            last, form = self.fused.get(position, (position, self.words[position - 1]))
+            spans.append((form, position, last))
+            position = last + 1
+        return spans
+
+    @property
+    def text(self) -> str:
+        """The sentence as it is written."""
+        parts = []
+        for form, _, last in self.spans():
+            parts.append(form)
+            if last not in self.glued:
+                parts.append(" ")
+        return "".join(parts).rstrip()
+
+    def token_units(self) -> list[set[int]]:
+        """For each written token, the units of meaning it expresses."""
+        units = self.units
+        return [{u for u in units[first - 1 : last] if u >= 0} for _, first, last in self.spans()]
+
+    def token_entities(self) -> list[str]:
+        """For each written token, its entity label."""
+        return [self.entities[first - 1] for _, first, _ in self.spans()]
+
+
+def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
+    """Gold word alignment: pairs of token positions, from 0, that express the same part of the meaning.
+
+    Both sentences must render the same meaning.
+    """
+    where: dict[int, list[int]] = {}
+    for position, units in enumerate(target.token_units()):
+        for unit in units:
+            where.setdefault(unit, []).append(position)
+    pairs: set[tuple[int, int]] = set()
+    for position, units in enumerate(source.token_units()):
+        for unit in units:
+            pairs.update((position, other) for other in where.get(unit, ()))
+    return sorted(pairs)

@@ -1,0 +1,167 @@
+"""The world the five languages speak of: concepts, what kind each is, its topics, and what goes with what.
+
+Frequencies are Zipfian at every level (topics, actions in a topic, who does what): the order of every list in
+``data/world/`` is the order of frequency. It is this unevenness that lets two languages find each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from isoglot.languages.lexicon import read_table
+
+
+@dataclass(slots=True, frozen=True)
+class Noun:
+    """A kind of thing."""
+
+    concept: str
+    isa: str
+    """The more general concept: a dog is an animal."""
+    sex: str
+    """``m`` or ``f`` for people."""
+    mass: bool
+    """Not counted: bread, water."""
+    place: bool
+    """One can be there."""
+    unique: bool
+    """There is only one: the sun."""
+    spoken: bool
+    """Has a word; the most general kinds, such as *thing*, only order the others."""
+    topics: tuple[str, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class Verb:
+    """An action or a state, with what goes with it, most frequent first."""
+
+    concept: str
+    frame: str
+    """``tr`` takes a patient, ``give`` a recipient too, ``go`` a goal, ``stay`` a place, ``say`` a complement."""
+    agents: tuple[str, ...]
+    patients: tuple[str, ...]
+    """What it is done to; with ``go`` and ``stay``, the places."""
+    partners: tuple[str, ...]
+    """With ``give`` the recipients, with ``tr`` the instruments."""
+    places: tuple[str, ...]
+    topics: tuple[str, ...]
+    """Empty: any topic."""
+    manner: str
+    stative: bool
+    """Lasts rather than happens: Russian says it with the imperfective, and so on."""
+    together: bool
+    """Takes several to do: *meet*."""
+    opposite: str
+
+
+@dataclass(slots=True, frozen=True)
+class Adjective:
+    """A property, its opposite, and what may have it, most frequent first."""
+
+    concept: str
+    opposite: str
+    of: tuple[str, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class Adverb:
+    """A time, a frequency or a manner, and the tenses or the kinds of action it goes with."""
+
+    concept: str
+    kind: str
+    goes_with: frozenset[str]
+
+
+@dataclass(slots=True, frozen=True)
+class NamedEntity:
+    """A person, a place or an organisation with a name of its own."""
+
+    name: str
+    kind: str
+    """``PER``, ``LOC`` or ``ORG``."""
+    sex: str
+    topics: tuple[str, ...]
+
+
+class World:
+    """All concepts, by part of speech."""
+
+    def __init__(self) -> None:
+        self.topics = [row["topic"] for row in read_table("world", "topics")]
+        self.nouns = {row["concept"]: _noun(row) for row in read_table("world", "nouns")}
+        self.verbs = {row["concept"]: self._verb(row) for row in read_table("world", "verbs")}
+        self.adjectives = {
+            row["concept"]: Adjective(row["concept"], row["opposite"], self._expand(row["of"]))
+            for row in read_table("world", "adjectives")
+        }
+        self.adverbs = {
+            row["concept"]: Adverb(row["concept"], row["class"], frozenset(row["goes with"].split(",")))
+            for row in read_table("world", "adverbs")
+        }
+        self.numbers = {int(row["value"]): row["concept"] for row in read_table("world", "numbers")}
+        self.names = {
+            row["name"]: NamedEntity(row["name"], row["type"], row["sex"], _split(row["topics"]))
+            for row in read_table("world", "names")
+        }
+
+    def kinds_of(self, concept: str) -> list[str]:
+        """The concept's more general concepts, nearest first."""
+        found = []
+        while concept := self.nouns[concept].isa:
+            found.append(concept)
+        return found
+
+    def _expand(self, cell: str) -> tuple[str, ...]:
+        """A list in which a general concept stands for all below it, ``!boy`` takes one out, and ``@ORG`` stays."""
+        found: dict[str, None] = {}
+        for concept in _split(cell):
+            if concept.startswith("!"):
+                found.pop(concept[1:], None)
+                continue
+            if concept == "@ORG":
+                found[concept] = None
+                continue
+            below = [c for c, noun in self.nouns.items() if noun.spoken and concept in self.kinds_of(c)]
+            for name in below or [concept]:
+                found[name] = None
+        return tuple(found)
+
+    def _verb(self, row: dict[str, str]) -> Verb:
+        return Verb(
+            concept=row["concept"],
+            frame=row["frame"],
+            agents=self._expand(row["agent"]),
+            patients=self._expand(row["patient"]),
+            partners=self._expand(row["with"]),
+            places=self._expand(row["place"]),
+            topics=_split(row["topics"]),
+            manner=row["manner"],
+            stative="state" in row["aspect"],
+            together="together" in row["aspect"],
+            opposite=row["opposite"],
+        )
+
+
+def _noun(row: dict[str, str]) -> Noun:
+    flags = row["flags"].split(",")
+    return Noun(
+        concept=row["concept"],
+        isa=row["isa"],
+        sex=row["sex"],
+        mass="mass" in flags,
+        place="place" in flags,
+        unique="unique" in flags,
+        spoken="kind" not in flags,
+        topics=_split(row["topics"]),
+    )
+
+
+def _split(cell: str) -> tuple[str, ...]:
+    return tuple(cell.split(",")) if cell else ()
+
+
+@lru_cache(maxsize=1)
+def world() -> World:
+    """The one world, read once."""
+    return World()
