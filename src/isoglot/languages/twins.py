@@ -1,0 +1,365 @@
+"""Twins: a text as another language would have it that differs in one known way, with its gold word alignment.
+
+``shift`` is the same text in a private script, so that nothing of its surface is shared (the fake language of K et al.,
+2020). ``order`` is the same words in another order, by a dial from 0 to 1 or by a named rule. ``frequency`` keeps
+nothing but how often each word occurs.
+
+>>> list(twin([["The", "cat", "sees", "me", "."]], "order"))
+[Twin(tokens=['me', 'sees', 'cat', 'The', '.'], alignment=[(0, 3), (1, 2), (2, 1), (3, 0), (4, 4)])]
+>>> [unshift(token) for token in next(twin([["The", "cat"]], "shift")).tokens]
+['The', 'cat']
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, get_args
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.language_codes import language_code
+from isoglot.core.seeds import random_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+Kind = Literal["shift", "order", "frequency"]
+Order = Literal["blend", "verb-last", "head-final", "reversed", "permuted"]
+
+# A subtag of a language code has 8 letters at most.
+_SUBTAGS = {"shift": "shift", "order": "order", "frequency": "freq"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A token list with its tree, for the orders that need one."""
+
+    tokens: Sequence[str]
+    heads: Sequence[int]
+    """Positions from 1; 0 is the root."""
+    tags: Sequence[str] = ()
+    """Universal part-of-speech tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A sentence of the twin, and which token of it stands for which of the original."""
+
+    tokens: list[str]
+    alignment: list[tuple[int, int]]
+    """(position in the original, position in the twin), from 0; empty where nothing corresponds."""
+
+
+def twin(
+    sentences: Iterable[Sequence[str] | Parsed],
+    kind: Kind,
+    *,
+    degree: float = 1.0,
+    order: Order = "blend",
+    counts: Mapping[str, int] | None = None,
+    seed: int = 0,
+) -> Iterator[Twin]:
+    """The twin of each sentence, in order.
+
+    Args:
+        sentences: Token lists, of a built-in language or of any text; with trees for some orders.
+        kind: ``shift``, ``order`` or ``frequency``.
+        degree: For ``blend``: the expected share of word pairs that stand the other way round. 0 changes nothing, 1
+            reverses the sentence. A sentence's share never falls as the degree rises.
+        order: ``blend``; ``reversed``; ``permuted``, at random; ``head-final``, every head after its dependents;
+            ``verb-last``, only verbs after theirs, and a copula after its predicate. Punctuation at the end of a
+            sentence stays there in each of them.
+        counts: For ``frequency``: how often each token is to occur, in proportion. Left out, the sentences are counted,
+            which takes a first pass over them.
+        seed: Chooses among the permutations and the resampled tokens. A sentence's order depends on the seed and its
+            words alone, wherever it stands.
+
+    Raises:
+        ConfigError: There is no such kind, order or degree, or an order needs trees and has none.
+        InputError: The heads of a sentence make no tree.
+    """
+    _check_options(kind, degree, order, counts)
+    if kind == "shift":
+        return (_shifted(_tokens(sentence)) for sentence in sentences)
+    if kind == "order":
+        return (_ordered(sentence, order, degree, seed) for sentence in sentences)
+    if counts is None:
+        if iter(sentences) is sentences:
+            raise ConfigError(
+                "frequency needs to read the sentences twice, and an iterator can be read once",
+                remedy="give a list of sentences, or counts",
+            )
+        counts = Counter(token for sentence in sentences for token in _tokens(sentence))
+    return _resampled(sentences, counts, seed)
+
+
+def twin_code(language: str, kind: Kind) -> str:
+    """The language code of a twin: a private-use tag of the language it comes from.
+
+    >>> twin_code("eng", "shift"), twin_code("de", "frequency"), twin_code("en-x-shift", "order")
+    ('en-x-shift', 'de-x-freq', 'en-x-shift-order')
+
+    Raises:
+        ConfigError: There is no such language or kind.
+    """
+    if kind not in _SUBTAGS:
+        raise ConfigError(f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS))
+    code = language_code(language)
+    return language_code(f"{code}-{_SUBTAGS[kind]}" if "-x-" in code else f"{code}-x-{_SUBTAGS[kind]}")
+
+
+def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, int] | None) -> None:
+    if kind not in _SUBTAGS:
+        raise ConfigError(f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS))
+    if order not in get_args(Order):
+        raise ConfigError(f"no order {shown(order)}", remedy=nearest_name(order, get_args(Order)))
+    if not 0 <= degree <= 1:
+        raise ConfigError(f"degree {degree} is not between 0 and 1", remedy="0 is no change, 1 is reversed")
+    if kind != "order" and order != "blend":
+        raise ConfigError(f"the kind {kind} has no order", remedy='leave order out, or use the kind "order"')
+    if degree != 1 and (kind != "order" or order != "blend"):
+        raise ConfigError(
+            f"{kind if kind != 'order' else order} has no degree", remedy='leave degree out, or use the order "blend"'
+        )
+    if counts is not None:
+        if kind != "frequency":
+            raise ConfigError(f"the kind {kind} has no counts", remedy="leave counts out")
+        low = min(counts.values(), default=0)
+        if low < 0 or (counts and not any(counts.values())):
+            raise ConfigError(f"counts go down to {low}", remedy="give counts of 0 or more, not all 0")
+
+
+def _tokens(sentence: Sequence[str] | Parsed) -> Sequence[str]:
+    tokens = sentence.tokens if isinstance(sentence, Parsed) else sentence
+    if isinstance(tokens, str):
+        raise ConfigError(f"{shown(tokens)} is not a list of tokens", remedy="split it into words first")
+    return tokens
+
+
+# --- shift: the private script ---
+#
+# U+0000..FFFF take plane 15, U+10000..1FFFF plane 16, both private use. The rest (rare Chinese characters, mostly) has
+# no private plane left to go to and takes two characters of the private use area below U+F900, as surrogates do in
+# UTF-16. So every text has a twin, no two the same one, and none has a character of any real script in it.
+
+_BASIC, _SUPPLEMENT = 0xF0000, 0x100000
+_LEAD, _TRAIL, _TRAIL_END = 0xE000, 0xE100, 0xF100
+
+
+class _PrivateScript(dict[int, str]):
+    """For ``str.translate``: works out a character when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        if code < 0x10000:
+            private = chr(_BASIC + code)
+        elif code < 0x20000:
+            private = chr(_SUPPLEMENT + code - 0x10000)
+        else:
+            lead, trail = divmod(code - 0x20000, 0x1000)
+            private = chr(_LEAD + lead) + chr(_TRAIL + trail)
+        self[code] = private
+        return private
+
+
+_PRIVATE_SCRIPT = _PrivateScript()
+
+
+def shift(text: str) -> str:
+    """The text in the private script: every character, blanks and punctuation too, becomes another, one to one.
+
+    Upper and lower case stay as far apart as they were. Private characters have the category ``Co``: a tokenizer that
+    cleans its text of the categories ``C``, as Hugging Face's for BERT does, removes them all.
+
+    >>> [hex(ord(character)) for character in shift("Aa")]
+    ['0xf0041', '0xf0061']
+    """
+    return text.translate(_PRIVATE_SCRIPT)
+
+
+def unshift(text: str) -> str:
+    """What :func:`shift` made the text from.
+
+    Raises:
+        InputError: The text is not in the private script.
+    """
+    characters = []
+    codes = iter(map(ord, text))
+    for code in codes:
+        if code >= _SUPPLEMENT:
+            characters.append(chr(code - _SUPPLEMENT + 0x10000))
+        elif code >= _BASIC:
+            characters.append(chr(code - _BASIC))
+        else:
+            trail = next(codes, 0) if _LEAD <= code < _LEAD + 0xF0 else 0
+            if not _TRAIL <= trail < _TRAIL_END:
+                raise InputError(
+                    f"{shown(text)} is not in the private script", remedy="give what shift returned, whole"
+                )
+            characters.append(chr(0x20000 + (code - _LEAD) * 0x1000 + trail - _TRAIL))
+    return "".join(characters)
+
+
+def _shifted(tokens: Sequence[str]) -> Twin:
+    return Twin([shift(token) for token in tokens], [(i, i) for i in range(len(tokens))])
+
+
+# --- order ---
+
+
+def _ordered(sentence: Sequence[str] | Parsed, order: Order, degree: float, seed: int) -> Twin:
+    tokens = _tokens(sentence)
+    size = len(tokens)
+    while size and _is_punctuation(tokens[size - 1]):
+        size -= 1  # what stands at the end of the sentence is not moved
+    if order == "blend":
+        draws = random_stream(seed, "twin", "blend", *tokens).random(size).tolist() if 0 < degree < 1 else []
+        sources = _blend(size, degree, draws)
+    elif order == "reversed":
+        sources = list(range(size))[::-1]
+    elif order == "permuted":
+        sources = random_stream(seed, "twin", "permuted", *tokens).permutation(size).tolist()
+    else:
+        sources = _linearise(sentence, size, order)
+    sources += range(size, len(tokens))
+    return Twin([tokens[source] for source in sources], sorted((source, place) for place, source in enumerate(sources)))
+
+
+def _is_punctuation(token: str) -> bool:
+    return bool(token) and all(unicodedata.category(character).startswith("P") for character in token)
+
+
+def _blend(size: int, degree: float, draws: Sequence[float]) -> list[int]:
+    """Mallows' model by repeated insertion: of all models with that expected Kendall tau distance, the least committed.
+
+    Each position in turn jumps back over some of those before it; how many is drawn from a geometric distribution cut
+    off at their number. A larger degree makes every jump at least as long, for the same draws, so that the distance
+    grows with the degree in every single sentence and not only on average.
+    """
+    if degree == 0:
+        return list(range(size))
+    if degree > 0.5:  # the mirror image: a jump over the rest
+        mirrored = _jumps(size, 1 - degree, [1 - draw for draw in draws])
+        jumps = [position - jump for position, jump in enumerate(mirrored)]
+    else:
+        jumps = _jumps(size, degree, draws)
+    sources: list[int] = []
+    for position, jump in enumerate(jumps):
+        sources.insert(position - jump, position)
+    return sources
+
+
+def _jumps(size: int, degree: float, draws: Sequence[float]) -> list[int]:
+    """For each position how many before it it jumps over, at a degree up to 1/2; ``draws`` are uniform from 0 to 1."""
+    if degree == 0:
+        return [0] * size
+    decay = _decay(size, degree)
+    jumps = []
+    for position, draw in enumerate(draws):
+        if decay:  # the inverse of the distribution function 1 - exp(-decay * jumps), cut off
+            jump = int(-math.log1p(draw * math.expm1(-decay * (position + 1))) / decay)
+        else:
+            jump = int(draw * (position + 1))
+        jumps.append(min(jump, position))
+    return jumps
+
+
+@lru_cache(maxsize=4096)
+def _decay(size: int, degree: float) -> float:
+    """The decay of jump lengths at which the expected share of turned pairs is the degree; 0: all alike, share 1/2."""
+    wanted = degree * size * (size - 1) / 2
+    low, high = 0.0, 64.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _expected_inversions(size, middle) > wanted:
+            low = middle
+        else:
+            high = middle
+    return high if high > 1e-6 else 0.0  # below that, rounding errors would be all there is
+
+
+def _expected_inversions(size: int, decay: float) -> float:
+    total = (size - 1) / math.expm1(decay)
+    for length in range(2, size + 1):
+        total += length * math.exp(-decay * length) / math.expm1(-decay * length)
+    return total
+
+
+def _linearise(sentence: Sequence[str] | Parsed, size: int, order: Order) -> list[int]:
+    """The first ``size`` positions in the order their tree gives them, each with its dependents around it."""
+    if not isinstance(sentence, Parsed):
+        raise ConfigError(f"the order {order} needs trees", remedy="give Parsed(tokens, heads, tags) for each sentence")
+    if order == "verb-last" and len(sentence.tags) != len(sentence.tokens):
+        raise ConfigError(
+            f"the order verb-last needs a tag for each of {len(sentence.tokens)} tokens and has {len(sentence.tags)}",
+            remedy="give Parsed(tokens, heads, tags) with universal part-of-speech tags",
+        )
+    dependents = _dependents(sentence, size)
+    sources: list[int] = []
+    # A stack instead of recursion: a chain of a thousand words is a tree too. True marks a word whose turn has come.
+    stack = [(root, False) for root in reversed(dependents[0])]
+    while stack:
+        position, ready = stack.pop()
+        below = dependents[position]
+        if ready or not below:
+            sources.append(position - 1)
+            continue
+        if order == "head-final" or sentence.tags[position - 1] == "VERB":
+            parts = [(dependent, False) for dependent in below]
+            parts.append((position, True))
+        else:
+            parts = sorted([(position, True), *((dependent, False) for dependent in below)])
+            parts.sort(key=lambda part: sentence.tags[part[0] - 1] == "AUX")  # a copula follows its predicate
+        stack.extend(reversed(parts))
+    return sources
+
+
+def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
+    """For each of the first ``size`` positions, from 1, those that hang under it; under 0 the roots.
+
+    What hangs under the final punctuation hangs under whatever that does.
+    """
+    heads = sentence.heads
+    if len(heads) != len(sentence.tokens) or not all(0 <= head <= len(heads) for head in heads):
+        raise InputError(
+            f"the heads {shown(list(heads))} of {len(sentence.tokens)} tokens",
+            remedy="give each token the position of its head, from 1, or 0 for the root",
+        )
+    dependents: list[list[int]] = [[] for _ in range(size + 1)]
+    for position in range(1, size + 1):
+        head = heads[position - 1]
+        steps = 0
+        while head > size and steps <= len(heads):
+            head = heads[head - 1]
+            steps += 1
+        if head > size:
+            break  # a cycle within the final punctuation, found below: this one is not reached
+        dependents[head].append(position)
+    reached = list(dependents[0])
+    for position in reached:  # grows as it goes
+        reached.extend(dependents[position])
+    if len(reached) != size:
+        raise InputError(
+            f"the heads {shown(list(heads))} have a cycle", remedy="hang every token under the root at last"
+        )
+    return dependents
+
+
+# --- frequency ---
+
+
+def _resampled(sentences: Iterable[Sequence[str] | Parsed], counts: Mapping[str, int], seed: int) -> Iterator[Twin]:
+    import numpy as np
+
+    words = sorted(counts)
+    bounds_V = np.cumsum([counts[word] for word in words])
+    # One stream for the whole text: a sentence that comes twice is resampled twice, or its copies would stay alike.
+    stream = random_stream(seed, "twin", "frequency")
+    for sentence in sentences:
+        size = len(_tokens(sentence))
+        if size and not words:
+            raise ConfigError("there are no counts to draw tokens from", remedy="leave counts out, or give some")
+        draws_T = stream.integers(bounds_V[-1], size=size) if size else ()
+        yield Twin([words[i] for i in np.searchsorted(bounds_V, draws_T, side="right")], [])

@@ -1,0 +1,164 @@
+r"""Text files as numbered lines: the one place that opens them, in UTF-8, compressed or not.
+
+Reading is strict and says where it stopped; writing is atomic and refuses what could not be read back the same.
+A line ends with ``\n`` or ``\r\n`` and nothing else: U+2028 or a form feed inside a sentence stays inside it.
+Names that end in ``.gz`` or ``.xz`` are compressed, both ways.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from isoglot.core.errors import InputError, shown
+from isoglot.core.files import atomic_file, storage_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1, without their ends.
+
+    Raises:
+        InputError: A line is not UTF-8, has a NUL or a stray carriage return, or the compressed file is damaged.
+        StorageError: The file cannot be read.
+    """
+    number = 0
+    try:
+        with _open_to_read(Path(path)) as file:
+            for number, raw in enumerate(file, start=1):
+                yield number, _decode(raw, path, number)
+    except _DAMAGED as error:
+        raise InputError(
+            f"the compressed file is damaged: {error}",
+            remedy="fetch it or make it again; a file that is not compressed must not be named .gz or .xz",
+            file=path,
+            line=number + 1,
+        ) from error
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def read_blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
+    """Runs of lines that are not blank, with their numbers: what formats with a blank line between records are made of.
+
+    A line of nothing but white space is blank.
+    """
+    block: list[tuple[int, str]] = []
+    for number, line in read_lines(path):
+        if line and not line.isspace():
+            block.append((number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+@contextmanager
+def line_writer(path: str | Path) -> Iterator[LineWriter]:
+    """Open a text file for writing by lines; it takes its name only when the block ends well.
+
+    Raises:
+        StorageError: The folder is not writable, or the disk is full.
+    """
+    with atomic_file(path) as file, _compressor(Path(path), file) as stream:
+        yield LineWriter(path, stream)
+
+
+class LineWriter:
+    """Writes lines, counts them, and refuses what a reader would not get back the same."""
+
+    def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
+        self.path = path
+        self.lines = 0
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        """Write one line, its end not included.
+
+        Raises:
+            InputError: There is a line end or a NUL in it, or half a character.
+        """
+        for sign in ("\n", "\r", "\0"):
+            if sign in line:
+                raise self.refusal(f"{shown(sign)} inside {shown(line)}", remedy="replace it with a blank")
+        try:
+            raw = line.encode()
+        except UnicodeEncodeError as error:
+            half = line[error.start]
+            raise self.refusal(f"half a character, {shown(half)}, in {shown(line)}", remedy="remove it") from error
+        if not self.lines and raw.startswith(_BYTE_ORDER_MARK):
+            raw = _BYTE_ORDER_MARK + raw  # readers drop the first one: this keeps the text's own
+        self._stream.write(raw + b"\n")
+        self.lines += 1
+
+    def write_cells(self, *cells: str) -> None:
+        """Write one line of cells with a tab between them.
+
+        Raises:
+            InputError: There is a tab in a cell, or what :meth:`write` refuses.
+        """
+        for cell in cells:
+            if "\t" in cell:
+                raise self.refusal(f"a tab inside {shown(cell)}", remedy="replace it with a blank")
+        self.write("\t".join(cells))
+
+    def refusal(self, problem: str, *, remedy: str) -> InputError:
+        """The error to raise when the line that is due cannot be written."""
+        return InputError(f"not written: {problem}", remedy=remedy, file=self.path, line=self.lines + 1)
+
+
+def _open_to_read(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast("IO[bytes]", gzip.open(path))
+    if path.suffix == ".xz":
+        return lzma.open(path)
+    return path.open("rb")
+
+
+@contextmanager
+def _compressor(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What compresses into the file as its name asks for."""
+    if path.suffix == ".gz":
+        # No name and no time inside: the same text gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+            yield cast("IO[bytes]", stream)
+    elif path.suffix == ".xz":
+        with lzma.open(file, "wb") as stream:
+            yield stream
+    else:
+        yield file
+
+
+def _decode(raw: bytes, path: str | Path, number: int) -> str:
+    if number == 1:
+        raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        line = raw.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {raw[error.start : error.start + 1].hex()} is not UTF-8",
+            remedy="save the file as UTF-8",
+            file=path,
+            line=number,
+        ) from error
+    if "\0" in line:
+        raise InputError("a NUL character", remedy="this is no text file, or a damaged one", file=path, line=number)
+    if "\r" in line:
+        raise InputError(
+            "a carriage return that ends no line",
+            remedy=r"end lines with \n or \r\n, and put a blank for one inside a line",
+            file=path,
+            line=number,
+        )
+    return line

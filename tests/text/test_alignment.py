@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import InputError
+from isoglot.text.alignment import Links, read_pharaoh, write_pharaoh
+
+positions = st.integers(0, 10**9 - 1)
+
+
+@given(st.lists(st.lists(st.tuples(positions, positions))))
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, alignments: list[Links]):
+    path = tmp_path_factory.getbasetemp() / "a.pharaoh"
+    assert write_pharaoh(path, iter(alignments)) == len(alignments)
+    assert list(read_pharaoh(path)) == alignments
+
+
+def test_layout(tmp_path: Path):
+    write_pharaoh(tmp_path / "a", [[(0, 0), (1, 2)], [], {(3, 4)}])
+    assert (tmp_path / "a").read_text() == "0-0 1-2\n\n3-4\n"
+
+
+@pytest.mark.parametrize("word", ["0", "0-", "-1-2", "0-1-2", "a-b", "0p1", "٣-٣", "0–1", "1" * 5000 + "-1"])
+def test_malformed(tmp_path: Path, word: str):
+    (tmp_path / "a").write_text(f"0-0\n1-1 {word}\n")
+    with pytest.raises(
+        InputError, match=r"a:2: .* is not a link; write source-target with positions from 0, as in 0-0 1-2"
+    ):
+        list(read_pharaoh(tmp_path / "a"))
+
+
+def test_refused(tmp_path: Path):
+    with pytest.raises(InputError, match=r"a:1: not written: \(0, -1\) is not a link; give two positions, from 0"):
+        write_pharaoh(tmp_path / "a", [[(0, -1)]])
+    assert not list(tmp_path.iterdir())

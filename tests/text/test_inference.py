@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import InputError
+from isoglot.text.inference import LABELS, Pair, read_inference, write_inference
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1).filter(
+    lambda text: not text.isspace()
+)
+
+
+@given(st.lists(st.builds(Pair, texts, texts, st.sampled_from(LABELS))))
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, pairs: list[Pair]):
+    path = tmp_path_factory.getbasetemp() / "nli.tsv"
+    assert write_inference(path, iter(pairs)) == len(pairs)
+    assert list(read_inference(path)) == pairs
+
+
+@pytest.mark.parametrize("header", ["", "premise\thypothesis\tlabel\n", "premise\thypo\tlabel\n", "a\tb\tgold_label\n"])
+def test_header_is_optional_and_contradictory_understood(tmp_path: Path, header: str):
+    (tmp_path / "a.tsv").write_text(f"{header}A.\tB.\tcontradictory\nC.\tD.\tneutral\n")
+    assert list(read_inference(tmp_path / "a.tsv")) == [
+        Pair("A.", "B.", "contradiction"),
+        Pair("C.", "D.", "neutral"),
+    ]
+
+
+def test_layout(tmp_path: Path):
+    write_inference(tmp_path / "a.tsv", [Pair("A.", "B.", "entailment")])
+    assert (tmp_path / "a.tsv").read_text() == "premise\thypothesis\tlabel\nA.\tB.\tentailment\n"
+
+
+REMEDY = "write the three with one tab between them"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\n", rf"a.tsv:1: 'a\tb' is not a premise, a hypothesis and a label; {REMEDY}"),
+        ("a\tb\tneutral\n\n", f"a.tsv:2: '' is not a premise, a hypothesis and a label; {REMEDY}"),
+        ("a\t \tneutral\n", rf"a.tsv:1: 'a\t \tneutral' is not a premise, a hypothesis and a label; {REMEDY}"),
+        ("a\tb\tentail\n", "a.tsv:1: no label 'entail'; did you mean 'entailment'?"),
+        ("a\tb\t-\n", "a.tsv:1: no label '-'; choose one of contradiction, entailment, neutral"),
+        ("a\tb\tneutral\na\tb\tlabel\n", "a.tsv:2: no label 'label'; choose one of contradiction, entailment, neutral"),
+    ],
+)
+def test_malformed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str):
+    monkeypatch.chdir(tmp_path)
+    Path("a.tsv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        list(read_inference("a.tsv"))
+    assert str(caught.value) == message
+
+
+def test_refused(tmp_path: Path):
+    with pytest.raises(InputError, match=r"a\.tsv:2: not written: a sentence of pair 1 is empty; leave the pair out"):
+        write_inference(tmp_path / "a.tsv", [Pair("a", "", "neutral")])
+    with pytest.raises(InputError, match="not written: no label 'yes'; choose one of"):
+        write_inference(tmp_path / "a.tsv", [Pair("a", "b", "yes")])  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())

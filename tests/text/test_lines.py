@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import InputError, StorageError
+from isoglot.text.lines import line_writer, read_blocks, read_lines
+
+line_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0"))
+
+
+def write(path: Path, lines: list[str]) -> None:
+    with line_writer(path) as writer:
+        for line in lines:
+            writer.write(line)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@given(lines=st.lists(line_texts))
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, suffix: str, lines: list[str]):
+    path = tmp_path_factory.mktemp("lines") / f"a.txt{suffix}"
+    write(path, lines)
+    assert list(read_lines(path)) == list(enumerate(lines, start=1))
+
+
+def test_the_same_text_compresses_to_the_same_bytes(tmp_path: Path):
+    write(tmp_path / "a.gz", ["x"])
+    write(tmp_path / "b.gz", ["x"])
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"x\n"
+    write(tmp_path / "a.xz", ["x"])
+    assert lzma.decompress((tmp_path / "a.xz").read_bytes()) == b"x\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a", ["a"]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        (b"\xef\xbb\xbf", [""]),
+        ("a\u2028b\x0cc\x85d\x1ce\n".encode(), ["a\u2028b\x0cc\x85d\x1ce"]),
+    ],
+)
+def test_line_ends_and_byte_order_marks(tmp_path: Path, data: bytes, lines: list[str]):
+    (tmp_path / "a.txt").write_bytes(data)
+    assert [line for _, line in read_lines(tmp_path / "a.txt")] == lines
+
+
+def test_a_text_that_begins_with_a_byte_order_mark_keeps_it(tmp_path: Path):
+    write(tmp_path / "a.txt", ["\ufeffa", "\ufeffb"])
+    assert (tmp_path / "a.txt").read_bytes() == "\ufeff\ufeffa\n\ufeffb\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"ok\nab\xffc\n", "a.txt:2: byte ff is not UTF-8; save the file as UTF-8"),
+        (b"ok\n\xe2\x82", "a.txt:2: byte e2 is not UTF-8; save the file as UTF-8"),
+        (b"\xed\xa0\x80\n", "a.txt:1: byte ed is not UTF-8; save the file as UTF-8"),
+        (b"a\0b\n", "a.txt:1: a NUL character; this is no text file, or a damaged one"),
+        (
+            b"\n\na\rb\n",
+            r"a.txt:3: a carriage return that ends no line; end lines with \n or \r\n, and put a blank for one inside a line",
+        ),
+    ],
+)
+def test_what_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, message: str):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        list(read_lines("a.txt"))
+    assert str(caught.value) == message
+
+
+def test_lines_before_the_bad_one_are_read(tmp_path: Path):
+    (tmp_path / "a.txt").write_bytes(b"a\nb\n\xff\n")
+    lines = read_lines(tmp_path / "a.txt")
+    assert next(lines) == (1, "a")
+    assert next(lines) == (2, "b")
+    with pytest.raises(InputError):
+        next(lines)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_damaged_compression_names_the_line_reached(tmp_path: Path, suffix: str):
+    path = tmp_path / f"a{suffix}"
+    write(path, [str(i * i) for i in range(50_000)])
+    whole = path.read_bytes()
+    for data in (whole[: len(whole) // 2], b"plain text\n", whole[:200] + bytes(200) + whole[400:]):
+        path.write_bytes(data)
+        with pytest.raises(
+            InputError, match=r"the compressed file is damaged: .*; fetch it or make it again"
+        ) as caught:
+            list(read_lines(path))
+        assert caught.value.line
+    path.write_bytes(b"")
+    try:
+        assert list(read_lines(path)) == []  # gzip takes nothing for an empty text, xz does not
+    except InputError as error:
+        assert error.line == 1
+
+
+def test_a_file_that_is_not_there(tmp_path: Path):
+    with pytest.raises(StorageError, match="no such file or folder"):
+        next(read_lines(tmp_path / "none.txt"))
+    with pytest.raises(StorageError, match="this is a folder"):
+        next(read_lines(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a\nb", r"a.txt:2: not written: '\n' inside 'a\nb'; replace it with a blank"),
+        ("a\rb", r"a.txt:2: not written: '\r' inside 'a\rb'; replace it with a blank"),
+        ("a\0b", r"a.txt:2: not written: '\x00' inside 'a\x00b'; replace it with a blank"),
+        ("a\ud800b", r"a.txt:2: not written: half a character, '\ud800', in 'a\ud800b'; remove it"),
+    ],
+)
+def test_what_cannot_be_read_back_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+):
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("old")
+    with pytest.raises(InputError) as caught:
+        write(Path("a.txt"), ["fine", line])
+    assert str(caught.value) == message
+    assert Path("a.txt").read_text() == "old"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.txt"]
+
+
+def test_cells(tmp_path: Path):
+    with line_writer(tmp_path / "a.tsv") as writer:
+        writer.write_cells("a", "b c", "")
+        with pytest.raises(InputError, match=r"a\.tsv:2: not written: a tab inside 'x\\ty'; replace it with a blank"):
+            writer.write_cells("x\ty")
+    assert (tmp_path / "a.tsv").read_text() == "a\tb c\t\n"
+
+
+def test_blocks(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("\n \na\nb\n\n\t\n\nc")
+    assert list(read_blocks(tmp_path / "a.txt")) == [[(3, "a"), (4, "b")], [(8, "c")]]
