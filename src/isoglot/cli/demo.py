@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isoglot.cli import doctor
+from isoglot.cli.languages import interlinear
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
 
@@ -19,11 +20,14 @@ def demo(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Check this machine, measure how fast it is, and say where the record is."""
+    """Let the built-in languages speak, check this machine, and measure how fast it is."""
     from isoglot.core.doctor import check_up
+    from isoglot.languages import parallel
 
     output = Output(json=json, quiet=quiet)
     output.say("isoglot shows how languages come to share one space inside a masked language model.")
+    output.say("Five languages are built in; they speak of one world, and each word's translation is known:\n")
+    output.show(interlinear(next(parallel(seed=seed))))
     output.say("This is what it found here, and how fast matrices multiply (the ceiling of every training run):\n")
     check = check_up(
         command=command_line(),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoglot import __version__
-from isoglot.cli import demo, doctor
+from isoglot.cli import demo, doctor, languages
 from isoglot.cli.options import Session
 from isoglot.core.errors import IsoglotError, one_line, shown
 from isoglot.core.files import storage_error
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
+app.add_typer(languages.app, name="languages")
 
 
 def _print_version(value: bool) -> None:

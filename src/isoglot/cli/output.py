@@ -35,6 +35,11 @@ class Output:
         if not (self.json or self.quiet):
             self._console().print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
+    def show(self, shown: RenderableType) -> None:
+        """Commentary that is more than text."""
+        if not (self.json or self.quiet):
+            self._console().print(shown)
+
     def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold
         """The result: ``value`` as JSON, or ``shown`` for people."""
         if self.json:

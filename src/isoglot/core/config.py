@@ -45,27 +45,35 @@ ConfigT = TypeVar("ConfigT", bound=Config)
 KeyPath = tuple[str, ...]
 
 
-def build_config(kind: type[ConfigT], *, recipe: Recipe | None = None, settings: Iterable[str] = ()) -> ConfigT:
-    """A validated config from a recipe and ``--set`` settings.
+def build_config(
+    kind: type[ConfigT],
+    *,
+    recipe: Recipe | None = None,
+    values: Mapping[str, Any] | None = None,
+    settings: Iterable[str] = (),
+) -> ConfigT:
+    """A validated config from a recipe, a verb's own options and ``--set`` settings.
 
     Args:
         kind: The config class.
         recipe: Its values replace the class's defaults.
-        settings: ``key=value`` strings; a dotted key reaches into a table. They replace the recipe's values.
+        values: A verb's own options; they replace the recipe's values.
+        settings: ``key=value`` strings; a dotted key reaches into a table. They come last.
 
     Raises:
         ConfigError: A key that does not exist (with the nearest that does) or a value that will not do, with
             the recipe's file and line, or the ``--set`` it came from.
     """
-    values: dict[str, Any] = {} if recipe is None else json.loads(_as_json(recipe.values))
+    merged: dict[str, Any] = {} if recipe is None else json.loads(_as_json(recipe.values))
+    merged.update(values or {})
     given: dict[KeyPath, str] = {}
     for setting in settings:
         path, value = parse_setting(setting)
-        _put(values, path, value, setting)
+        _put(merged, path, value, setting)
         given[path] = setting
     try:
         # Through JSON: strict typing, and yet lists become tuples and strings become enums or paths.
-        return kind.model_validate_json(_as_json(values))
+        return kind.model_validate_json(_as_json(merged))
     except ValidationError as error:
         raise _explain(kind, error.errors(include_url=False), recipe, given) from error
 

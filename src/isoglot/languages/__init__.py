@@ -1,4 +1,31 @@
 """Five built-in languages, English, French, German, Russian and Chinese, that speak of one shared world.
 
 Everything has gold: trees, names, word alignment, inference labels. Nothing is downloaded.
+
+>>> from itertools import islice
+>>> from isoglot.languages import parallel
+>>> english, german = next(parallel(["en", "de"], seed=7))
+>>> english.language, german.language
+('en', 'de')
 """
+
+from isoglot.languages.corpus import LANGUAGES, dictionary, documents, grammar, parallel, paraphrases
+from isoglot.languages.inference import inference
+from isoglot.languages.sentence import Sentence, align
+from isoglot.languages.twins import twin, twin_code
+from isoglot.languages.world import world
+
+__all__ = [
+    "LANGUAGES",
+    "Sentence",
+    "align",
+    "dictionary",
+    "documents",
+    "grammar",
+    "inference",
+    "parallel",
+    "paraphrases",
+    "twin",
+    "twin_code",
+    "world",
+]

@@ -10,8 +10,11 @@ speaks of (:func:`split_of`), and two sentences that read the same speak of the 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from importlib import import_module
+from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Literal
 from zlib import crc32
@@ -21,7 +24,6 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.seeds import derive_seed
 from isoglot.languages.meaning import Both, Clause, Meaning, Name, Phrase, Register, Thing, Wording
 from isoglot.languages.sample import Sampler, topic_draw
-from isoglot.languages.sentence import align
 from isoglot.text.dictionary import Entry
 
 if TYPE_CHECKING:
@@ -122,6 +124,11 @@ def _meaning(sampler: Sampler, split: Split) -> Meaning:
     return meaning
 
 
+def meaning_id(meaning: Meaning) -> str:
+    """A name for a meaning: the same in every language, on every machine; different for different meanings."""
+    return blake2b(repr(meaning).encode(), digest_size=8).hexdigest()
+
+
 # --- what it yields ---
 
 
@@ -135,7 +142,7 @@ def documents(
     Args:
         language: A built-in language.
         seed: Same seed, same texts.
-        split: Which third of the world to speak of.
+        split: Which part of the world to speak of: train, dev or test.
         register: ``encyclopaedic`` or ``conversational``; None mixes them, six to four.
     """
     made = grammar(language)
@@ -184,45 +191,60 @@ def paraphrases(
 CONTENT = frozenset({"NOUN", "VERB", "ADJ", "ADV", "NUM"})
 
 
-def dictionary(
-    source: str, target: str, *, part: Literal["train", "test", "all"] = "all", seed: int = 0, sentences: int = 20_000
-) -> list[Entry]:
-    """Word translations with weights, as gold alignment finds them in parallel sentences.
+@dataclass(slots=True, frozen=True)
+class Dictionary:
+    """Word translations with weights; no form of a source word of one part is in the other."""
 
-    The weight of a translation is its share among all translations of the source word. All forms of a source word go
-    to the same part: a quarter of the words to ``test``, the others to ``train``.
+    train: list[Entry]
+    test: list[Entry]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Both parts, by source word."""
+        return sorted([*self.train, *self.test], key=lambda entry: entry.source)
+
+
+def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_000) -> Dictionary:
+    """Word translations as gold alignment finds them in parallel sentences.
+
+    The weight of a translation is its share among all translations of the source word; rare ones are left out.
+    A quarter of the source words, with all their forms, make the test part.
 
     Args:
         source: The language of the source words.
         target: The language of the translations.
-        part: Which part.
         seed: Same seed, same dictionary.
         sentences: How many sentences it is read off.
     """
-    counts: dict[tuple[str, str], Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
+    lemmas: dict[str, str] = {}
     stream = parallel((source, target), seed=derive_seed(seed, "dictionary"))
-    for _, (left, right) in zip(range(sentences), stream, strict=False):
+    for left, right in islice(stream, sentences):
         for word, lemma, other in _word_pairs(left, right):
-            counts.setdefault((word, lemma), Counter())[other] += 1
-    entries = []
-    for (word, lemma), found in sorted(counts.items()):
+            counts.setdefault(word, Counter())[other] += 1
+            lemmas.setdefault(word, lemma)
+    made = Dictionary([], [])
+    for word, found in sorted(counts.items()):
+        part = made.test if crc32(lemmas[word].encode()) % 4 == 0 else made.train
         total = found.total()
-        chosen = "test" if crc32(lemma.encode()) % 4 == 0 else "train"
-        if part in {"all", chosen}:
-            entries += [
-                Entry(word, t, round(n / total, 4)) for t, n in found.most_common() if n > 1 and n / total >= 0.05
-            ]
-    return entries
+        part += [Entry(word, t, round(n / total, 4)) for t, n in found.most_common() if n > 1 and n / total >= 0.05]
+    return made
 
 
 def _word_pairs(left: Sentence, right: Sentence) -> Iterator[tuple[str, str, str]]:
     """Content words that are each other's only translation: (source word, its lemma, target word), in small letters."""
-    pairs = align(left, right)
-    sources, targets = Counter(i for i, _ in pairs), Counter(j for _, j in pairs)
-    left_spans, right_spans = left.spans(), right.spans()
-    for i, j in pairs:
-        word, first, last = left_spans[i]
-        other, other_first, other_last = right_spans[j]
-        alone = sources[i] == 1 and targets[j] == 1 and first == last and other_first == other_last
-        if alone and left.tags[first - 1] in CONTENT and right.tags[other_first - 1] in CONTENT:
-            yield word.lower(), left.lemmas[first - 1].lower(), other.lower()
+    targets = _content_words(right)
+    for unit, positions in _content_words(left).items():
+        others = targets.get(unit, [])
+        if len(positions) == len(others) == 1:
+            here, there = positions[0], others[0]
+            yield left.words[here].lower(), left.lemmas[here].lower(), right.words[there].lower()
+
+
+def _content_words(sentence: Sentence) -> dict[int, list[int]]:
+    """For each unit of meaning, the positions of its content words: not of auxiliaries, particles or articles."""
+    found: dict[int, list[int]] = {}
+    for position, (unit, tag) in enumerate(zip(sentence.units, sentence.tags, strict=True)):
+        if unit >= 0 and tag in CONTENT:
+            found.setdefault(unit, []).append(position)
+    return found

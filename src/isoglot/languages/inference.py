@@ -61,15 +61,12 @@ def inference(
         label = LABELS[index % 3]
         hypothesis = writer.hypothesis(split)
         premise = writer.premise(hypothesis, label)
-        register = writer.sampler.register
-        sides = [number_units(Meaning(clause, register=register)) for clause in (premise, hypothesis)]
+        sides = [number_units(Meaning(clause)) for clause in (premise, hypothesis)]
         wording = writer.sampler.wording()
-        yield InferencePair(
-            label,
-            tuple(made.render(sides[0], wording) for made in grammars),
-            tuple(made.render(sides[1]) for made in grammars),
-        )
+        left = tuple(made.render(sides[0], wording) for made in grammars)
+        right = tuple(made.render(sides[1]) for made in grammars)
         index += 1
+        yield InferencePair(label, left, right)
 
 
 class _Writer:
@@ -90,7 +87,7 @@ class _Writer:
             clause.negative = self.random.random() < 0.5
             if self.random.random() < 0.3:
                 self._use_general_word(clause)
-            if split_by(_key(clause)) == split and self._neutral(clause):
+            if split_by(_key(clause)) == split and self._neutral(clause) and self._entailing(clause):
                 return clause
 
     def premise(self, hypothesis: Clause, label: Label) -> Clause:
@@ -100,7 +97,7 @@ class _Writer:
             self._contradict(clause)
         elif label == "neutral":
             self._apply(self._neutral(clause))
-        elif self.random.random() > 0.15:  # else the same in other words
+        elif self.random.random() > 0.1 or clause.time is None:  # else only the order of the words may differ
             self._apply(self._entailing(clause))
         return clause
 

@@ -6,6 +6,7 @@ A concept with several rows has synonyms: the first row is the usual word, the s
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -47,8 +48,6 @@ class Fixed:
     """How the whole hangs in the sentence: ``advmod``, ``obl``, ..."""
     fused: tuple[tuple[int, int, str], ...] = ()
     """(first, last, written form), positions from 0."""
-    glued: bool = False
-    """No blanks inside (Chinese)."""
 
     def add_to(self, sentence: Sentence, unit: int) -> int:
         """Append the phrase; every word carries the unit. Returns the head's position; attach it yourself."""
@@ -84,6 +83,13 @@ def parse_fixed(words: str, relation: str) -> Fixed:
             word, lemma, tag, *how = part.split(":", 3)
             found.append((word, lemma, tag, how[0] if how else "*"))
     return Fixed(tuple(found), relation, tuple(fused))
+
+
+def count_synonyms(folder: str) -> int:
+    """How many concepts of a language have a second word."""
+    tables = ("nouns", "verbs", "adjectives", "adverbs")
+    counts = Counter((table, row["concept"]) for table in tables for row in read_table(folder, table))
+    return sum(count > 1 for count in counts.values())
 
 
 def read_adverbs(folder: str) -> dict[str, list[Fixed]]:

@@ -153,6 +153,8 @@ PASSING = frozenset(
     ]
 )
 """Properties that come and go, so that one may say when."""
+FAR = frozenset({"go", "come", "travel_v", "return", "fly"})
+"""Motion that may end at a place with a name."""
 SAID_ALREADY = {
     "open": ("open", "closed"),
     "close": ("open", "closed"),
@@ -230,7 +232,9 @@ class Sampler:
         other.frequency = None
         if main.time == "now":
             main.time = None
-        if isinstance(main.agent, (Thing, Name)) and self.chance() < 0.5 and self._may_do(main.agent, other):
+        if isinstance(main.agent, (Thing, Name)) and (
+            _same(main.agent, other.agent) or (self.chance() < 0.5 and self._may_do(main.agent, other))
+        ):
             other.agent = Pronoun(3, self._several(main.agent), self._bare(main.agent))
         return Meaning(main, link, other)  # type: ignore[arg-type]
 
@@ -303,7 +307,7 @@ class Sampler:
             verb = self._verb(placed=True)
             agent = self._agent(verb)
             place = self._place(verb, agent, self.topic)
-            if place is not None and not (isinstance(agent, Name) and self.world.names[agent.name].kind == "ORG"):
+            if place is not None and self._can_be_somewhere(agent):
                 return Clause(
                     "location", "", agent, place=place, tense=tense, negative=negative, time=self._time(tense)
                 )
@@ -313,6 +317,12 @@ class Sampler:
         agent.count = 0
         time = self._time(tense) if adjective in PASSING else None
         return Clause("property", adjective, agent, tense=tense, negative=negative, time=time)
+
+    def _can_be_somewhere(self, phrase: Phrase) -> bool:
+        """Things that are not places themselves, people, but not organisations."""
+        if isinstance(phrase, Thing):
+            return not (self.nouns[phrase.concept].place or self.nouns[phrase.concept].unique)
+        return not (isinstance(phrase, Name) and self.world.names[phrase.name].kind == "ORG")
 
     def action(self, *, simple: bool = False, verb: Verb | None = None) -> Clause:
         """Somebody does something."""
@@ -325,13 +335,14 @@ class Sampler:
         if verb.frame in {"tr", "give"}:
             clause.patient = self._patient(verb, topic, taken, simple=simple)
             if verb.frame == "give":
-                clause.recipient = self._recipient(verb, taken)
+                clause.recipient = self._recipient(verb, clause.agent, taken)
             elif verb.partners and chance() < 0.2:
                 concept = role_draw(topic, verb.partners).at(chance())
                 if not (isinstance(clause.patient, Thing) and clause.patient.concept == concept):
                     clause.instrument = self.thing(concept, definite=0.3, adjective=False, plural=0.0)
         elif verb.frame == "go":
-            clause.goal = self._somewhere(role_draw(topic, verb.patients).at(chance()), clause.agent)
+            where = role_draw(topic, verb.patients).at(chance())
+            clause.goal = self._somewhere(where, clause.agent if verb.concept in FAR else None)
         elif verb.frame == "stay":
             clause.place = self._somewhere(role_draw(topic, verb.patients).at(chance()), clause.agent)
         if clause.place is None and clause.goal is None and chance() < 0.22:
@@ -339,7 +350,8 @@ class Sampler:
         if not simple and chance() < 0.06 and isinstance(clause.agent, Thing):
             self._add_relative(clause.agent)
         clause.time = self._time(tense)
-        if clause.time is None and not clause.negative and tense != "future" and chance() < 0.12:
+        repeats = clause.time is None and not clause.negative and not verb.once and tense != "future"
+        if repeats and chance() < 0.12:
             clause.frequency = frequency_draw().at(chance())
         if verb.manner and chance() < 0.15 and not clause.negative and (manners := manner_draw(verb.manner)):
             clause.manner = manners.at(chance())
@@ -418,11 +430,12 @@ class Sampler:
             self._add_relative(thing)
         return thing
 
-    def _recipient(self, verb: Verb, taken: str) -> Phrase:
+    def _recipient(self, verb: Verb, agent: Phrase | None, taken: str) -> Phrase:
         concept = role_draw(self.topic, verb.partners).at(self.chance())
         luck = self.chance()
         if self.register == "conversational" and luck < 0.3:
-            return Pronoun(1) if luck < 0.2 else Pronoun(2)
+            speaks = isinstance(agent, Pronoun) and agent.person == 1
+            return Pronoun(2) if speaks or luck < 0.1 else Pronoun(1)
         if luck > 0.8 or concept == taken:
             return self._new_name("PER")
         return self.thing(concept, definite=0.9)
@@ -460,7 +473,7 @@ class Sampler:
             verb = verb_draw(self.topic).at(self.chance())
             if verb.frame == "give" or (verb.agents if subject else verb.patients).count(thing.concept) == 0:
                 continue
-            if not subject and verb.frame != "tr":
+            if (not subject and verb.frame != "tr") or (subject and verb.together and not thing.plural):
                 continue
             clause = self.action(simple=True, verb=verb)
             if any(isinstance(p, Pronoun) and p.person == 3 for p in (clause.agent, clause.patient)):

@@ -50,6 +50,8 @@ class Verb:
     manner: str
     stative: bool
     """Lasts rather than happens: Russian says it with the imperfective, and so on."""
+    once: bool
+    """Not done again and again: *die*."""
     together: bool
     """Takes several to do: *meet*."""
     opposite: str
@@ -138,6 +140,7 @@ class World:
             topics=_split(row["topics"]),
             manner=row["manner"],
             stative="state" in row["aspect"],
+            once="once" in row["aspect"],
             together="together" in row["aspect"],
             opposite=row["opposite"],
         )

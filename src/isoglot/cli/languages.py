@@ -1,0 +1,187 @@
+"""``isoglot languages``: the built-in languages: what they are, what they sound like, and files of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.output import Output, command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from isoglot.languages.sentence import Sentence
+
+app = typer.Typer(help="Five built-in languages that share one world: list, sample and export them.")
+
+Languages = Annotated[
+    str, typer.Option("--langs", metavar="CODES", help="Built-in languages, with commas between: en,fr,de,ru,zh.")
+]
+Register = Literal["both", "encyclopaedic", "conversational"]
+RegisterOption = Annotated[Register, typer.Option("--register", help="The register: third person, or I and you.")]
+
+NAMES = {"en": "English", "fr": "French", "de": "German", "ru": "Russian", "zh": "Chinese"}
+COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green", "bright_magenta")
+
+
+@app.command("list", epilog="Example: isoglot languages list --json")
+def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Show the built-in languages with their size and a sentence of each."""
+    from rich.table import Table
+
+    from isoglot.languages import LANGUAGES, parallel, world
+    from isoglot.languages.lexicon import count_synonyms
+
+    output = Output(json=json, quiet=quiet)
+    things = world()
+    spoken = sum(noun.spoken for noun in things.nouns.values())
+    size = {
+        "nouns": spoken,
+        "verbs": len(things.verbs),
+        "adjectives": len(things.adjectives),
+        "adverbs": len(things.adverbs),
+        "numbers": len(things.numbers),
+        "names": len(things.names),
+        "topics": len(things.topics),
+    }
+    example = next(row for row in parallel(seed=7) if len(row[0].words) > 8)
+    facts = [
+        {"code": code, "name": NAMES[code], "synonyms": count_synonyms(code), "example": sentence.text}
+        for code, sentence in zip(LANGUAGES, example, strict=True)
+    ]
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("code", "name", "synonyms", "example"):
+        table.add_column(column, justify="right" if column == "synonyms" else "left")
+    for fact in facts:
+        table.add_row(*(str(value) for value in fact.values()))
+    output.say(f"One world: {', '.join(f'{count} {name}' for name, count in size.items())}.\n")
+    output.result({"world": size, "languages": facts}, table)
+
+
+@app.command("sample", epilog="Example: isoglot languages sample --seed 7")
+def sample(
+    count: Annotated[int, typer.Option("--count", min=1, max=10_000, help="How many meanings.")] = 3,
+    langs: Languages = "en,fr,de,ru,zh",
+    register: RegisterOption = "both",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Print the same meaning in several languages, with a gloss; what translates what has one colour."""
+    from itertools import islice
+
+    from rich.console import Group
+
+    from isoglot.languages import parallel
+
+    output = Output(json=json, quiet=quiet)
+    chosen = None if register == "both" else register
+    rows = list(islice(parallel(langs.split(","), seed=seed, register=chosen), count))
+    output.result([_facts(row) for row in rows], Group(*(interlinear(row) for row in rows)))
+
+
+@app.command("export", epilog="Example: isoglot languages export --langs en,fr --sentences 100000 --out data/")
+def export(
+    out: Out,
+    langs: Languages = "en,fr,de,ru,zh",
+    sentences: Annotated[
+        int, typer.Option("--sentences", min=1, max=10_000_000, help="Sentences of running text a language.")
+    ] = 100_000,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="PART", help="text, parallel, dictionary, treebank, ner or nli. May be repeated."
+        ),
+    ] = None,
+    register: RegisterOption = "both",
+    settings: Settings = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write text, parallel sentences, dictionaries, treebanks, names and inference pairs to a folder.
+
+    Other sizes are settings: parallel, treebank, ner, nli, and held_out for dev and test; --set parallel=2000.
+    """
+    from rich.text import Text
+
+    from isoglot.core.config import build_config
+    from isoglot.core.record import record_run
+    from isoglot.languages.export import ExportConfig
+    from isoglot.languages.export import export as write
+
+    output = Output(json=json, quiet=quiet)
+    values: dict[str, Any] = {"languages": langs.split(","), "sentences": sentences, "registers": register}
+    if only:
+        values["parts"] = only
+    config = build_config(ExportConfig, values=values, settings=settings or ())
+    with record_run(out, command=command_line(), seed=seed, config=config) as run:
+        written = write(config, out, seed=seed, progress=output.progress)
+        for path in written:
+            run.add_output(path)
+    folders = sorted({path.parent for path in written})
+    lines = [f"{folder}: {sum(path.parent == folder for path in written)} files" for folder in folders]
+    output.result([str(path) for path in written], Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
+
+
+# --- showing ---
+
+
+def _facts(row: Sequence[Sentence]) -> dict[str, Any]:
+    from isoglot.languages import align
+
+    return {
+        "topic": row[0].meaning.topic,
+        "register": row[0].meaning.register,
+        "sentences": {sentence.language: sentence.text for sentence in row},
+        "alignment": {
+            f"{row[0].language}-{other.language}": [f"{i}-{j}" for i, j in align(row[0], other)] for other in row[1:]
+        },
+    }
+
+
+def interlinear(row: Sequence[Sentence]) -> RenderableType:
+    """A meaning in every language: the sentence, and under it each word over its gloss."""
+    from rich.columns import Columns
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from isoglot.languages.gloss import gloss
+
+    meaning = row[0].meaning
+    glosses = gloss(meaning)
+    lines: list[RenderableType] = [Text(f"{meaning.topic}, {meaning.register}", "dim italic")]
+    for sentence in row:
+        pieces = [
+            Text.assemble((word, _colour(unit)), "\n", (glosses.get(unit, ""), "dim"))
+            for word, unit in zip(sentence.words, sentence.units, strict=True)
+            if unit >= 0
+        ]
+        lines.append(Text.assemble((f"{sentence.language}  ", "bold"), _coloured(sentence)))
+        lines.append(Padding(Columns(pieces, padding=(0, 2)), (0, 0, 0, 4)))
+    lines.append(Text())
+    return Group(*lines)
+
+
+def _coloured(sentence: Sentence) -> Text:
+    from rich.text import Text
+
+    text = Text()
+    for form, first, last in sentence.spans():
+        text.append(form, _colour(sentence.units[first - 1]))
+        if last not in sentence.glued:
+            text.append(" ")
+    return text
+
+
+def _colour(unit: int) -> str:
+    """One colour for a phrase and all its words, in every language; none for words that say nothing of their own."""
+    return "" if unit < 0 else COLOURS[unit // 8 % len(COLOURS)]

@@ -1,0 +1,220 @@
+"""A folder of files from the built-in languages: text, parallel sentences, dictionaries, treebanks, names, inference.
+
+Everything can be read again with the readers of :mod:`isoglot.text`, and with other tools: the formats are the usual.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, islice, permutations
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from pydantic import Field, field_validator
+
+from isoglot.core.config import Config
+from isoglot.core.files import writable_folder
+from isoglot.core.progress import SILENT, Progress
+from isoglot.core.seeds import derive_seed
+from isoglot.languages.corpus import (
+    LANGUAGES,
+    Split,
+    dictionary,
+    documents,
+    grammar,
+    parallel,
+    paraphrases,
+)
+from isoglot.languages.inference import inference
+from isoglot.languages.sentence import align
+from isoglot.languages.trees import tree_of
+from isoglot.text.alignment import write_pharaoh
+from isoglot.text.columns import write_tagged
+from isoglot.text.conllu import write_conllu
+from isoglot.text.dictionary import write_dictionary
+from isoglot.text.inference import Pair, write_inference
+from isoglot.text.parallel import write_parallel
+from isoglot.text.plain import write_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from isoglot.languages.meaning import Register
+    from isoglot.languages.sentence import Sentence
+
+Row = TypeVar("Row")
+Part = Literal["text", "parallel", "dictionary", "treebank", "ner", "nli"]
+PARTS: tuple[Part, ...] = ("text", "parallel", "dictionary", "treebank", "ner", "nli")
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+MOST = 10_000_000
+
+
+class ExportConfig(Config):
+    """What is written, and how much of it."""
+
+    languages: tuple[str, ...] = Field(LANGUAGES, min_length=1)
+    """The built-in languages to write."""
+
+    parts: tuple[Part, ...] = Field(PARTS, min_length=1)
+    """The folders to write."""
+
+    sentences: int = Field(100_000, ge=1, le=MOST)
+    """Sentences of running text in each language, in the training part."""
+
+    parallel: int = Field(10_000, ge=1, le=1_000_000)
+    """Sentences in all languages at once, in the training part; as many paraphrases in each language."""
+
+    treebank: int = Field(5_000, ge=1, le=1_000_000)
+    """Trees in each language, in the training part."""
+
+    ner: int = Field(5_000, ge=1, le=1_000_000)
+    """Sentences with labelled names in each language, in the training part."""
+
+    nli: int = Field(6_000, ge=1, le=1_000_000)
+    """Inference pairs in each language, in the training part."""
+
+    held_out: int = Field(1_000, ge=1, le=100_000)
+    """Sentences, trees or pairs in the dev part, and in the test part."""
+
+    registers: Literal["both", "encyclopaedic", "conversational"] = "both"
+    """The register of text and parallel sentences."""
+
+    @field_validator("languages")
+    @classmethod
+    def _known(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        codes = tuple(grammar(language).language for language in languages)
+        if len(set(codes)) < len(codes):
+            raise ValueError(f"should name each language once, not {', '.join(codes)}")
+        return codes
+
+
+def export(config: ExportConfig, out: str | Path, *, seed: int = 0, progress: Progress = SILENT) -> list[Path]:
+    """Write the folder; the same bytes for the same config and seed. Returns the files written."""
+    writer = _Writer(config, writable_folder(out), seed, progress)
+    for part in config.parts:
+        getattr(writer, part)()
+    return writer.written
+
+
+class _Writer:
+    def __init__(self, config: ExportConfig, out: Path, seed: int, progress: Progress) -> None:
+        self.config = config
+        self.out = out
+        self.seed = seed
+        self.progress = progress
+        self.register: Register | None = None if config.registers == "both" else config.registers
+        self.written: list[Path] = []
+
+    def path(self, part: str, name: str) -> Path:
+        path = writable_folder(self.out / part) / name
+        self.written.append(path)
+        return path
+
+    def size(self, split: Split, train: int) -> int:
+        return train if split == "train" else self.config.held_out
+
+    # --- the six parts ---
+
+    def text(self) -> None:
+        for language in self.config.languages:
+            for split in SPLITS:
+                size = self.size(split, self.config.sentences)
+                texts = self._texts(language, split, size)
+                write_documents(self.path("text", f"{language}.{split}.txt"), texts)
+
+    def _texts(self, language: str, split: Split, size: int) -> Iterator[list[str]]:
+        """Texts until there are that many sentences; the last one is cut to fit."""
+        left = size
+        with self.progress.task(f"text {language} {split}", total=size, unit="sentences") as task:
+            for document in documents(language, seed=self.seed, split=split, register=self.register):
+                lines = [sentence.text for sentence in document[:left]]
+                yield lines
+                task.advance(len(lines))
+                left -= len(lines)
+                if left == 0:
+                    return
+
+    def parallel(self) -> None:
+        languages = self.config.languages
+        for split in SPLITS:
+            size = self.size(split, self.config.parallel)
+            stream = parallel(languages, seed=self.seed, split=split, register=self.register)
+            rows = list(self._distinct(f"parallel {split}", stream, size))
+            path = self.path("parallel", f"{split}.tsv")
+            write_parallel(path, languages, (dict(zip(languages, (s.text for s in row), strict=True)) for row in rows))
+            path = self.path("parallel", f"{split}.tokens.tsv")
+            tokens = ((" ".join(s.tokens()) for s in row) for row in rows)
+            write_parallel(path, languages, (dict(zip(languages, row, strict=True)) for row in tokens))
+            for i, j in combinations(range(len(languages)), 2):
+                path = self.path("parallel", f"{split}.{languages[i]}-{languages[j]}.align")
+                write_pharaoh(path, (align(row[i], row[j]) for row in rows))
+            for language in languages:
+                pairs = paraphrases(language, seed=self.seed, split=split, register=self.register)
+                twins = self._distinct(f"paraphrases {language} {split}", pairs, size)
+                codes = (language, f"{language}-x-para")
+                path = self.path("parallel", f"paraphrases.{language}.{split}.tsv")
+                write_parallel(path, codes, ({codes[0]: a.text, codes[1]: b.text} for a, b in twins))
+
+    def dictionary(self) -> None:
+        pairs = list(permutations(self.config.languages, 2))
+        with self.progress.task("dictionaries", total=len(pairs), unit="dictionaries") as task:
+            for source, target in pairs:
+                made = dictionary(source, target, seed=self.seed)
+                name = f"{source}-{target}"
+                write_dictionary(self.path("dictionary", f"{name}.weighted.tsv"), made.entries, "weighted")
+                write_dictionary(self.path("dictionary", f"{name}.txt"), made.entries, "muse")
+                write_dictionary(self.path("dictionary", f"{name}.train.txt"), made.train, "muse")
+                write_dictionary(self.path("dictionary", f"{name}.test.txt"), made.test, "muse")
+                task.advance()
+
+    def treebank(self) -> None:
+        for language, split, sentences in self._annotated("treebank", self.config.treebank):
+            trees = (tree_of(s, f"{language}-{split}-{i}") for i, s in enumerate(sentences, start=1))
+            write_conllu(self.path("treebank", f"{language}.{split}.conllu"), trees)
+
+    def ner(self) -> None:
+        for language, split, sentences in self._annotated("ner", self.config.ner):
+            rows = (list(zip(s.tokens(), s.token_entities(), strict=True)) for s in sentences)
+            write_tagged(self.path("ner", f"{language}.{split}.tsv"), rows)
+
+    def nli(self) -> None:
+        languages = self.config.languages
+        for split in SPLITS:
+            size = self.size(split, self.config.nli)
+            pairs = list(self._counted(f"nli {split}", inference(languages, seed=self.seed, split=split), size))
+            for index, language in enumerate(languages):
+                rows = (Pair(p.premise[index].text, p.hypothesis[index].text, p.label) for p in pairs)
+                write_inference(self.path("nli", f"{language}.{split}.tsv"), rows)
+
+    # --- streams cut to size ---
+
+    def _annotated(self, part: str, train: int) -> Iterator[tuple[str, Split, Iterable[Sentence]]]:
+        """Each language and split with its sentences; the n-th sentence means the same in every language."""
+        for language in self.config.languages:
+            for split in SPLITS:
+                stream = parallel((language,), seed=derive_seed(self.seed, part), split=split)
+                named = (
+                    row for index, row in enumerate(stream) if part != "ner" or index % 5 == 0 or _has_name(row[0])
+                )
+                label = f"{part} {language} {split}"
+                yield language, split, (row[0] for row in self._counted(label, named, self.size(split, train)))
+
+    def _distinct(self, label: str, rows: Iterable[tuple[Sentence, ...]], size: int) -> Iterator[tuple[Sentence, ...]]:
+        """So many rows that differ in their first sentence."""
+        seen: set[str] = set()
+
+        def fresh(row: tuple[Sentence, ...]) -> bool:
+            before = len(seen)
+            seen.add(row[0].text)
+            return len(seen) > before
+
+        return self._counted(label, filter(fresh, rows), size)
+
+    def _counted(self, label: str, rows: Iterable[Row], size: int) -> Iterator[Row]:
+        with self.progress.task(label, total=size, unit="sentences") as task:
+            for row in islice(rows, size):
+                yield row
+                task.advance()
+
+
+def _has_name(sentence: Sentence) -> bool:
+    return any(entity != "O" for entity in sentence.entities)

@@ -1,0 +1,93 @@
+"""What each word of a sentence says, in English: an interlinear gloss, read off the meaning."""
+
+from __future__ import annotations
+
+from isoglot.languages.meaning import (
+    ADJECTIVE,
+    AND,
+    CLASSIFIER,
+    COPULA,
+    DETERMINER,
+    FREQUENCY,
+    HEAD,
+    LINK,
+    MANNER,
+    MARKER,
+    NEGATION,
+    NUMBER,
+    QUESTION,
+    RELATIVE,
+    TIME,
+    Asked,
+    Both,
+    Clause,
+    Meaning,
+    Name,
+    Phrase,
+    Pronoun,
+    Thing,
+)
+
+MARKERS = {"patient": "obj", "recipient": "to", "instrument": "with", "goal": "to", "place": "at", "agent": "subj"}
+PERSONS = {(1, False): "I", (2, False): "you", (1, True): "we", (2, True): "you"}
+
+
+def gloss(meaning: Meaning) -> dict[int, str]:
+    """A word or two for every ``unit * 8 + part`` of the meaning; what is not there says nothing of its own."""
+    found: dict[int, str] = {}
+    _clause(found, meaning.main, "")
+    if meaning.other is not None:
+        _clause(found, meaning.other, meaning.link or "")
+    return found
+
+
+def _clause(found: dict[int, str], clause: Clause, link: str) -> None:
+    unit = clause.unit * 8
+    name = _plain(clause.predicate)
+    found[unit + HEAD] = f"{name}.{clause.tense}" if clause.kind == "action" else name
+    found[unit + NEGATION] = "not"
+    found[unit + TIME] = _plain(clause.time or "")
+    found[unit + FREQUENCY] = _plain(clause.frequency or "")
+    found[unit + MANNER] = _plain(clause.manner or "")
+    found[unit + LINK] = link
+    found[unit + COPULA] = f"be.{clause.tense}"
+    found[unit + QUESTION] = "Q"
+    for role, marker in MARKERS.items():
+        phrase = getattr(clause, role)
+        if phrase is not None:
+            _phrase(found, phrase, marker)
+    if clause.complement is not None:
+        _clause(found, clause.complement, "that")
+
+
+def _phrase(found: dict[int, str], phrase: Phrase, marker: str) -> None:
+    unit = phrase.unit * 8
+    found[unit + MARKER] = marker
+    if isinstance(phrase, Thing):
+        found[unit + HEAD] = _plain(phrase.concept) + (".pl" if phrase.plural else "")
+        found[unit + DETERMINER] = "the" if phrase.definite else "a"
+        found[unit + ADJECTIVE] = _plain(phrase.adjective or "")
+        found[unit + NUMBER] = str(phrase.count)
+        found[unit + RELATIVE] = "that"
+        found[unit + CLASSIFIER] = "CL"
+        if phrase.relative is not None:
+            _clause(found, phrase.relative, "that")
+    elif isinstance(phrase, Name):
+        found[unit + HEAD] = phrase.name
+    elif isinstance(phrase, Both):
+        found[unit + AND] = "and"
+        _phrase(found, phrase.first, marker)
+        _phrase(found, phrase.second, marker)
+    elif isinstance(phrase, Pronoun):
+        found[unit + HEAD] = PERSONS.get((phrase.person, phrase.plural)) or ("they" if phrase.plural else "he/she/it")
+    elif isinstance(phrase, Asked):
+        found[unit + HEAD] = phrase.word
+
+
+def _plain(concept: str) -> str:
+    """A concept as a word: its name up to what only tells it from another.
+
+    >>> _plain("in_the_morning"), _plain("sing_song"), _plain("photograph_v")
+    ('in the morning', 'sing song', 'photograph')
+    """
+    return concept.removesuffix("_v").replace("_", " ")

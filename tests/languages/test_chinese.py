@@ -1,0 +1,409 @@
+"""Chinese: textbook sentences for every construction, valid trees over many meanings, a word for every concept."""
+
+from collections import defaultdict
+from random import Random
+from typing import Any
+
+import pytest
+
+from isoglot.languages.chinese import Chinese
+from isoglot.languages.english import English
+from isoglot.languages.lexicon import read_table
+from isoglot.languages.meaning import (
+    ADJECTIVE,
+    CLASSIFIER,
+    COPULA,
+    DETERMINER,
+    LINK,
+    MARKER,
+    NEGATION,
+    NUMBER,
+    QUESTION,
+    RELATIVE,
+    Asked,
+    Both,
+    Clause,
+    Link,
+    Meaning,
+    Name,
+    Phrase,
+    Pronoun,
+    Register,
+    Thing,
+    Wording,
+    number_units,
+)
+from isoglot.languages.sample import Sampler
+from isoglot.languages.sentence import Sentence, align
+
+
+@pytest.fixture(scope="module")
+def chinese() -> Chinese:
+    return Chinese()
+
+
+def said(
+    grammar: Chinese,
+    main: Clause,
+    link: Link | None = None,
+    other: Clause | None = None,
+    *,
+    question: bool = False,
+    talk: bool = False,
+    **wording: Any,
+) -> Sentence:
+    register: Register = "conversational" if talk else "encyclopaedic"
+    meaning = number_units(Meaning(main, link, other, question, register))
+    sentence = grammar.render(meaning, Wording(**wording))
+    check_tree(sentence)
+    return sentence
+
+
+def check_tree(sentence: Sentence) -> None:
+    heads = sentence.heads
+    assert [r for r, h in zip(sentence.relations, heads, strict=True) if h == 0] == ["root"]
+    assert sentence.relations.count("root") == 1
+    assert "dep" not in sentence.relations
+
+    def above(position: int) -> list[int]:
+        found: list[int] = []
+        while position:
+            assert position not in found, sentence.text
+            found.append(position)
+            position = heads[position - 1]
+        return found
+
+    for position, head in enumerate(heads, start=1):
+        low, high = sorted((position, head))
+        assert not head or all(head in above(k) for k in range(low + 1, high)), sentence.text
+
+
+def act(verb: str, agent: Phrase | str | None = "child", patient: Phrase | str | None = None, **more: Any) -> Clause:
+    def thing(phrase: Phrase | str | None) -> Phrase | None:
+        return Thing(phrase) if isinstance(phrase, str) else phrase
+
+    for role in ("recipient", "place", "goal", "instrument"):
+        if role in more:
+            more[role] = thing(more[role])
+    return Clause("action", verb, thing(agent), thing(patient), **more)
+
+
+def prop(adjective: str, agent: Phrase | str | None, **more: Any) -> Clause:
+    return Clause("property", adjective, Thing(agent) if isinstance(agent, str) else agent, **more)
+
+
+def a(concept: str, **more: Any) -> Thing:
+    return Thing(concept, definite=False, **more)
+
+
+BREAD = a("bread")
+BOOK = a("book")
+
+
+@pytest.mark.parametrize(
+    ("clause", "text"),
+    [
+        # aspect: 了 after what happened, nothing on states, 着 on what is worn, 会 or 将 ahead
+        (act("eat", "child", BREAD), "孩子吃了面包。"),
+        (act("eat", "child", BREAD, tense="present"), "孩子吃面包。"),
+        (act("eat", "child", BREAD, tense="future"), "孩子将吃面包。"),
+        (act("eat", "child", BREAD, tense="future", negative=True), "孩子不会吃面包。"),
+        (act("eat", "child", BREAD, negative=True), "孩子没有吃面包。"),
+        (act("eat", "child", BREAD, tense="present", negative=True), "孩子不吃面包。"),
+        (act("eat", "child", BREAD, frequency="often"), "孩子经常吃面包。"),
+        (act("eat", "child", BREAD, frequency="every_day", tense="present"), "孩子每天都吃面包。"),
+        (act("eat", "child", BREAD, tense="present", time="now"), "孩子现在正在吃面包。"),
+        (act("eat", "child", BREAD, tense="present", time="now", place="kitchen"), "孩子现在正在厨房里吃面包。"),
+        (act("eat", "child", BREAD, tense="present", time="now", negative=True), "孩子现在没有在吃面包。"),
+        (act("love", "prince", "princess"), "王子爱公主。"),
+        (act("love", "prince", "princess", negative=True), "王子不爱公主。"),
+        (act("find", "detective", "key", tense="present", negative=True), "侦探没有找到钥匙。"),
+        (act("wake_up", "baby", tense="present", time="now"), "婴儿现在醒来了。"),
+        (act("wake_up", "baby", tense="present", time="in_the_morning"), "婴儿早上醒来。"),
+        (act("wear", "queen", a("crown")), "女王戴着一顶王冠。"),
+        (act("wear", "queen", a("dress"), negative=True), "女王没有穿连衣裙。"),
+        (act("sing", "singer"), "歌手唱歌了。"),
+        (act("sing", "singer", place="church"), "歌手在教堂里唱歌。"),
+        # time, place, instrument, manner: all before the verb
+        (act("sell", "baker", BREAD, place="market", time="yesterday"), "面包师昨天在市场里卖了面包。"),
+        (
+            act("cut", "cook", BREAD, place="kitchen", instrument=a("knife"), manner="carefully"),
+            "厨师在厨房里用刀仔细地切了面包。",
+        ),
+        (act("sleep", "cat", place="sofa", manner="well"), "猫在沙发上好好地睡觉。"),
+        (act("play_music", "girl", a("piano"), manner="well"), "女孩出色地演奏了一架钢琴。"),
+        (act("live", "king", place="castle"), "国王住在城堡里。"),
+        (act("live", "king", place=Name("Paris")), "国王住在巴黎。"),
+        (act("arrive", "train", place="station"), "火车到达了车站。"),
+        (act("leave", "train", place="station"), "火车从车站出发了。"),
+        # goals
+        (act("go", "pupil", goal="school"), "小学生去了学校。"),
+        (act("run", "dog", goal="forest"), "狗跑到了森林里。"),
+        (act("go", "cow", goal="river", tense="present", negative=True), "母牛不去河边。"),
+        (act("climb", "goat", goal="mountain"), "山羊爬上了山。"),
+        # recipients
+        (act("give", "mother", BOOK, recipient="child"), "母亲给了孩子一本书。"),
+        (act("give", "mother", "book", recipient="child"), "母亲把书给了孩子。"),
+        (act("send", "secretary", a("letter"), recipient="boss"), "秘书给老板寄了一封信。"),
+        (
+            act("send", "secretary", Pronoun(3, of=Thing("letter")), recipient="boss", negative=True),
+            "秘书没有把它寄给老板。",
+        ),
+        (act("tell", "grandmother", a("story"), recipient=Pronoun(1)), "祖母给我讲了一个故事。"),
+        (act("tell", "witness", "secret", recipient="judge"), "证人把秘密告诉了法官。"),
+        # the verb that goes with its object
+        (act("cut", "worker", "tree"), "工人砍了树。"),
+        (act("visit", "doctor", Name("Anna")), "医生拜访了安娜。"),
+        (act("milk_cow", "farmer", "cow"), "农民给母牛挤奶了。"),
+        (act("pay", "boss", "worker"), "老板给工人付款了。"),
+        # noun phrases
+        (act("see", "king", a("horse", plural=True, count=2)), "国王看见了两匹马。"),
+        (act("see", "king", a("horse", plural=True, count=12, adjective="white")), "国王看见了十二匹白马。"),
+        (act("see", "king", Thing("child", plural=True)), "国王看见了孩子们。"),
+        (act("see", "king", a("child", plural=True)), "国王看见了孩子。"),
+        (act("see", a("king"), a("elephant", adjective="big")), "一位国王看见了一头大的大象。"),
+        (act("read", "king", a("book", adjective="good")), "国王读了一本好书。"),
+        (act("read", "king", Thing("book", adjective="good")), "国王读了好的书。"),
+        (act("drink", "king", a("coffee", adjective="strong")), "国王喝了浓咖啡。"),
+        (act("see", "king", a("river", adjective="long")), "国王看见了一条长长的河。"),
+        (act("buy", "king", BOOK, negative=True), "国王没有买书。"),
+        (act("meet", Both(Thing("king"), Name("Anna Weber")), Name("Terra")), "国王和安娜·韦伯遇见了泰拉公司。"),
+        # pronouns, by what they stand for
+        (act("see", Pronoun(3, of=Name("Anna")), Pronoun(3, of=Thing("dog"))), "她看见了它。"),
+        (act("see", Pronoun(3, True, Thing("nurse")), Pronoun(3, True, Thing("dog"))), "她们看见了它们。"),
+        (act("see", Pronoun(1, plural=True), Pronoun(3, True, Thing("king"))), "我们看见了他们。"),
+        (act("see", Pronoun(2, plural=True), Pronoun(3, of=Name("Terra"))), "你们看见了它。"),
+        # properties
+        (prop("big", "house"), "房子很大。"),
+        (prop("big", "house", negative=True), "房子不大。"),
+        (prop("big", "house", tense="future"), "房子会很大。"),
+        (prop("red", "apple", tense="present"), "苹果是红的。"),
+        (prop("red", "apple", tense="present", negative=True), "苹果不是红的。"),
+        (prop("open", "door"), "门开着。"),
+        (prop("open", "door", negative=True), "门没有开着。"),
+        (prop("broken", "cup"), "杯子坏了。"),
+        (prop("broken", "cup", negative=True), "杯子没有坏。"),
+        (prop("blue", "sea"), "海是蔚蓝的。"),
+        # classes and places
+        (Clause("class", "", a("dog"), a("animal"), tense="present"), "狗是一种动物。"),
+        (Clause("class", "", a("dog"), a("plant"), tense="present", negative=True), "狗不是植物。"),
+        (Clause("class", "", a("baker"), a("person"), tense="present"), "面包师是人。"),
+        (Clause("class", "", Name("Anna"), a("doctor"), tense="present"), "安娜是一位医生。"),
+        (Clause("location", "", Thing("dog"), place=Thing("garden")), "狗在花园里。"),
+        (Clause("location", "", Thing("dog"), place=Name("Paris"), negative=True), "狗不在巴黎。"),
+        (Clause("location", "", Thing("dog"), place=Thing("table"), tense="future"), "狗将在桌子上。"),
+        # complements
+        (act("say", "doctor", complement=act("sleep", "baby", tense="future")), "医生说婴儿将睡觉。"),
+        (act("think", "doctor", complement=prop("young", "king"), negative=True), "医生不认为国王很年轻。"),
+    ],
+)
+def test_a_statement(chinese: Chinese, clause: Clause, text: str) -> None:
+    assert said(chinese, clause).text == text
+
+
+@pytest.mark.parametrize(
+    ("clause", "text"),
+    [
+        (act("sell", "baker", BREAD), "面包师卖了面包吗？"),
+        (act("sell", "baker", BREAD, negative=True), "面包师没卖面包吗？"),
+        (act("sell", "baker", BREAD, tense="future"), "面包师会卖面包吗？"),
+        (act("sleep", "baby"), "婴儿睡觉了吗？"),
+        (act("sell", Asked("who"), BREAD), "谁卖了面包？"),
+        (act("sell", "baker", Asked("what")), "面包师卖了什么？"),
+        (act("visit", "tourist", Asked("who")), "游客拜访了谁？"),
+        (act("sell", "baker", BREAD, place=Asked("where")), "面包师在哪里卖面包？"),
+        (act("go", "baker", goal=Asked("where")), "面包师去了哪里？"),
+        (act("live", "baker", place=Asked("where"), tense="present"), "面包师住在哪里？"),
+        (Clause("location", "", Thing("dog"), place=Asked("where"), tense="present"), "狗在哪里？"),
+        (prop("big", "house", tense="present"), "房子大吗？"),
+        (prop("red", "apple", tense="present"), "苹果是红的吗？"),
+        (Clause("class", "", a("dog"), a("animal"), tense="present"), "狗是一种动物吗？"),
+    ],
+)
+def test_a_question(chinese: Chinese, clause: Clause, text: str) -> None:
+    assert said(chinese, clause, question=True, talk=True).text == text
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (Thing("house", relative=act("build", "carpenter", None), gap="patient"), "木匠建造的房子很大。"),
+        (
+            Thing("house", plural=True, count=3, relative=act("build", "carpenter", None), gap="patient"),
+            "木匠建造的三座房子很大。",
+        ),
+        (Thing("king", relative=act("love", None, "queen", tense="present")), "爱女王的国王很大。"),
+        (Thing("king", relative=act("buy", None, BOOK, time="yesterday")), "昨天买了一本书的国王很大。"),
+        (Thing("friend", relative=act("meet_up", None, place="park")), "在公园里见面的朋友很大。"),
+        (Thing("dog", relative=Clause("location", "", None, place=Thing("garden"))), "在花园里的狗很大。"),
+        (Thing("apple", relative=prop("red", None)), "红的苹果很大。"),
+        (Thing("cow", relative=act("milk_cow", "farmer", None), gap="patient"), "农民给它挤奶的母牛很大。"),
+    ],
+)
+def test_a_relative_clause(chinese: Chinese, thing: Thing, text: str) -> None:
+    assert said(chinese, prop("big", thing)).text == text
+
+
+def test_an_indefinite_one_is_counted_before_its_relative_clause(chinese: Chinese) -> None:
+    king = a("king", relative=act("love", None, "queen", tense="present"))
+    assert said(chinese, act("see", "dog", king)).text == "狗看见了一位爱女王的国王。"
+
+
+@pytest.mark.parametrize(
+    ("link", "talk", "first", "text"),
+    [
+        ("and", False, False, "狗看见了一匹马，而孩子哭了。"),
+        ("and", True, False, "狗看见了一匹马，孩子哭了。"),
+        ("but", False, False, "狗看见了一匹马，但是孩子哭了。"),
+        ("because", False, False, "狗看见了一匹马，因为孩子哭了。"),
+        ("because", False, True, "因为孩子哭了，所以狗看见了一匹马。"),
+        ("although", False, False, "狗看见了一匹马，尽管孩子哭了。"),
+        ("although", False, True, "虽然孩子哭了，但是狗看见了一匹马。"),
+        ("when", False, False, "当孩子哭时，狗看见了一匹马。"),
+        ("when", False, True, "当孩子哭时，狗看见了一匹马。"),
+        ("when", True, False, "孩子哭的时候，狗看见了一匹马。"),
+    ],
+)
+def test_two_clauses(chinese: Chinese, link: Link, talk: bool, first: bool, text: str) -> None:
+    main = act("see", "dog", a("horse"))
+    assert said(chinese, main, link, act("cry", "child"), talk=talk, link_first=first).text == text
+
+
+@pytest.mark.parametrize(
+    ("link", "first", "text"),
+    [
+        ("and", False, "国王哭了，并且看见了一匹马。"),
+        ("but", False, "国王哭了，但是他看见了一匹马。"),
+        ("when", False, "当看见一匹马时，国王哭了。"),
+        ("because", True, "因为看见了一匹马，所以国王哭了。"),
+        ("because", False, "国王哭了，因为他看见了一匹马。"),
+    ],
+)
+def test_a_subject_said_once(chinese: Chinese, link: Link, first: bool, text: str) -> None:
+    he = Pronoun(3, of=Thing("king"))
+    assert said(chinese, act("cry", "king"), link, act("see", he, a("horse")), link_first=first).text == text
+
+
+def test_the_time_may_come_first(chinese: Chinese) -> None:
+    first = Wording(time_first=True)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"time": "in_the_morning"}, "早上孩子吃面包。"),
+        ({"frequency": "every_day"}, "每天孩子都吃面包。"),
+        ({"frequency": "often"}, "孩子经常吃面包。"),
+        ({"time": "in_the_evening", "frequency": "every_day"}, "每天晚上孩子都吃面包。"),
+    ]
+    for more, text in cases:
+        clause = act("eat", "child", BREAD, tense="present", **more)
+        assert chinese.render(number_units(Meaning(clause)), first).text == text
+
+
+def test_the_tree_is_that_of_the_treebank(chinese: Chinese) -> None:
+    sentence = said(
+        chinese, act("see", Name("Anna Weber"), a("horse", adjective="beautiful"), place="forest", manner="quietly")
+    )
+    found = list(zip(sentence.words, sentence.tags, sentence.heads, sentence.relations, strict=True))
+    assert found == [
+        ("安娜", "PROPN", 9, "nsubj"),
+        ("·", "PUNCT", 1, "punct"),
+        ("韦伯", "PROPN", 1, "flat:name"),
+        ("在", "ADP", 5, "case"),
+        ("森林", "NOUN", 9, "obl"),
+        ("里", "ADP", 5, "case"),
+        ("安静", "ADV", 9, "advmod"),
+        ("地", "PART", 7, "mark:adv"),
+        ("看见", "VERB", 0, "root"),
+        ("了", "AUX", 9, "aux"),
+        ("一", "NUM", 12, "nummod"),
+        ("匹", "NOUN", 15, "clf"),
+        ("美丽", "ADJ", 15, "amod"),
+        ("的", "SCONJ", 13, "mark:rel"),
+        ("马", "NOUN", 9, "obj"),
+        ("。", "PUNCT", 9, "punct"),
+    ]
+    assert sentence.entities[:4] == ["B-PER", "I-PER", "I-PER", "O"]
+
+
+def test_an_organisation_is_headed_by_its_last_word(chinese: Chinese) -> None:
+    sentence = said(chinese, act("sell", Name("Nordia Bank"), a("house")))
+    assert sentence.words[:2] == ["诺迪亚", "银行"]
+    assert sentence.relations[:2] == ["compound", "nsubj"]
+    assert sentence.entities[:3] == ["B-ORG", "I-ORG", "O"]
+
+
+def test_units_meet_those_of_english(chinese: Chinese) -> None:
+    meaning = number_units(
+        Meaning(act("sell", "baker", a("cake", plural=True, count=3, adjective="sweet"), negative=True))
+    )
+    english, translated = English().render(meaning), chinese.render(meaning)
+    pairs = {(english.words[i], translated.words[j]) for i, j in align(english, translated)}
+    assert {("baker", "面包师"), ("sell", "卖"), ("not", "没有"), ("three", "三"), ("sweet", "甜")} <= pairs
+
+
+def test_function_words_carry_their_parts(chinese: Chinese) -> None:
+    house = a("house", relative=act("build", "carpenter", None), gap="patient", adjective="red")
+    sentence = said(
+        chinese, act("see", "king", house, negative=True, place="city"), "because", prop("golden", "ring"), talk=True
+    )
+    parts: dict[str, set[int]] = defaultdict(set)
+    for word, unit in zip(sentence.words, sentence.units, strict=True):
+        parts[word].add(unit % 8 if unit >= 0 else -1)
+    assert parts["没"] == {NEGATION}
+    assert parts["在"] == parts["里"] == {MARKER}
+    assert RELATIVE in parts["的"]
+    assert parts["红"] == {ADJECTIVE}
+    assert parts["因为"] == {LINK}
+    assert parts["是"] == {COPULA}
+    one = said(chinese, act("see", "king", a("horse")))
+    assert one.units[one.words.index("一")] % 8 == DETERMINER
+    counted = said(chinese, act("see", "king", a("horse", plural=True, count=2)), question=True)
+    units = dict(zip(counted.words, counted.units, strict=True))
+    assert (units["两"] % 8, units["匹"] % 8, units["吗"] % 8) == (NUMBER, CLASSIFIER, QUESTION)
+
+
+def test_every_word_is_glued(chinese: Chinese) -> None:
+    sentence = said(chinese, act("eat", "child", BREAD))
+    assert " " not in sentence.text
+    assert sentence.glued == set(range(1, len(sentence.words) + 1))
+
+
+def test_many_meanings_have_trees(chinese: Chinese) -> None:
+    random = Random(20)  # noqa: S311 - nothing secret
+    for topic in chinese.world.topics:
+        for register in ("encyclopaedic", "conversational"):
+            sampler = Sampler(random, topic, register)
+            for _ in range(40):
+                sentence = chinese.render(sampler.meaning(), sampler.wording())
+                check_tree(sentence)
+                assert "的的" not in sentence.text
+                assert "正在在" not in sentence.text
+
+
+def test_every_concept_has_words(chinese: Chinese) -> None:
+    world = chinese.world
+    assert set(chinese.nouns) == {c for c, noun in world.nouns.items() if noun.spoken}
+    assert set(chinese.verbs) == set(world.verbs)
+    assert set(chinese.adjectives) == set(world.adjectives)
+    assert set(chinese.adverbs) >= set(world.adverbs)
+    assert set(chinese.numbers) == set(world.numbers)
+    assert set(chinese.names) == set(world.names)
+    for concept, nouns in chinese.nouns.items():
+        assert world.nouns[concept].mass or all(noun.measure for noun in nouns), concept
+        for number in range(len(nouns)):
+            said(chinese, act("see", "king", a(concept)), synonyms=0xFFFF * number)
+    for adjective in chinese.adjectives.values():
+        assert all(row.mode in {"很", "是", "了", "着"} for row in adjective)
+
+
+@pytest.mark.parametrize("table", ["nouns", "verbs", "adjectives"])
+def test_no_two_concepts_share_a_word(table: str) -> None:
+    column = "attribute" if table == "adjectives" else "lemma"
+    owners: dict[str, set[str]] = defaultdict(set)
+    for row in read_table("zh", table):
+        owners[row[column]].add(row["concept"].split("_")[0] if table == "verbs" else row["concept"])
+    assert not {word: found for word, found in owners.items() if len(found) > 1}
+
+
+@pytest.mark.parametrize(("table", "least"), [("nouns", 40), ("verbs", 15), ("adjectives", 12), ("adverbs", 3)])
+def test_there_are_synonyms(table: str, least: int) -> None:
+    concepts = [row["concept"] for row in read_table("zh", table)]
+    assert len(concepts) - len(set(concepts)) >= least
