@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.text.parallel import read_aligned, read_parallel, write_parallel
+from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files, write_parallel
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"))
 languages = st.lists(st.sampled_from(["en", "fr", "de", "zh-Hans", "en-x-shift"]), min_size=1, unique=True)
@@ -100,3 +100,11 @@ def test_unequal_lengths_name_both_counts(
         f"a.{longer}:4: {counts[longer]} lines, but a.{shortest} has 3; "
         "aligned files have the same sentence on the same line: find where one is missing"
     )
+
+
+def test_tatoeba_files_are_found_by_language(tmp_path: Path):
+    for name in ("tatoeba.deu-eng.deu", "tatoeba.deu-eng.eng", "tatoeba.cmn-eng.cmn", "tatoeba.cmn-eng.eng"):
+        (tmp_path / name).write_text(f"{name[-3:]}\n")
+    assert list(read_aligned(tatoeba_files(tmp_path, "zh"))) == [{"zh": "cmn", "en": "eng"}]
+    with pytest.raises(InputError, match="no Tatoeba test set of 'fr'; there should be"):
+        tatoeba_files(tmp_path, "fr")

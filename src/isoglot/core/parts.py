@@ -35,7 +35,7 @@ PARTS = (
     Part(extra="cluster", libraries=("ray",)),
 )
 
-_CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes")
+_CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "zstandard")
 
 
 def version_of(library: str) -> str | None:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
+from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_lines
 
 if TYPE_CHECKING:
@@ -21,17 +22,20 @@ Links = list[tuple[int, int]]
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
-def read_pharaoh(path: str | Path) -> Iterator[Links]:
+def read_pharaoh(path: str | Path, *, skip: Skip | None = None) -> Iterator[Links]:
     """The alignment of each sentence pair: (source position, target position), from 0, in the order of the file.
 
     A blank line is a sentence pair without links.
+
+    Args:
+        path: The file.
+        skip: How many malformed lines may be skipped, and what was.
 
     Raises:
         InputError: Something is not a link.
         StorageError: The file cannot be read.
     """
-    for number, line in read_lines(path):
-        yield parse_links(line, file=path, line=number)
+    return parsed(read_lines(path, skip=skip), lambda line: parse_links(line[1], file=path, line=line[0]), skip)
 
 
 def parse_links(text: str, *, file: str | Path | None = None, line: int | None = None) -> Links:

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
+from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_blocks
 
 if TYPE_CHECKING:
@@ -19,19 +20,25 @@ if TYPE_CHECKING:
 _TAG = re.compile(r"O|[BI]-\S+")
 
 
-def read_tagged(path: str | Path, *, prefix: str | None = None) -> Iterator[list[tuple[str, str]]]:
+def read_tagged(
+    path: str | Path, *, prefix: str | None = None, skip: Skip | None = None
+) -> Iterator[list[tuple[str, str]]]:
     """The sentences of a file, each a list of (token, tag).
 
     Args:
         path: Token and tag have a tab between them, or else one blank; tags are ``O``, ``B-PER``, ``I-PER``, ...
         prefix: The language before every token, ``en`` where the file says ``en:Paris``; it is taken off.
+        skip: How many sentences with a malformed line may be skipped, and what was.
 
     Raises:
         InputError: A line is not a token and a tag, or lacks the prefix.
         StorageError: The file cannot be read.
     """
-    for block in read_blocks(path):
-        yield [_parse_line(line, prefix, path, number) for number, line in block]
+
+    def parse(block: list[tuple[int, str]]) -> list[tuple[str, str]]:
+        return [_parse_line(line, prefix, path, number) for number, line in block]
+
+    return parsed(read_blocks(path, skip=skip), parse, skip)
 
 
 def _parse_line(line: str, prefix: str | None, path: str | Path, number: int) -> tuple[str, str]:

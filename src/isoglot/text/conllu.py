@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
+from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_blocks
 
 if TYPE_CHECKING:
@@ -92,15 +93,18 @@ class Tree:
         return None
 
 
-def read_conllu(path: str | Path) -> Iterator[Tree]:
+def read_conllu(path: str | Path, *, skip: Skip | None = None) -> Iterator[Tree]:
     """The trees of a treebank, one at a time.
+
+    Args:
+        path: The treebank.
+        skip: How many malformed trees may be skipped, and what was.
 
     Raises:
         InputError: A line does not have its ten columns, an id is out of order, or the heads make no tree.
         StorageError: The file cannot be read.
     """
-    for block in read_blocks(path):
-        yield _parse_tree(block, path)
+    return parsed(read_blocks(path, skip=skip), lambda block: _parse_tree(block, path), skip)
 
 
 def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:

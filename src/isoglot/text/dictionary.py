@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_lines
 
 if TYPE_CHECKING:
@@ -34,20 +36,25 @@ class Entry:
     weight: float = 1.0
 
 
-def read_dictionary(path: str | Path) -> Iterator[Entry]:
+def read_dictionary(path: str | Path, *, skip: Skip | None = None) -> Iterator[Entry]:
     """The entries of a dictionary in the order of the file; a word with several translations has several.
 
     The first line shows whether there are weights; the others must be like it.
+
+    Args:
+        path: The dictionary.
+        skip: How many malformed entries may be skipped, and what was.
 
     Raises:
         InputError: A line does not have its two or three columns, or a weight is not a number.
         StorageError: The file cannot be read.
     """
-    weighted: bool | None = None
-    for number, line in read_lines(path):
-        if weighted is None:
-            weighted = line.count("\t") == 2
-        yield _parse_weighted(line, path, number) if weighted else _parse_muse(line, path, number)
+    lines = read_lines(path, skip=skip)
+    first = next(lines, None)
+    if first is None:
+        return
+    parse = _parse_weighted if first[1].count("\t") == 2 else _parse_muse
+    yield from parsed(chain([first], lines), lambda line: parse(line[1], path, line[0]), skip)
 
 
 def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout = "muse") -> int:

@@ -2,17 +2,20 @@ r"""Text files as numbered lines: the one place that opens them, in UTF-8, compr
 
 Reading is strict and says where it stopped; writing is atomic and refuses what could not be read back the same.
 A line ends with ``\n`` or ``\r\n`` and nothing else: U+2028 or a form feed inside a sentence stays inside it.
-Names that end in ``.gz`` or ``.xz`` are compressed, both ways.
+Names that end in ``.gz``, ``.xz`` or ``.zst`` are compressed, both ways.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
+import sys
 import zlib
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import InputError, shown
 from isoglot.core.files import atomic_file, storage_error
@@ -20,26 +23,53 @@ from isoglot.core.files import atomic_file, storage_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from isoglot.text.bad import Skip
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
 
-def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def _damaged() -> tuple[type[Exception], ...]:
+    """What reading a damaged compressed file raises; zstandard's own only if it has been imported."""
+    known = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+    zstandard = sys.modules.get("zstandard")
+    return known if zstandard is None else (*known, zstandard.ZstdError)
+
+
+def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers, from 1, without their ends.
+
+    Args:
+        path: The file.
+        skip: How many lines that are no text may be skipped, and what was.
 
     Raises:
         InputError: A line is not UTF-8, has a NUL or a stray carriage return, or the compressed file is damaged.
         StorageError: The file cannot be read.
     """
+    for number, line in scan_lines(path):
+        if not isinstance(line, str):
+            if skip is None:
+                raise line
+            skip.take(line)
+            continue
+        yield number, line
+
+
+def scan_lines(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
+    """Every line of a file, or what is wrong with it: for readers that must know which line a bad one was."""
     number = 0
     try:
-        with _open_to_read(Path(path)) as file:
+        with open_to_read(Path(path)) as file:
             for number, raw in enumerate(file, start=1):
-                yield number, _decode(raw, path, number)
-    except _DAMAGED as error:
+                try:
+                    line: str | InputError = _decode(raw, path, number)
+                except InputError as error:
+                    line = error
+                yield number, line
+    except _damaged() as error:
         raise InputError(
             f"the compressed file is damaged: {error}",
-            remedy="fetch it or make it again; a file that is not compressed must not be named .gz or .xz",
+            remedy="fetch it or make it again; a file that is not compressed must not be named .gz, .xz or .zst",
             file=path,
             line=number + 1,
         ) from error
@@ -47,20 +77,26 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise storage_error(error, path, doing="read") from error
 
 
-def read_blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
+def read_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[tuple[int, str]]]:
     """Runs of lines that are not blank, with their numbers: what formats with a blank line between records are made of.
 
-    A line of nothing but white space is blank.
+    A line of nothing but white space is blank. A block with a line that is no text is skipped whole.
     """
     block: list[tuple[int, str]] = []
-    for number, line in read_lines(path):
-        if line and not line.isspace():
+    wrong: InputError | None = None
+    for number, line in chain(scan_lines(path), [(0, "")]):
+        if not isinstance(line, str):
+            if skip is None:
+                raise line
+            wrong = wrong or line
+        elif line and not line.isspace():
             block.append((number, line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+        else:
+            if wrong is not None and skip is not None:
+                skip.take(wrong)
+            elif block:
+                yield block
+            block, wrong = [], None
 
 
 @contextmanager
@@ -117,12 +153,55 @@ class LineWriter:
         return InputError(f"not written: {problem}", remedy=remedy, file=self.path, line=self.lines + 1)
 
 
-def _open_to_read(path: Path) -> IO[bytes]:
+def open_to_read(path: Path) -> IO[bytes]:
+    """The bytes of a file, decompressed as its name asks for."""
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path))
     if path.suffix == ".xz":
         return lzma.open(path)
+    if path.suffix == ".zst":
+        return cast("IO[bytes]", io.BufferedReader(_ZstdReader(path.open("rb"))))
     return path.open("rb")
+
+
+class _ZstdReader(io.RawIOBase):
+    """Decompresses frame after frame; one that is cut short is an error, which zstandard's own reader does not see."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame = self._decompressor.decompressobj()
+        self._begun = False
+        self._behind = b""  # what follows the end of a frame
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever bytes can be put into
+        while not self._ready:
+            data = self._behind or self._file.read(1 << 14)
+            self._behind = b""
+            if not data:
+                if self._begun and not self._frame.eof:
+                    raise EOFError("it ends too early")
+                return 0
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._begun = True
+            self._ready = memoryview(self._frame.decompress(data))
+            if self._frame.eof:
+                self._behind = self._frame.unused_data
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
 
 
 @contextmanager
@@ -135,6 +214,11 @@ def _compressor(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
     elif path.suffix == ".xz":
         with lzma.open(file, "wb") as stream:
             yield stream
+    elif path.suffix == ".zst":
+        import zstandard
+
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as stream:
+            yield cast("IO[bytes]", stream)
     else:
         yield file
 

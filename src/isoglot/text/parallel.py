@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.lines import line_writer, read_lines
+from isoglot.text.bad import Skip, parsed
+from isoglot.text.lines import line_writer, read_lines, scan_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 
-def read_parallel(path: str | Path, *, languages: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
+def read_parallel(
+    path: str | Path, *, languages: Sequence[str] | None = None, skip: Skip | None = None
+) -> Iterator[dict[str, str]]:
     """The rows of a tab-separated table, each a sentence by language; an empty cell is ``""``.
 
     Args:
         path: The table. Its first line has the language codes, in any form :func:`language_code` understands.
         languages: The languages of the columns, where the first line is a row like any other.
+        skip: How many malformed rows may be skipped, and what was.
 
     Raises:
         InputError: The header has no such language or one twice, or a row has another number of columns.
         StorageError: The file cannot be read.
     """
-    lines = read_lines(path)
+    lines = read_lines(path, skip=skip)
     if languages is None:
         number, header = next(lines, (1, ""))
         columns = _columns_of(header, path, number)
     else:
         columns = _canonical(languages)
-    for number, line in lines:
-        cells = line.split("\t")
-        if len(cells) != len(columns):
-            raise InputError(
-                f"{_counted(len(cells), 'column')} for {_counted(len(columns), 'language')} ({', '.join(columns)})",
-                remedy="separate the columns with one tab each",
-                file=path,
-                line=number,
-            )
-        yield dict(zip(columns, cells, strict=True))
+    yield from parsed(lines, lambda line: _parse_row(line[1], columns, path, line[0]), skip)
+
+
+def _parse_row(line: str, columns: list[str], path: str | Path, number: int) -> dict[str, str]:
+    cells = line.split("\t")
+    if len(cells) != len(columns):
+        raise InputError(
+            f"{_counted(len(cells), 'column')} for {_counted(len(columns), 'language')} ({', '.join(columns)})",
+            remedy="separate the columns with one tab each",
+            file=path,
+            line=number,
+        )
+    return dict(zip(columns, cells, strict=True))
 
 
 def write_parallel(path: str | Path, languages: Sequence[str], rows: Iterable[Mapping[str, str]]) -> int:
@@ -69,8 +76,14 @@ def write_parallel(path: str | Path, languages: Sequence[str], rows: Iterable[Ma
     return count
 
 
-def read_aligned(paths: Mapping[str, str | Path]) -> Iterator[dict[str, str]]:
+def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -> Iterator[dict[str, str]]:
     """The rows of files that hold the same sentences line by line: ``{"en": "x.en", "fr": "x.fr"}``.
+
+    So are the pairs that OPUS publishes in Moses format, and the test sets of Tatoeba (:func:`tatoeba_files`).
+
+    Args:
+        paths: The file of each language.
+        skip: How many rows with a malformed line may be skipped, and what was; the files stay aligned.
 
     Raises:
         ConfigError: There is no such language, none at all, or one twice.
@@ -79,15 +92,21 @@ def read_aligned(paths: Mapping[str, str | Path]) -> Iterator[dict[str, str]]:
     """
     columns = _canonical(list(paths))
     files = list(paths.values())
-    readers = [read_lines(path) for path in files]
+    readers = [scan_lines(path) for path in files]
     count = 0
     while True:
         lines = [next(reader, None) for reader in readers]
-        row = {column: line[1] for column, line in zip(columns, lines, strict=True) if line is not None}
-        if len(row) < len(columns):
+        if None in lines:
             break
-        yield row
         count += 1
+        cells = [line[1] for line in lines if line is not None]
+        wrong = next((cell for cell in cells if not isinstance(cell, str)), None)
+        if wrong is None:
+            yield dict(zip(columns, (cell for cell in cells if isinstance(cell, str)), strict=True))
+        elif skip is None:
+            raise wrong
+        else:
+            skip.take(wrong)
     for path, reader, line in zip(files, readers, lines, strict=True):
         if line is not None:
             shortest = files[lines.index(None)]
@@ -98,6 +117,26 @@ def read_aligned(paths: Mapping[str, str | Path]) -> Iterator[dict[str, str]]:
                 file=path,
                 line=count + 1,
             )
+
+
+def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
+    """The two files of a Tatoeba test set, ``tatoeba.deu-eng.deu`` and ``tatoeba.deu-eng.eng``, by language.
+
+    Args:
+        folder: Where the files are.
+        language: The language that is not English.
+
+    Raises:
+        InputError: There is no test set of the language.
+    """
+    code = language_code(language)
+    for path in sorted(Path(folder).glob("tatoeba.*-eng.eng")):
+        name = path.name.split(".")[1].removesuffix("-eng")
+        if language_code(name) == code:
+            return {code: path.with_name(f"tatoeba.{name}-eng.{name}"), "en": path}
+    raise InputError(
+        f"no Tatoeba test set of {shown(language)}", remedy="there should be tatoeba.xxx-eng.xxx and .eng", file=folder
+    )
 
 
 def _columns_of(header: str, path: str | Path, number: int) -> list[str]:

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from isoglot.text.bad import Skip
 
-def read_documents(path: str | Path) -> Iterator[list[str]]:
+
+def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[str]]:
     """The documents of a file, each the list of its lines; one is in memory at a time.
+
+    Args:
+        path: The file.
+        skip: How many documents with a malformed line may be skipped, and what was.
 
     Raises:
         InputError: A line is not UTF-8 text.
         StorageError: The file cannot be read.
     """
-    for block in read_blocks(path):
+    for block in read_blocks(path, skip=skip):
         yield [line for _, line in block]
 
 

@@ -1,0 +1,67 @@
+"""Translation memories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.dom import minidom
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import InputError, StorageError
+from isoglot.text.tmx import read_tmx, write_tmx
+
+sentences = st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "), max_size=20).map(
+    lambda text: " ".join(text.split())
+)
+
+
+@given(rows=st.lists(st.fixed_dictionaries({"en": sentences, "de": sentences}), max_size=5))
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_round_trip_and_an_independent_parser(tmp_path_factory: pytest.TempPathFactory, suffix: str, rows):
+    path = tmp_path_factory.getbasetemp() / f"a.tmx{suffix}"
+    assert write_tmx(path, ["en", "de"], rows) == len(rows)
+    assert list(read_tmx(path)) == rows
+    if not suffix:
+        parsed = minidom.parse(str(path))  # noqa: S318
+        assert len(parsed.getElementsByTagName("tu")) == len(rows)
+
+
+def test_markup_languages_and_encodings(tmp_path: Path):
+    text = (
+        '<?xml version="1.0" encoding="{}"?>\n<tmx version="1.1"><header/><body><tu>\n'
+        '<tuv lang="EN-US"><seg>A <bpt i="1">b</bpt>old\n  word é</seg></tuv><tuv xml:lang="deu"><seg>x</seg></tuv>'
+        "</tu></body></tmx>"
+    )
+    for encoding in ("utf-8", "utf-16", "iso-8859-1"):
+        (tmp_path / encoding).write_bytes(text.format(encoding).encode(encoding))
+        assert list(read_tmx(tmp_path / encoding)) == [{"en-US": "A bold word é", "de": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<tmx>\n<body>\n<tu>\n", r"a\.tmx:4:1: malformed XML: no element found; correct it there"),
+        ("<tmx>\n</body>", r"a\.tmx:2:3: malformed XML: mismatched tag"),
+        ("", r"a\.tmx:1:1: malformed XML: no element found"),
+        ("<tmx>\n<tu>\n</tu></tmx>", r"a\.tmx:3: a unit without sentences; give it a tuv with a seg a language"),
+        ('<tmx>\n<tu><tuv xml:lang="qq"><seg>a</seg></tuv></tu></tmx>', r"a\.tmx:2: 'qq' is not a language code"),
+        ("<tmx><tu><tuv><seg>a</seg></tuv></tu></tmx>", "'' is not a language code"),
+        ('<?xml version="1.0" encoding="klingon"?><tmx/>', "malformed XML: unknown encoding|not in the encoding"),
+    ],
+)
+def test_malformed(tmp_path: Path, text: str, message: str):
+    (tmp_path / "a.tmx").write_text(text)
+    with pytest.raises(InputError, match=message):
+        list(read_tmx(tmp_path / "a.tmx"))
+
+
+def test_refused_when_writing(tmp_path: Path):
+    with pytest.raises(InputError, match="row 1 has no 'de'"):
+        write_tmx(tmp_path / "a", ["en", "de"], [{"en": "a"}])
+    with pytest.raises(InputError, match="a control character"):
+        write_tmx(tmp_path / "a", ["en"], [{"en": "a\x01"}])
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StorageError):
+        list(read_tmx(tmp_path / "nowhere.tmx"))
