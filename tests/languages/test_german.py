@@ -22,6 +22,7 @@ from isoglot.languages.meaning import (
     Meaning,
     Name,
     Pronoun,
+    Register,
     Thing,
     Wording,
     number_units,
@@ -44,7 +45,7 @@ def action(predicate: str, agent, patient=None, **more) -> Clause:
 
 
 def render(main: Clause, *, wording: Wording = PLAIN, spoken: bool = False, **more) -> Sentence:
-    register = "conversational" if spoken else "encyclopaedic"
+    register: Register = "conversational" if spoken else "encyclopaedic"
     return GRAMMAR.render(number_units(Meaning(main, register=register, **more)), wording)
 
 
@@ -121,6 +122,7 @@ def test_reflexive_verbs():
     assert say(action("meet_up", WE, tense="present")) == "Wir treffen uns."
     assert ("sich", "expl:pv", "versteckte") in tree(render(hide))
     assert say(action("listen_to", YOU, Thing("song"), tense="present")) == "Du hörst dir das Lied an."
+    assert render(action("rest", I)).lemmas[2] == "ich"
     it = Pronoun(3, of=Thing("song"))
     assert say(action("listen_to", CHILD, it, tense="present"), question=True) == "Hört das Kind es sich an?"
 
@@ -136,8 +138,20 @@ def test_reflexive_verbs():
         (action("paint", Thing("painter"), Thing("wall")), "Der Maler strich die Mauer."),
         (action("paint", Thing("painter"), Thing("painting")), "Der Maler malte das Gemälde."),
         (action("listen_to", CHILD, Name("Anna")), "Das Kind hörte Anna zu."),
-        (Clause("property", "tall", Thing("man")), "Der Mann war hochgewachsen."),
+        (Clause("property", "tall", Thing("man")), "Der Mann war groß."),
         (Clause("property", "tall", Thing("tower")), "Der Turm war hoch."),
+        (action("watch", CHILD, Thing("film")), "Das Kind sah sich den Film an."),
+        (action("watch", CHILD, Thing("bird")), "Das Kind beobachtete den Vogel."),
+        (action("leave", Thing("train")), "Der Zug fuhr ab."),
+        (action("leave", Thing("guest")), "Der Gast reiste ab."),
+        (action("fall", Thing("snow")), "Der Schnee fiel."),
+        (action("fall", Thing("knight")), "Der Ritter stürzte."),
+        (action("shine", Thing("sun")), "Die Sonne schien."),
+        (action("shine", Thing("lamp")), "Die Lampe leuchtete."),
+        (action("break", Thing("thief"), Thing("window")), "Der Dieb schlug das Fenster ein."),
+        (action("plant", Thing("farmer"), a("wheat")), "Der Bauer säte Weizen."),
+        (action("carry", Thing("father"), CHILD), "Der Vater trug das Kind."),
+        (action("drive", Thing("woman"), Thing("bus")), "Die Frau fuhr den Bus."),
     ],
 )
 def test_one_concept_has_two_words_where_german_has(clause, text):
@@ -211,7 +225,7 @@ def test_pronouns_have_the_gender_of_the_word():
         (Thing("kitchen"), "in der Küche", "in die Küche"),
         (Thing("school"), "in der Schule", "zur Schule"),
         (Thing("station"), "am Bahnhof", "zum Bahnhof"),
-        (Thing("sea"), "auf dem Meer", "ans Meer"),
+        (Thing("river"), "am Fluss", "zum Fluss"),
         (Thing("market"), "auf dem Markt", "auf den Markt"),
         (Thing("house", plural=True), "in den Häusern", "in die Häuser"),
         (a("house"), "in einem Haus", "in ein Haus"),
@@ -227,6 +241,15 @@ def test_place_and_goal(place, at, to):
 def test_some_verbs_choose_the_preposition_of_the_goal():
     assert say(action("climb", Thing("cat"), goal=Thing("tower"))) == "Die Katze kletterte auf den Turm."
     assert say(action("swim", Thing("boy"), goal=Thing("island"))) == "Der Junge schwamm zur Insel."
+
+
+def test_people_are_on_the_sea_and_animals_in_it():
+    at_sea = Clause("location", "", Thing("sailor"), place=Thing("sea"))
+    assert say(at_sea) == "Der Matrose war auf dem Meer."
+    at_sea.agent = Thing("shark")
+    assert say(at_sea) == "Der Hai war im Meer."
+    shark = Thing("shark", relative=action("attack", None, Name("Simon"), place=Thing("sea")))
+    assert say(action("see", I, shark)) == "Ich sah den Hai, der Simon im Meer angriff."
 
 
 def test_contractions_are_two_words():
@@ -264,10 +287,45 @@ def test_order_of_objects(patient, recipient, text):
     assert say(action("give", Thing("mother"), patient, recipient=recipient)) == text
 
 
-def test_recipient_is_an_indirect_object():
+@pytest.mark.parametrize(
+    ("clause", "text"),
+    [
+        (action("give", BAKER, BREAD, recipient=CHILD, time="yesterday"), "Der Bäcker gab dem Kind gestern Brot."),
+        (
+            action("send", Name("Anna"), a("letter"), recipient=Thing("journalist"), frequency="rarely"),
+            "Anna schickte dem Journalisten selten einen Brief.",
+        ),
+        (
+            action("give", BAKER, Thing("bread"), recipient=a("child"), time="yesterday"),
+            "Der Bäcker gab gestern das Brot einem Kind.",
+        ),
+        (action("meet", I, CHILD, time="today"), "Ich traf heute das Kind."),
+        (action("meet", I, CHILD, time="today", negative=True), "Ich traf das Kind heute nicht."),
+        (
+            action("give", BAKER, Thing("bread"), recipient=CHILD, time="today", negative=True),
+            "Der Bäcker gab dem Kind das Brot heute nicht.",
+        ),
+    ],
+)
+def test_what_is_known_comes_before_the_time(clause, text):
+    assert say(clause) == text
+
+
+def test_what_a_relative_clause_follows_comes_late():
+    door = Thing("door", gap="patient", relative=action("paint", Thing("worker")))
+    open_ = action("open", Name("Felix"), door, manner="quickly", place=Thing("house"))
+    assert say(open_) == "Felix öffnete schnell im Haus die Tür, die der Arbeiter strich."
+
+
+def test_a_dative_is_oblique():
     sentence = render(action("give", Thing("mother"), Thing("book"), recipient=CHILD))
-    assert ("Kind", "iobj", "gab") in tree(sentence)
+    assert ("Kind", "obl:arg", "gab") in tree(sentence)
     assert ("Buch", "obj", "gab") in tree(sentence)
+    assert ("Kind", "obl:arg", "half") in tree(render(action("help", I, CHILD)))
+    assert ("ihm", "obl:arg", "half") in tree(render(action("help", I, Pronoun(3, of=CHILD))))
+    assert ("Wem", "obl:arg", "half") in tree(render(action("help", I, Asked("who")), question=True))
+    man = Thing("man", gap="patient", relative=action("help", I))
+    assert ("dem", "obl:arg", "half") in tree(render(action("sleep", man)))
 
 
 def test_manner_and_instrument():
@@ -275,6 +333,40 @@ def test_manner_and_instrument():
     assert say(cut) == "Der Koch schnitt das Fleisch in der Küche mit dem Messer."
     bake = action("bake", BAKER, a("cake"), instrument=Thing("oven"), manner="gladly", tense="present")
     assert say(bake) == "Der Bäcker backt gern im Ofen einen Kuchen."
+    build = action("build", Thing("worker"), a("house"), instrument=a("wood"))
+    assert say(build) == "Der Arbeiter baute aus Holz ein Haus."
+
+
+def test_well_comes_after_the_object():
+    sing = action("sing_song", Thing("girl"), a("song"), place=Thing("church"), manner="well")
+    assert say(sing) == "Das Mädchen sang in der Kirche ein Lied gut."
+    assert say(sing, spoken=True) == "Das Mädchen hat in der Kirche ein Lied gut gesungen."
+    sing.patient = Thing("song")
+    assert say(sing) == "Das Mädchen sang das Lied in der Kirche gut."
+    assert say(action("sleep", CHILD, place=Thing("bed"), manner="well")) == "Das Kind schlief gut im Bett."
+
+
+@pytest.mark.parametrize(
+    ("clause", "text"),
+    [
+        (action("sew", Thing("tailor"), a("dress"), manner="carefully"), "Der Schneider nähte sorgfältig ein Kleid."),
+        (action("read", CHILD, a("book"), manner="carefully"), "Das Kind las aufmerksam ein Buch."),
+        (action("climb", Thing("cat"), goal=Thing("tower"), manner="carefully"),
+         "Die Katze kletterte vorsichtig auf den Turm."),
+        (action("open", CHILD, a("door"), manner="quietly"), "Das Kind öffnete leise eine Tür."),
+        (action("sleep", CHILD, manner="quietly"), "Das Kind schlief ruhig."),
+    ],
+)  # fmt: skip
+def test_the_word_for_the_manner_depends_on_the_verb(clause, text):
+    assert say(clause) == text
+
+
+def test_adverbial_adjectives_are_adjectives():
+    for manner, tag in (("quickly", "ADJ"), ("well", "ADJ"), ("gladly", "ADV")):
+        sentence = render(action("sing", CHILD, manner=manner))
+        assert (sentence.tags[3], sentence.relations[3]) == (tag, "advmod")
+    assert render(action("sing", CHILD, frequency="rarely")).tags[3] == "ADJ"
+    assert render(action("sing", CHILD, frequency="often")).tags[3] == "ADV"
 
 
 @pytest.mark.parametrize(
@@ -322,6 +414,10 @@ def test_copular_clauses():
         (action("help", BAKER, Asked("who")), "Wem hat der Bäcker geholfen?"),
         (action("listen_to", BAKER, Asked("what")), "Was hat sich der Bäcker angehört?"),
         (action("listen_to", BAKER, Asked("who")), "Wem hat der Bäcker zugehört?"),
+        (
+            action("sell", BAKER, Asked("what"), place=Thing("market"), negative=True),
+            "Was hat der Bäcker auf dem Markt nicht verkauft?",
+        ),
         (action("live", BAKER, place=Asked("where"), tense="present"), "Wo lebt der Bäcker?"),
         (action("go", BAKER, goal=Asked("where"), tense="future"), "Wohin wird der Bäcker gehen?"),
         (Clause("location", "", DOG, place=Asked("where"), tense="present"), "Wo ist der Hund?"),
@@ -426,6 +522,14 @@ def test_synonyms_keep_the_gender():
         assert len({noun.gender for noun in rows}) == 1, concept
 
 
+def test_synonyms_fit_everywhere():
+    """A robber is no thief, nobody waits for a plane as a *Fahrgast*, and nobody erzählt an *Erzählung*."""
+    words = {noun.lemma for rows in GRAMMAR.nouns.values() for noun in rows}
+    assert not words & {"Räuber", "Fahrgast", "Erzählung", "Bauwerk", "Besucher"}
+    send = action("send", Thing("king"), a("gift"), recipient=Name("Anna"))
+    assert say(send, wording=Wording(synonyms=0b10)) == "Der König sandte Anna ein Geschenk."
+
+
 def test_every_concept_has_a_word():
     world = GRAMMAR.world
     for concept, noun in world.nouns.items():
@@ -444,15 +548,28 @@ def test_every_concept_has_a_word():
 
 @pytest.mark.parametrize("table", ["nouns", "verbs", "adjectives"])
 def test_no_two_concepts_share_a_word(table):
-    rows = read_table("de", table)
-    if table != "nouns":
-        rows += read_table("de", f"special_{table}")
     owner: dict[str, str] = {}
-    for row in rows:
+    for row in read_table("de", table):
         family = row["concept"].partition("_")[0] if table == "verbs" else row["concept"]
         if family == "elderly":
             family = "old"  # alt says both
         assert owner.setdefault(row["lemma"], family) == family, row["lemma"]
+
+
+def test_what_it_is_said_of_tells_shared_words_apart():
+    """Children are carried and clothes are worn, and *tragen* says both; no sentence means two things."""
+    world = GRAMMAR.world
+    verbs = {row["lemma"]: row["concept"] for row in read_table("de", "verbs")}
+    for row in read_table("de", "special_verbs"):
+        other = verbs.get(row["lemma"], row["concept"])
+        if other.partition("_")[0] != row["concept"].partition("_")[0]:
+            patients = GRAMMAR._below(row["patients"])
+            assert patients, row["lemma"]
+            assert not patients.intersection(world.verbs[other].patients), row["lemma"]
+    adjectives = {row["lemma"]: row["concept"] for row in read_table("de", "adjectives")}
+    for row in read_table("de", "special_adjectives"):
+        other = adjectives[row["lemma"]]
+        assert not GRAMMAR._below(row["of"]).intersection(world.adjectives[other].of), row["lemma"]
 
 
 def test_trees_are_sound():

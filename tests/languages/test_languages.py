@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import conllu
@@ -15,7 +15,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.languages import LANGUAGES, align, documents, grammar, lexicon, parallel, paraphrases
 from isoglot.languages.corpus import meanings, split_of
 from isoglot.languages.gloss import gloss
-from isoglot.languages.meaning import Meaning, Name, Wording
+from isoglot.languages.meaning import Meaning, Name, Pronoun, Thing, Wording
 from isoglot.languages.sentence import Sentence
 from isoglot.languages.trees import tree_of
 from isoglot.text.conllu import read_conllu, write_conllu
@@ -217,6 +217,26 @@ def test_documents_stay_with_their_topic_and_their_people():
         said = [w for s in document for w, e in zip(s.words, s.entities, strict=True) if e.startswith("B-")]
         recurring += len(said) > len(set(said))
     assert recurring > 60
+
+
+def test_a_sentence_alone_refers_to_nothing_before_it():
+    for sentence in some("en", 2000):
+        agent = sentence.meaning.main.agent
+        assert not (isinstance(agent, Pronoun) and agent.person == 3), sentence.text
+
+
+def test_a_pronoun_stands_for_what_the_sentence_before_was_about():
+    found = 0
+    for document in islice(documents("en", seed=8), 300):
+        for before, here in pairwise(document):
+            agent, subject = here.meaning.main.agent, before.meaning.main.agent
+            if isinstance(agent, Pronoun) and agent.person == 3:
+                found += 1
+                if isinstance(subject, Pronoun):
+                    subject = subject.of  # he, and he again
+                assert isinstance(subject, (Thing, Name)), here.text
+                assert isinstance(agent.of, type(subject))
+    assert found > 50
 
 
 def test_registers_differ():

@@ -154,34 +154,40 @@ def interlinear(row: Sequence[Sentence]) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from isoglot.languages.gloss import gloss
+    from isoglot.languages.gloss import clause_units, gloss
 
     meaning = row[0].meaning
-    glosses = gloss(meaning)
+    glosses, clauses = gloss(meaning), clause_units(meaning)
     lines: list[RenderableType] = [Text(f"{meaning.topic}, {meaning.register}", "dim italic")]
     for sentence in row:
-        pieces = [
-            Text.assemble((word, _colour(unit)), "\n", (glosses.get(unit, ""), "dim"))
-            for word, unit in zip(sentence.words, sentence.units, strict=True)
-            if unit >= 0
-        ]
-        lines.append(Text.assemble((f"{sentence.language}  ", "bold"), _coloured(sentence)))
+        pieces = []
+        for index, (word, unit) in enumerate(zip(sentence.words, sentence.units, strict=True)):
+            said = index > 0 and sentence.units[index - 1] == unit
+            if unit >= 0:
+                below = ("·" if said else glosses.get(unit, ""), "dim")
+                pieces.append(Text.assemble((word, _colour(unit, clauses)), "\n", below))
+        lines.append(Text.assemble((f"{sentence.language}  ", "bold"), _coloured(sentence, clauses)))
         lines.append(Padding(Columns(pieces, padding=(0, 2)), (0, 0, 0, 4)))
     lines.append(Text())
     return Group(*lines)
 
 
-def _coloured(sentence: Sentence) -> Text:
+def _coloured(sentence: Sentence, clauses: set[int]) -> Text:
     from rich.text import Text
 
     text = Text()
     for form, first, last in sentence.spans():
-        text.append(form, _colour(sentence.units[first - 1]))
+        text.append(form, _colour(sentence.units[first - 1], clauses))
         if last not in sentence.glued:
             text.append(" ")
     return text
 
 
-def _colour(unit: int) -> str:
-    """One colour for a phrase and all its words, in every language; none for words that say nothing of their own."""
-    return "" if unit < 0 else COLOURS[unit // 8 % len(COLOURS)]
+def _colour(unit: int, clauses: set[int]) -> str:
+    """One colour for all words of a phrase, in every language, and one for each adverbial; none for function words."""
+    from isoglot.languages.meaning import FREQUENCY, MANNER, TIME
+
+    if unit < 0:
+        return ""
+    adverbial = unit // 8 in clauses and unit % 8 in {TIME, FREQUENCY, MANNER}
+    return COLOURS[(unit // 8 + (unit % 8 + 3 if adverbial else 0)) % len(COLOURS)]

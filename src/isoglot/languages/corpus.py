@@ -118,8 +118,10 @@ def _sampler(register: Register | None, *key: str | int) -> Sampler:
 
 
 def _meaning(sampler: Sampler, split: Split) -> Meaning:
+    last, cast = sampler.last, dict(sampler.cast)
     meaning = sampler.meaning()
     while split_of(meaning) != split:
+        sampler.last, sampler.cast = last, dict(cast)  # what is not said cannot be referred to
         meaning = sampler.meaning()
     return meaning
 

@@ -28,7 +28,7 @@ from isoglot.languages.meaning import (
 )
 
 if TYPE_CHECKING:
-    from isoglot.languages.grammar import Position
+    from isoglot.languages.grammar import Fixed, Position
     from isoglot.languages.sentence import Sentence
 
 SUBJECTS = ("je", "tu", "il", "nous", "vous", "ils")
@@ -41,8 +41,8 @@ FRONTED = frozenset({"often", "sometimes", "every_day"})
 """How often, where it may open a sentence; *rarement* there would call for inversion."""
 AUXILIARY = {"": "present", "subjunctive": "subjunctive", "earlier": "imperfect"}
 """The tense of the auxiliary in each mood."""
-EARLY = frozenset({"bien", "vite"})
-"""Short words that stand before the participle: *a bien chanté*."""
+EARLY = frozenset({"bien", "vite", "volontiers"})
+"""Words that stand before the participle: *a bien chanté*."""
 WEEKDAYS = frozenset({"on_sunday", "on_monday"})
 
 
@@ -194,16 +194,20 @@ class French(FrenchPhrases):
             concepts, verb = self.words.special_verbs[concept]
             role = clause.patient if self.world.verbs[concept].frame in {"tr", "give"} else clause.agent
             role = gap if role is None else role
-            if ("person" in concepts and self.is_person(role)) or self._concept(role) in concepts:
+            if self.is_among(role, concepts):
                 return verb
         return self.pick(sentence, self.words.verbs[concept], clause.unit * 8)
 
-    def _concept(self, phrase: Phrase | None) -> str:
-        if isinstance(phrase, Pronoun):
-            return self._concept(phrase.of)
-        if isinstance(phrase, Both):
-            return self._concept(phrase.first)
-        return phrase.concept if isinstance(phrase, Thing) else ""
+    def _manner(self, sentence: Sentence, clause: Clause) -> Fixed | None:
+        """How it is done; some verbs ask for a word of their own: *écouter attentivement*, *dire à voix basse*."""
+        manner = clause.manner
+        if manner is None:
+            return None
+        kind, found = self.world.verbs[clause.predicate].manner, self.adverbs
+        rows = found.get(f"{manner}~{clause.predicate}") or found.get(f"{manner}~{kind}") or found[manner]
+        if clause.frequency and len(rows[-1].words) > 1:  # souvent avec soin, not *souvent soigneusement*
+            return rows[-1]
+        return self.pick(sentence, rows, clause.unit * 8)
 
     # --- questions ---
 
@@ -286,10 +290,9 @@ class French(FrenchPhrases):
                 depends.append(how.add_to(sentence, base + FREQUENCY))
         if clause.time == "soon":  # viendra bientôt à la maison
             self._when(parts)
-        if clause.manner:
-            how = self.pick(sentence, self.adverbs[clause.manner], unit)
-            if how.words[0][0] in EARLY:
-                depends.append(how.add_to(sentence, base + MANNER))
+        manner = self._manner(sentence, clause)
+        if manner is not None and manner.words[0][0] in EARLY:
+            depends.append(manner.add_to(sentence, base + MANNER))
         return head
 
     def _action(self, parts: _Parts, verb: Verb, mood: str, gap: Thing | None) -> int:
@@ -344,7 +347,7 @@ class French(FrenchPhrases):
                 direct = which
             elif verb.marker == "à":
                 found.append((DATIVES[which], "lui" if which in {2, 5} else DATIVES[which], "iobj", mark))
-            elif not self.is_person(patient):
+            elif not self.is_among(patient):
                 found.append(("en", "en", "iobj", mark))
         if isinstance(recipient, Pronoun) and direct in {-1, 2, 5}:
             indirect, _, _ = self.person(sentence, recipient)
@@ -360,7 +363,7 @@ class French(FrenchPhrases):
     def _complements(self, parts: _Parts, verb: Verb, unit: int) -> None:
         """All that follows the verb: manner, objects, goal, instrument, place, time."""
         sentence, clause, depends = parts.sentence, parts.clause, parts.dependents
-        manner = self.pick(sentence, self.adverbs[clause.manner], unit) if clause.manner else None
+        manner = self._manner(sentence, clause)
         if manner is not None and len(manner.words) == 1 and manner.words[0][0] not in EARLY:
             depends.append(manner.add_to(sentence, unit + MANNER))
         patient = _to_say(clause.patient, parts)
@@ -375,7 +378,7 @@ class French(FrenchPhrases):
         if patient is not None and not is_heavy(patient):
             self._patient(parts, verb, patient)
         if recipient is not None:
-            depends.append(self.phrase(sentence, recipient, "obl:arg", "à"))
+            depends.append(self.phrase(sentence, recipient, "obl:arg", "à", "ni" if clause.negative else ""))
         if goal is not None:
             depends.append(self.place(sentence, goal, "obl:arg", verb.to, to=True))
         if manner is not None and len(manner.words) > 1:
@@ -395,6 +398,8 @@ class French(FrenchPhrases):
 
     def _patient(self, parts: _Parts, verb: Verb, patient: Phrase) -> None:
         mode = "generic+" if verb.generic else "de" if parts.clause.negative and not verb.marker else ""
+        if parts.clause.negative and isinstance(patient, Both):  # ne vend pas de pain ni d'œufs
+            mode += " ni"
         role = "obl:arg" if verb.marker else "obj"
         parts.dependents.append(self.phrase(parts.sentence, patient, role, verb.marker, mode))
 
@@ -443,7 +448,8 @@ class French(FrenchPhrases):
             parts.dependents.remove(head)
         else:
             assert clause.place is not None  # noqa: S101 - by the definition of the kind
-            head = self.place(sentence, clause.place, "root")
+            sea = self._is_plain_sea(clause)
+            head = self.place(sentence, clause.place, "root", "dans" if sea else "")
         if clause.kind != "location" and clause.place is not None and not isinstance(clause.place, Asked):
             parts.dependents.append(self.place(sentence, clause.place, "obl:mod"))
         self._close(parts)

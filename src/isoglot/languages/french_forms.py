@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.languages.grammar import Grammar
+from isoglot.languages.grammar import Grammar, Row
 from isoglot.languages.lexicon import Fixed, parse_fixed, read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
@@ -47,11 +47,13 @@ class Noun:
     """Begins with a vowel sound: *l'homme*, but *le hibou*."""
     at: str
     to: str
-    any: str
-    """The preposition of place and of goal where the noun is indefinite, plural or described: *dans une école*."""
+    any: tuple[str, str]
+    """The prepositions of place and of goal where the noun is indefinite, plural or described: *dans une école*."""
     using: str
     counted: bool
     """Takes *un* though the world calls it a mass: *un médicament*."""
+    familiar: bool
+    """Only said in conversation: *papy*."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -213,16 +215,16 @@ class FrenchLexicon:
         for row in read_table("fr", "nouns"):
             self.nouns.setdefault(row["concept"], []).append(self._noun(row))
         self.adjectives: dict[str, list[Adjective]] = {}
-        self.special_adjectives: dict[str, Adjective] = {}
-        """What is said of people in another word than of things."""
+        self.special_adjectives: dict[str, tuple[frozenset[str], Adjective]] = {}
+        """What is said in another word of certain concepts and their kinds: *une voiture neuve*."""
         for row in read_table("fr", "adjectives"):
             if row["of"]:
-                self.special_adjectives[row["concept"]] = self._adjective(row)
+                self.special_adjectives[row["concept"]] = (frozenset(row["of"].split(",")), self._adjective(row))
             else:
                 self.adjectives.setdefault(row["concept"], []).append(self._adjective(row))
         self.verbs: dict[str, list[Verb]] = {}
         self.special_verbs: dict[str, tuple[frozenset[str], Verb]] = {}
-        """What is said in another word of certain concepts, or of every ``person``."""
+        """What is done, in another word, to certain concepts (or by them) and their kinds: to every ``person``."""
         for row in read_table("fr", "verbs"):
             if row["of"]:
                 self.special_verbs[row["concept"]] = (frozenset(row["of"].split(",")), self._verb(row))
@@ -243,6 +245,7 @@ class FrenchLexicon:
     def _noun(self, row: dict[str, str]) -> Noun:
         lemma, flags = row["lemma"].split(" ")[0], row["flags"].split(",")
         plural = row["plural"] or plural_of(lemma)
+        at, _, to = (row["any"] or "dans").partition("/")
         if "h" in flags:
             self.aspirated |= {lemma, plural}
         return Noun(
@@ -253,9 +256,10 @@ class FrenchLexicon:
             vowel=self.begins_with_vowel(lemma),
             at=row["at"] or "dans",
             to=row["to"] or "dans",
-            any=row["any"] or "dans",
+            any=(at, to or at),
             using=row["with"] or "avec",
             counted="count" in flags,
+            familiar="familiar" in flags,
         )
 
     def _adjective(self, row: dict[str, str]) -> Adjective:
@@ -297,6 +301,7 @@ class FrenchLexicon:
 # --- noun phrases ---
 
 STRONG = ("moi", "toi", "lui", "nous", "vous", "eux")
+PERSON = frozenset({"person"})
 DOUBLE = {"jusqu'à": ("jusque", "à"), "jusqu'en": ("jusque", "en")}
 
 
@@ -331,20 +336,33 @@ class FrenchPhrases(Grammar):
             return self.is_feminine(phrase.first) and self.is_feminine(phrase.second)
         return isinstance(phrase, Pronoun) and self.is_feminine(phrase.of)
 
-    def is_person(self, phrase: Phrase | None) -> bool:
-        """Whether the phrase is about people."""
-        if isinstance(phrase, Asked):
-            return phrase.word == "who"
-        if isinstance(phrase, Pronoun):
-            return phrase.of is None or self.is_person(phrase.of)
+    def is_among(self, phrase: Phrase | None, concepts: frozenset[str] = PERSON) -> bool:
+        """Whether the phrase is about one of the concepts, or a kind of it; about people, if none is given."""
+        if isinstance(phrase, Thing):
+            return phrase.concept in concepts or self.world.nouns[phrase.concept].isa in concepts
         if isinstance(phrase, Both):
-            return self.is_person(phrase.first)
-        return phrase is not None and bool(self.sex(phrase))
+            return self.is_among(phrase.first, concepts) and self.is_among(phrase.second, concepts)
+        if isinstance(phrase, Pronoun) and phrase.of is not None:
+            return self.is_among(phrase.of, concepts)
+        person = phrase.word == "who" if isinstance(phrase, Asked) else isinstance(phrase, Pronoun)
+        return "person" in concepts and (person or (isinstance(phrase, Name) and bool(self.sex(phrase))))
+
+    def pick(self, sentence: Sentence, rows: list[Row], unit: int) -> Row:
+        """The usual word, or its synonym where the wording asks for it and the register allows it."""
+        row = super().pick(sentence, rows, unit)
+        formal = sentence.meaning.register == "encyclopaedic"
+        return rows[0] if formal and isinstance(row, Noun) and row.familiar else row
+
+    def name_words(self, name: Name) -> list[str]:
+        """The words of a name: a few places have a French one."""
+        return ((name.name in self.words.names and self.words.names[name.name]["form"]) or name.name).split(" ")
 
     def adjective(self, sentence: Sentence, concept: str, of: Phrase | None, unit: int) -> Adjective:
-        """The adjective for a concept: of people French may use another one."""
-        if concept in self.words.special_adjectives and self.is_person(of):
-            return self.words.special_adjectives[concept]
+        """The adjective for a concept: of some things French uses another one."""
+        if concept in self.words.special_adjectives:
+            concepts, special = self.words.special_adjectives[concept]
+            if self.is_among(of, concepts):
+                return special
         return self.pick(sentence, self.words.adjectives[concept], unit)
 
     def place(self, sentence: Sentence, phrase: Phrase, relation: str, always: str = "", *, to: bool = False) -> int:
@@ -359,7 +377,7 @@ class FrenchPhrases(Grammar):
         if not marker and isinstance(phrase, Thing):
             noun = self.words.nouns[phrase.concept][0]
             plain = phrase.definite and not phrase.plural and not phrase.adjective and phrase.relative is None
-            marker = noun.any if not plain else noun.to if to else noun.at
+            marker = noun.any[to] if not plain else noun.to if to else noun.at
         return self.phrase(sentence, phrase, relation, marker or "à", bare=marker == "en")
 
     def phrase(
@@ -368,12 +386,12 @@ class FrenchPhrases(Grammar):
         """Append a noun phrase, after its preposition, and return its head.
 
         ``mode`` is what becomes of an indefinite article: ``de`` after a negation; ``generic`` makes a mass definite,
-        ``generic+`` a plural, too. ``bare``: no article at all.
+        ``generic+`` a plural, too. With ``ni`` two are joined by that. ``bare``: no article at all.
         """
         unit = phrase.unit * 8
         if isinstance(phrase, Both):
             head = self.phrase(sentence, phrase.first, relation, marker, mode)
-            word = "ni" if mode == "de" and _is_open(phrase.first) and _is_open(phrase.second) else "et"
+            word = "ni" if mode.endswith("ni") else "et"
             link = sentence.add(word, word, "CCONJ", "cc", unit + AND)
             second = self.phrase(sentence, phrase.second, "conj", marker, mode)
             sentence.attach(link, second)
@@ -436,13 +454,13 @@ class FrenchPhrases(Grammar):
         """Append the article, written out: elision and contraction come later. ``of``: after the preposition *de*."""
         unit = thing.unit * 8 + DETERMINER
         mass = self.world.nouns[thing.concept].mass and not noun.counted
-        generic = mode.startswith("generic") and (mass or (thing.plural and not thing.count and mode == "generic+"))
+        generic = mode.startswith("generic") and (mass or (thing.plural and not thing.count and "+" in mode))
         if thing.definite or generic:
             word = "les" if thing.plural else "la" if noun.feminine else "le"
             return [sentence.add(word, "le", "DET", "det", unit)]
         if thing.count or (of and (thing.plural or mass)):
             return []
-        if mode == "de" or (thing.plural and adjective):
+        if mode.startswith("de") or (thing.plural and adjective):
             return [sentence.add("de", "un", "DET", "det", unit)]
         if thing.plural or not mass:
             word = "des" if thing.plural else "une" if noun.feminine else "un"
@@ -452,10 +470,6 @@ class FrenchPhrases(Grammar):
             sentence.add("la" if noun.feminine else "le", "le", "DET", "fixed", unit, head)
             return [head]
         return [sentence.add("du", "du", "DET", "det", unit)]
-
-
-def _is_open(phrase: Phrase) -> bool:
-    return isinstance(phrase, Thing) and not phrase.definite and not phrase.count
 
 
 def is_heavy(phrase: Phrase | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from isoglot.languages import german_forms as forms
 from isoglot.languages.german_forms import ACCUSATIVE, DATIVE, MIXED, NOMINATIVE, PLURAL, STRONG, WEAK
 from isoglot.languages.grammar import Grammar, Position
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.lexicon import Fixed, parse_fixed, read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
     AND,
@@ -24,7 +24,6 @@ from isoglot.languages.meaning import (
     Asked,
     Both,
     Clause,
-    Meaning,
     Name,
     Phrase,
     Pronoun,
@@ -37,6 +36,9 @@ if TYPE_CHECKING:
 
 SpecialVerb = tuple[frozenset[str], frozenset[str], list[forms.Verb]]
 """Verbs that are taken with certain agents and certain patients; an empty set is any."""
+
+OBJECT = ("", "obj", "obl:arg")
+"""The relation of an object in each case: the German treebanks hold a dative to be oblique (since UD 2.12)."""
 
 
 class German(Grammar):
@@ -75,6 +77,12 @@ class German(Grammar):
             row["concept"]: (self._below(row["of"]), [forms.adjective(row)])
             for row in read_table("de", "special_adjectives")
         }
+        self.special_adverbs: dict[tuple[str, str], list[Fixed]] = {
+            (row["concept"], verb): [parse_fixed(row["words"], row["relation"])]
+            for row in read_table("de", "special_adverbs")
+            for verb in row["verbs"].split(",")
+        }
+        self.animals = self._below("animal")
 
     def _below(self, cell: str) -> frozenset[str]:
         """The concepts of a cell and all below them."""
@@ -84,8 +92,9 @@ class German(Grammar):
     # --- the sentence ---
 
     def conjunction(self, sentence: Sentence, link: str, tag: str, relation: str, unit: int) -> int:
-        """Append the conjunction of a link: *als* for what happened once, *wenn* for all else."""
-        if link == "when" and _happened_once(sentence.meaning):
+        """Append the conjunction of a link: *als* for what happened once, *wenn* for all else, such as what recurs."""
+        main, other = sentence.meaning.main, sentence.meaning.other
+        if link == "when" and other is not None and other.tense == "past" and not (main.frequency or other.frequency):
             link = "when_once"
         return super().conjunction(sentence, link, tag, relation, unit)
 
@@ -146,7 +155,7 @@ class German(Grammar):
                 head = sentence.add(finite, verb.lemma, "VERB", "root", unit)
         reflexive = verb.reflexive[person] if verb.reflexive else ""
         dependents += self._opening(sentence, clause, first, verb.object_case, reflexive)
-        dependents += self._objects(sentence, clause, verb)
+        dependents += self._objects(sentence, clause, verb, gap)
         if position == "sub":
             head = sentence.add(other or finite, verb.lemma, "VERB", "root", unit)
             if auxiliary:
@@ -173,7 +182,7 @@ class German(Grammar):
         dependents += self._opening(sentence, clause, first, ACCUSATIVE, "")
         place = clause.place if clause.kind != "location" else None
         if place is not None and not isinstance(place, Asked):
-            dependents.append(self._phrase(sentence, place, DATIVE, "obl", self._at(place)))
+            dependents.append(self._phrase(sentence, place, DATIVE, "obl", self._at(place, clause.agent or gap)))
         no = 0
         if clause.negative and clause.kind == "class" and _may_take_no(clause.patient):
             no = unit + NEGATION
@@ -190,7 +199,7 @@ class German(Grammar):
             head = where
         else:
             assert clause.place is not None  # noqa: S101 - by the definition of the kind
-            head = self._phrase(sentence, clause.place, DATIVE, "root", self._at(clause.place))
+            head = self._phrase(sentence, clause.place, DATIVE, "root", self._at(clause.place, clause.agent or gap))
         if tense == "future":
             dependents.append(sentence.add("sein", "sein", "AUX", "cop", unit + COPULA))
         if position == "sub":
@@ -207,7 +216,7 @@ class German(Grammar):
             agent = gap.gap == "agent"
             gender = PLURAL if gap.plural else self.nouns[gap.concept][0].gender
             word = forms.RELATIVES[gender * 3 + (NOMINATIVE if agent else object_case)]
-            relation = "nsubj" if agent else "obj"
+            relation = "nsubj" if agent else OBJECT[object_case]
             return gap.gap, [sentence.add(word, "der", "PRON", relation, gap.unit * 8 + RELATIVE)]
         if position == "sub":
             return "", []
@@ -230,14 +239,14 @@ class German(Grammar):
         if isinstance(clause.agent, Asked):
             return "agent", [self._phrase(sentence, clause.agent, NOMINATIVE, "nsubj")]
         if isinstance(clause.patient, Asked):
-            return "patient", [self._phrase(sentence, clause.patient, object_case, "obj")]
+            return "patient", [self._phrase(sentence, clause.patient, object_case, OBJECT[object_case])]
         for role, asked, word in (("place", clause.place, "wo"), ("goal", clause.goal, "wohin")):
             if isinstance(asked, Asked):
                 return role, [sentence.add(word, word, "ADV", "advmod", asked.unit * 8)]
         return "", []
 
     def _opening(self, sentence: Sentence, clause: Clause, first: str, object_case: int, reflexive: str) -> list[int]:
-        """Append what comes early after the finite verb: subject, pronouns, names, time; without what stands first."""
+        """Append what comes early after the finite verb: subject, what is known, time; without what stands first."""
         unit = clause.unit * 8
         found = []
         patient, recipient = clause.patient, clause.recipient
@@ -246,57 +255,68 @@ class German(Grammar):
             found.append(self._phrase(sentence, agent, NOMINATIVE, "nsubj"))
             agent = None
         if isinstance(patient, Pronoun):
-            found.append(self._phrase(sentence, patient, object_case, "obj"))
+            found.append(self._phrase(sentence, patient, object_case, OBJECT[object_case]))
         if reflexive:  # before a noun that is the subject: Versteckt sich der Dieb?
-            found.append(sentence.add(reflexive, "sich", "PRON", "expl:pv", unit))
+            found.append(sentence.add(reflexive, forms.REFLEXIVE_LEMMAS[reflexive], "PRON", "expl:pv", unit))
         if agent is not None:
             found.append(self._phrase(sentence, agent, NOMINATIVE, "nsubj"))
-        if isinstance(recipient, (Pronoun, Name)):
-            found.append(self._phrase(sentence, recipient, DATIVE, "iobj"))
-        if isinstance(patient, Name):
-            found.append(self._phrase(sentence, patient, object_case, "obj"))
+        if recipient is not None and not _is_new(recipient):  # gab dem Kind gestern ein Buch
+            found.append(self._phrase(sentence, recipient, DATIVE, OBJECT[DATIVE]))
+        if patient is not None and _is_early(clause):
+            found.append(self._phrase(sentence, patient, object_case, OBJECT[object_case]))
         if clause.time and first != "time":
             found.append(self.adverbial(sentence, clause.time, unit + TIME))
         if clause.frequency and first != "frequency":
             found.append(self.adverbial(sentence, clause.frequency, unit + FREQUENCY))
         return found
 
-    def _objects(self, sentence: Sentence, clause: Clause, verb: forms.Verb) -> list[int]:
+    def _objects(self, sentence: Sentence, clause: Clause, verb: forms.Verb, gap: Thing | None) -> list[int]:
         """Append the rest: what is known, *nicht*, manner, place and instrument, what is new, the goal."""
         unit = clause.unit * 8
         found = []
-        patient = clause.patient if isinstance(clause.patient, (Thing, Both)) else None
-        recipient = clause.recipient if isinstance(clause.recipient, (Thing, Both)) else None
+        patient = clause.patient
+        if isinstance(patient, (Pronoun, Asked)) or _is_early(clause):
+            patient = None
+        recipient = clause.recipient if clause.recipient is not None and _is_new(clause.recipient) else None
         no = unit + NEGATION if clause.negative else 0
         patient_no = no if _may_take_no(patient) else 0
         recipient_no = no if not patient_no and _may_take_no(recipient) else 0
         says_not = clause.negative and not patient_no and not recipient_no
-        patient_is_new = patient is not None and _is_new(patient)
-        recipient_last = recipient is not None and patient is not None and _is_new(recipient) and not patient_is_new
-        if recipient is not None and not recipient_last:
-            found.append(self._phrase(sentence, recipient, DATIVE, "iobj", no=recipient_no))
-        if patient is not None and not patient_is_new:
-            found.append(self._phrase(sentence, patient, verb.object_case, "obj"))
-        if recipient is not None and recipient_last:
-            found.append(self._phrase(sentence, recipient, DATIVE, "iobj", no=recipient_no))
-        if says_not and not patient_is_new:
+        heavy = isinstance(patient, Thing) and patient.relative is not None
+        patient_is_late = patient is not None and (heavy or _is_new(patient))
+        not_is_late = patient_is_late or isinstance(clause.patient, Asked)  # Was backt er in der Küche nicht?
+        manner_is_late = clause.manner == "well" and clause.patient is not None and not heavy  # singt ein Lied gut
+        if patient is not None and not patient_is_late:
+            found.append(self._phrase(sentence, patient, verb.object_case, OBJECT[verb.object_case]))
+        if recipient is not None:
+            found.append(self._phrase(sentence, recipient, DATIVE, OBJECT[DATIVE], no=recipient_no))
+        if says_not and not not_is_late:
             found.append(self._not(sentence, unit))
-        if clause.manner:
-            found.append(self.adverbial(sentence, clause.manner, unit + MANNER))
+        if clause.manner and not manner_is_late:
+            found.append(self._manner(sentence, clause, clause.manner))
         if clause.place is not None and not isinstance(clause.place, Asked):
-            found.append(self._phrase(sentence, clause.place, DATIVE, "obl", self._at(clause.place)))
+            marker = self._at(clause.place, clause.agent or gap)
+            found.append(self._phrase(sentence, clause.place, DATIVE, "obl", marker))
         if clause.instrument is not None:
             marker = self.nouns[clause.instrument.concept][0].by
             found.append(self._phrase(sentence, clause.instrument, DATIVE, "obl", marker))
-        if patient is not None and patient_is_new:
-            if says_not:
-                found.append(self._not(sentence, unit))
-            found.append(self._phrase(sentence, patient, verb.object_case, "obj", no=patient_no))
+        if says_not and not_is_late:
+            found.append(self._not(sentence, unit))
+        if patient is not None and patient_is_late:
+            found.append(self._phrase(sentence, patient, verb.object_case, OBJECT[verb.object_case], no=patient_no))
+        if clause.manner and manner_is_late:
+            found.append(self._manner(sentence, clause, clause.manner))
         if clause.goal is not None and not isinstance(clause.goal, Asked):
             marker = self._to(clause.goal, verb)
             case = DATIVE if marker in ("zu", "nach") else ACCUSATIVE
             found.append(self._phrase(sentence, clause.goal, case, "obl", marker))
         return found
+
+    def _manner(self, sentence: Sentence, clause: Clause, manner: str) -> int:
+        """Append how it is done; with some verbs in another word: *vorsichtig klettern*, *sorgfältig nähen*."""
+        unit = clause.unit * 8 + MANNER
+        rows = self.special_adverbs.get((manner, clause.predicate)) or self.adverbs[manner]
+        return self.pick(sentence, rows, unit).add_to(sentence, unit)
 
     def _not(self, sentence: Sentence, unit: int) -> int:
         return sentence.add("nicht", "nicht", "PART", "advmod", unit + NEGATION)
@@ -345,10 +365,11 @@ class German(Grammar):
             return "person" in concepts and self.world.names[phrase.name].kind == "PER"
         return isinstance(phrase, Thing) and phrase.concept in concepts
 
-    def _at(self, place: Phrase) -> str:
-        """The preposition of a place."""
+    def _at(self, place: Phrase, who: Phrase | None) -> str:
+        """The preposition of the place where somebody is or does something."""
         if isinstance(place, Thing):
-            return self.nouns[place.concept][0].at
+            noun = self.nouns[place.concept][0]
+            return noun.at_for_animals if self._is_among(who, self.animals) else noun.at
         return "in" if isinstance(place, Name) and self.world.names[place.name].kind == "LOC" else "bei"
 
     def _to(self, goal: Phrase, verb: forms.Verb) -> str:
@@ -437,10 +458,12 @@ class German(Grammar):
         return head
 
 
-def _happened_once(meaning: Meaning) -> bool:
-    """Whether the clause with *when* tells of one event: in the past, with no frequency in either clause."""
-    main, other = meaning.main, meaning.other
-    return other is not None and other.tense == "past" and not main.frequency and not other.frequency
+def _is_early(clause: Clause) -> bool:
+    """Whether the patient comes before the time: a name; and what is known, if *nicht* or *kein* follows it."""
+    patient = clause.patient
+    if isinstance(patient, (Thing, Both)):
+        return clause.negative and clause.kind == "action" and not _is_new(patient)
+    return isinstance(patient, Name)
 
 
 def _is_new(phrase: Phrase) -> bool:

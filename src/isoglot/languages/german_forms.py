@@ -36,6 +36,7 @@ REFLEXIVES = {
     "acc": ("mich", "dich", "sich", "uns", "euch", "sich"),
     "dat": ("mir", "dir", "sich", "uns", "euch", "sich"),
 }
+REFLEXIVE_LEMMAS = {"mich": "ich", "mir": "ich", "dich": "du", "dir": "du", "sich": "sich", "uns": "wir", "euch": "ihr"}
 BE = {
     "present": ("bin", "bist", "ist", "sind", "seid", "sind"),
     "past": ("war", "warst", "war", "waren", "wart", "waren"),
@@ -74,6 +75,8 @@ class Noun:
     """Has no indefinite article."""
     at: str
     """Preposition of the place, with the dative."""
+    at_for_animals: str
+    """The same, said of an animal: sailors are *auf dem Meer*, sharks *im Meer*."""
     to: str
     """Preposition of the goal, with the accusative; *zu* with the dative."""
     by: str
@@ -111,9 +114,13 @@ class Adjective:
 
 
 def noun(row: dict[str, str], mass: bool) -> Noun:
-    """A noun from its row; ``class`` is ``n`` (den Bären), ``adj`` (ein Reisender), ``count`` or ``dat:form``."""
+    """A noun from its row; ``class`` is ``n`` (den Bären), ``adj`` (ein Reisender), ``count`` or ``dat:form``.
+
+    Where animals have another preposition of place, it stands second in ``at``: *auf,in*.
+    """
     lemma, plural, kind = row["lemma"], row["plural"], row["class"]
     gender = GENDERS[row["gender"]]
+    at, _, at_for_animals = row["at"].partition(",")
     if kind == "adj":
         stem = lemma.removesuffix("e")
         forms = tuple(
@@ -132,7 +139,8 @@ def noun(row: dict[str, str], mass: bool) -> Noun:
         gender=gender,
         forms=forms,
         mass=mass and kind != "count",
-        at=row["at"] or "in",
+        at=at or "in",
+        at_for_animals=at_for_animals or at or "in",
         to=row["to"] or "zu",
         by=row["with"] or "mit",
     )

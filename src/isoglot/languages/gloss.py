@@ -32,6 +32,21 @@ MARKERS = {"patient": "obj", "recipient": "to", "instrument": "with", "goal": "t
 PERSONS = {(1, False): "I", (2, False): "you", (1, True): "we", (2, True): "you"}
 
 
+def clause_units(meaning: Meaning) -> set[int]:
+    """The units that are clauses; all others are phrases."""
+    found: set[int] = set()
+    waiting = [clause for clause in (meaning.main, meaning.other) if clause is not None]
+    while waiting:
+        clause = waiting.pop()
+        found.add(clause.unit)
+        phrases = [getattr(clause, role) for role in MARKERS]
+        phrases += [half for phrase in phrases if isinstance(phrase, Both) for half in (phrase.first, phrase.second)]
+        waiting += [phrase.relative for phrase in phrases if isinstance(phrase, Thing) and phrase.relative is not None]
+        if clause.complement is not None:
+            waiting.append(clause.complement)
+    return found
+
+
 def gloss(meaning: Meaning) -> dict[int, str]:
     """A word or two for every ``unit * 8 + part`` of the meaning; what is not there says nothing of its own."""
     found: dict[int, str] = {}

@@ -7,7 +7,6 @@ a plural such as *братья*) stands in the tables of ``data/ru``. All forms 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, cast
 
 from isoglot.languages.lexicon import read_table
@@ -98,7 +97,7 @@ class Number:
 
     def form(self, case: Case, gender: str, animate: bool) -> str:
         """The form that agrees with a noun, as far as it agrees at all."""
-        if case == "acc" and animate and self.value <= 4:  # noqa: PLR2004 - from five on the number governs the noun
+        if case == "acc" and animate and self.value <= 4:  # from five on the number governs the noun
             return self.forms["gen"]
         if gender == "f" and case in ("nom", "acc"):
             return self.feminine
@@ -127,7 +126,7 @@ def with_vowel(preposition: str, word: str) -> str:
         return "обо" if word.startswith("мне") else "об" if word[0] in "аиоуэ" else "о"
     if preposition not in ("в", "к", "с"):
         return preposition
-    hard = word.startswith(("мне", "мной", "двор", "льв", "льд", "все"))
+    hard = word.startswith(("мне", "мной", "льв", "все")) or (preposition != "с" and word.startswith("двор"))
     if preposition != "к" and len(word) > 1 and word[1] not in VOWELS + "ь":
         hard = hard or word[0] in ("вф" if preposition == "в" else "сзшж")
     return f"{preposition}о" if hard or (preposition == "с" and word[0] == "щ") else preposition
@@ -237,7 +236,8 @@ def _decline(row: dict[str, str], flags: list[str]) -> tuple[dict[Case, str], di
     second = row["genitive"] or _genitive_plural(lemma, gender, nominative, stressed)
     root = nominative[:-1]
     tail = "я" if nominative[-1] == "я" or (nominative[-1] == "и" and root[-1] not in VELARS + HUSHERS) else "а"
-    forms = (nominative, second, f"{root}{tail}м", second if animate else nominative, f"{root}{tail}ми", f"{root}{tail}х")
+    fourth = second if animate else nominative
+    forms = (nominative, second, f"{root}{tail}м", fourth, f"{root}{tail}ми", f"{root}{tail}х")
     plural = dict(zip(CASES, forms, strict=True))
     return (plural if "plural" in flags else singular), plural
 
@@ -257,12 +257,9 @@ def noun(row: dict[str, str]) -> Noun:
         singular = dict.fromkeys(CASES, lemma)
         plural = dict(singular)
     elif "adjective" in flags:
-        adjective = decline_adjective(row["stem"] or lemma)
-        genitive = {"m": "gen" if animate else "acc"}
-        singular = {case: adjective[gender, case] for case in CASES}
-        singular["acc"] = adjective[gender, cast("Case", genitive.get(gender, "acc"))]
-        plural = {case: adjective["pl", case] for case in CASES}
-        plural["acc"] = plural["gen"] if animate else plural["nom"]
+        base = _adjective(row["stem"] or lemma)
+        singular = {case: base.form(gender, case, False, animate) for case in CASES}
+        plural = {case: base.form(gender, case, True, animate) for case in CASES}
     else:
         singular, plural = _decline(row, flags)
     counted = plural["gen"]
@@ -284,14 +281,14 @@ def noun(row: dict[str, str]) -> Noun:
         at=row["at"],
         place=row["place"] or singular["loc"],
         to=row["to"] or row["at"],
-        modifier=Adjective(row["modifier"], decline_adjective(row["modifier"]), None) if row["modifier"] else None,
+        modifier=_adjective(row["modifier"]) if row["modifier"] else None,
     )
 
 
-def adjective(row: dict[str, str]) -> Adjective:
-    """An adjective from its row; ``short`` holds the four short forms."""
-    short = dict(zip((*GENDERS, "pl"), row["short"].split(","), strict=True)) if row["short"] else None
-    return Adjective(row["lemma"], decline_adjective(row["lemma"]), short)
+def _adjective(lemma: str, short: str = "") -> Adjective:
+    """An adjective from its lemma and its four short forms, if it has any."""
+    forms = dict(zip((*GENDERS, "pl"), short.split(","), strict=True)) if short else None
+    return Adjective(lemma, decline_adjective(lemma), forms)
 
 
 def read_nouns() -> dict[str, list[Noun]]:
@@ -303,20 +300,19 @@ def read_nouns() -> dict[str, list[Noun]]:
 
 
 def read_adjectives() -> dict[str, list[Adjective]]:
-    """All adjectives by concept, the usual word first, without those that go with certain nouns only."""
+    """All adjectives by concept, the usual word first."""
     found: dict[str, list[Adjective]] = {}
     for row in read_table("ru", "adjectives"):
-        if not row["of"]:
-            found.setdefault(row["concept"], []).append(adjective(row))
+        found.setdefault(row["concept"], []).append(_adjective(row["lemma"], row["short"]))
     return found
 
 
 def read_special_adjectives() -> dict[tuple[str, str], Adjective]:
     """By concept of the adjective and of the noun, where another word than usual is said: *крепкий кофе*."""
     return {
-        (row["concept"], of): adjective(row)
-        for row in read_table("ru", "adjectives")
-        for of in filter(None, row["of"].split(","))
+        (row["concept"], of): _adjective(row["lemma"], row["short"])
+        for row in read_table("ru", "special_adjectives")
+        for of in row["of"].split(",")
     }
 
 
@@ -324,29 +320,31 @@ def read_numbers() -> dict[str, Number]:
     """All numbers by concept."""
     found = {}
     for row in read_table("ru", "numbers"):
-        nominative, genitive, dative, instrumental, prepositional = row["forms"].split(",")
-        forms = (nominative, genitive, dative, nominative, instrumental, prepositional)
-        together = row["together"].split(",") if row["together"] else []
+        forms = _number_forms(row["forms"])
         found[row["concept"]] = Number(
-            lemma=nominative,
+            lemma=forms["nom"],
             value=int(row["value"]),
-            forms=dict(zip(CASES, forms, strict=True)),
-            feminine=row["feminine"] or nominative,
-            together=dict(zip(CASES, (together[0], *together[1:3], together[0], *together[3:]), strict=True))
-            if together
-            else {},
+            forms=forms,
+            feminine=row["feminine"] or forms["nom"],
+            together=_number_forms(row["together"]) if row["together"] else {},
         )
     return found
 
 
-@lru_cache(maxsize=1)
+def _number_forms(cell: str) -> dict[Case, str]:
+    """The forms of a number from a cell without the accusative, which is the nominative."""
+    nominative, genitive, dative, instrumental, prepositional = cell.split(",")
+    forms = (nominative, genitive, dative, nominative, instrumental, prepositional)
+    return dict(zip(CASES, forms, strict=True))
+
+
 def read_names() -> dict[str, ProperName]:
     """All names, by the name in ``world/names.tsv``; see :func:`noun` for how a word is declined."""
     return {row["name"]: _name(row) for row in read_table("ru", "names")}
 
 
 def _name(row: dict[str, str]) -> ProperName:
-    """A name from its row: its words, and for each how it is declined, ``m``, ``f`` or ``-`` for not at all."""
+    """A name from its row: its words, and for each how it is declined, ``m``, ``f`` or ``0`` for not at all."""
     words = []
     for word, how in zip(row["words"].split(" "), row["declined"].split(" "), strict=True):
         cells = dict.fromkeys(("stem", "plural", "genitive", "other", "at", "place", "to", "modifier"), "")

@@ -116,10 +116,7 @@ def _first_in_it(stem: str) -> str:
 
 def _persons(first: str, third: str) -> tuple[str, ...]:
     stem = third[:-1]
-    if third.endswith("ит"):
-        they = f"{third[:-2]}{'ат' if third[-3] in HUSHERS else 'ят'}"
-    else:
-        they = f"{first}т"
+    they = f"{third[:-2]}{'ат' if third[-3] in HUSHERS else 'ят'}" if third.endswith("ит") else f"{first}т"
     return (first, f"{stem}шь", third, f"{stem}м", f"{stem}те", they)
 
 

@@ -9,6 +9,7 @@ from bisect import bisect
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, TypeVar
+from zlib import crc32
 
 from isoglot.languages.meaning import (
     Asked,
@@ -108,7 +109,8 @@ def name_draw(topic: str, kind: str) -> Draw[str]:
 def adjective_draw(concept: str) -> Draw[str]:
     """The properties a thing may have."""
     found = [a for a in world().adjectives.values() if concept in a.of]
-    found.sort(key=lambda adjective: adjective.of.index(concept))
+    # Every thing has an order of its own, so that what is said of it tells it from the others.
+    found.sort(key=lambda adjective: crc32(f"{concept} {adjective.concept}".encode()))
     return zipf([adjective.concept for adjective in found]) if found else Draw([], [1.0])
 
 
@@ -218,8 +220,9 @@ class Sampler:
         meaning.register = self.register
         meaning.topic = self.topic
         agent = meaning.main.agent
-        if isinstance(agent, (Thing, Name)) and not meaning.question:
-            self.last = agent
+        if isinstance(agent, Pronoun):
+            agent = agent.of
+        self.last = agent if isinstance(agent, (Thing, Name)) and not meaning.question else None
         return number_units(meaning)
 
     def _linked(self, main: Clause) -> Meaning:
@@ -230,7 +233,7 @@ class Sampler:
         other.tense = main.tense
         other.time = None
         other.frequency = None
-        if main.time == "now":
+        if main.time in {"now", "today"}:
             main.time = None
         if isinstance(main.agent, (Thing, Name)) and (
             _same(main.agent, other.agent) or (self.chance() < 0.5 and self._may_do(main.agent, other))
@@ -267,9 +270,13 @@ class Sampler:
     def _asked(self) -> Clause:
         """A clause with one role asked for, or none: whether it is so."""
         clause = self._clause_but_class()
+        if isinstance(clause.agent, Pronoun) and clause.agent.person == 1:
+            clause.agent = Pronoun(2)  # one asks another, not oneself
+            if isinstance(clause.recipient, Pronoun):
+                clause.recipient = Pronoun(1)
         chance = self.chance()
         person = clause.kind == "action" and not isinstance(clause.agent, Pronoun)
-        if chance < 0.2 and person and self._animate(clause.agent):
+        if chance < 0.2 and person and self._is_person(clause.agent):
             clause.agent = Asked("who")
         elif chance < 0.4 and clause.kind == "action" and isinstance(clause.patient, Thing) and not clause.recipient:
             clause.patient = Asked("who" if self.nouns[clause.patient.concept].sex else "what")
@@ -285,10 +292,13 @@ class Sampler:
             clause = self.clause(simple=True)
         return clause
 
-    def _animate(self, phrase: Phrase | None) -> bool:
+    def _is_person(self, phrase: Phrase | None) -> bool:
+        """Whether it is one person or several (an organisation is taken for some)."""
+        if isinstance(phrase, Pronoun) and isinstance(phrase.of, Thing):
+            phrase = phrase.of
         if isinstance(phrase, Thing):
             return bool(self.nouns[phrase.concept].sex)
-        return isinstance(phrase, Name)
+        return phrase is not None
 
     # --- clauses ---
 
@@ -333,10 +343,10 @@ class Sampler:
         taken = clause.agent.concept if isinstance(clause.agent, Thing) else ""
         topic = self.nouns[taken].topics[0] if taken and self.nouns[taken].topics else self.topic
         if verb.frame in {"tr", "give"}:
-            clause.patient = self._patient(verb, topic, taken, simple=simple)
+            clause.patient = self._patient(verb, topic, clause.agent, tense, simple=simple)
             if verb.frame == "give":
                 clause.recipient = self._recipient(verb, clause.agent, taken)
-            elif verb.partners and chance() < 0.2:
+            elif verb.partners and chance() < 0.25 and self._is_person(clause.agent):
                 concept = role_draw(topic, verb.partners).at(chance())
                 if not (isinstance(clause.patient, Thing) and clause.patient.concept == concept):
                     clause.instrument = self.thing(concept, definite=0.3, adjective=False, plural=0.0)
@@ -348,7 +358,7 @@ class Sampler:
         if clause.place is None and clause.goal is None and chance() < 0.22:
             clause.place = self._place(verb, clause.agent, topic)
         if not simple and chance() < 0.06 and isinstance(clause.agent, Thing):
-            self._add_relative(clause.agent)
+            self._add_relative(clause.agent, tense)
         clause.time = self._time(tense)
         repeats = clause.time is None and not clause.negative and not verb.once and tense != "future"
         if repeats and chance() < 0.12:
@@ -380,9 +390,9 @@ class Sampler:
             luck = chance()
             if self.register == "conversational" and luck < 0.45:
                 return (Pronoun(1), Pronoun(2), Pronoun(1, plural=True))[int(luck * 6.6)]
-            if luck > 0.75:
+            if luck > (0.6 if "PER" in self.cast else 0.75):
                 return self._cast_member("PER")
-            if luck > 0.70:
+            if luck > 0.55:
                 return Both(self.thing(concept, adjective=False, plural=0.0), self._new_name("PER"))
         thing = self.thing(concept, definite=0.85)
         if self.last is not None and isinstance(self.last, Thing) and self.last.concept == concept and chance() < 0.7:
@@ -409,16 +419,17 @@ class Sampler:
     def _new_name(self, kind: str) -> Name:
         return Name(name_draw(self.topic, kind).at(self.chance()))
 
-    def _patient(self, verb: Verb, topic: str, taken: str, *, simple: bool) -> Phrase:
+    def _patient(self, verb: Verb, topic: str, agent: Phrase | None, tense: Tense, *, simple: bool) -> Phrase:
         """What it is done to: rather something of the agent's own topic, and not the agent itself."""
         chance = self.chance
+        taken = agent.concept if isinstance(agent, Thing) else ""
         draw = role_draw(topic, verb.patients)
         concept = draw.at(chance())
         for _ in range(3):
             if concept != taken:
                 break
             concept = draw.at(chance())
-        if self.nouns[concept].sex and chance() < 0.15:
+        if self.nouns[concept].sex and chance() < 0.15 and not isinstance(agent, (Name, Both)):
             return self._new_name("PER")
         thing = self.thing(concept, definite=0.45)
         if thing.adjective in SAID_ALREADY.get(verb.concept, ()):
@@ -427,7 +438,7 @@ class Sampler:
         if luck < 0.06 and not thing.count and (second := draw.at(chance())) not in {concept, taken}:
             return Both(thing, self.thing(second, definite=0.45))
         if luck > 0.95 and not simple:
-            self._add_relative(thing)
+            self._add_relative(thing, tense)
         return thing
 
     def _recipient(self, verb: Verb, agent: Phrase | None, taken: str) -> Phrase:
@@ -441,13 +452,16 @@ class Sampler:
         return self.thing(concept, definite=0.9)
 
     def _place(self, verb: Verb, agent: Phrase | None, topic: str) -> Phrase | None:
-        if not verb.places:
+        places = verb.places
+        if isinstance(agent, Thing) and not self._is_person(agent):  # animals and things keep to their own places
+            places = tuple(place for place in places if topic in self.nouns[place].topics)
+        if not places:
             return None
-        return self._somewhere(role_draw(topic, verb.places).at(self.chance()), agent)
+        return self._somewhere(role_draw(topic, places).at(self.chance()), agent)
 
     def _somewhere(self, concept: str, agent: Phrase | None) -> Phrase:
         """A place, or for people sometimes a place with a name."""
-        if self.chance() < 0.2 and (isinstance(agent, (Pronoun, Both)) or self._animate(agent)):
+        if self.chance() < 0.2 and self._is_person(agent):
             place = self.cast.setdefault("LOC", self._new_name("LOC"))
             assert isinstance(place, Name)  # noqa: S101 - for the type checker
             return Name(place.name)
@@ -466,7 +480,7 @@ class Sampler:
             thing.adjective = draw.at(chance())
         return thing
 
-    def _add_relative(self, thing: Thing) -> None:
+    def _add_relative(self, thing: Thing, tense: Tense) -> None:
         """Say more of a thing, in a clause in which it is the agent or the patient."""
         subject = self.chance() < 0.6
         for _ in range(4):
@@ -479,7 +493,7 @@ class Sampler:
             if any(isinstance(p, Pronoun) and p.person == 3 for p in (clause.agent, clause.patient)):
                 continue
             clause.time = clause.frequency = clause.manner = clause.instrument = None
-            clause.negative = False
+            clause.negative, clause.tense = False, tense
             if subject:
                 if isinstance(clause.patient, Thing) and clause.patient.concept == thing.concept:
                     continue
