@@ -392,7 +392,7 @@ class Sampler:
                 return (Pronoun(1), Pronoun(2), Pronoun(1, plural=True))[int(luck * 6.6)]
             if luck > (0.6 if "PER" in self.cast else 0.75):
                 return self._cast_member("PER")
-            if luck > 0.55:
+            if 0.55 < luck <= 0.6:
                 return Both(self.thing(concept, adjective=False, plural=0.0), self._new_name("PER"))
         thing = self.thing(concept, definite=0.85)
         if self.last is not None and isinstance(self.last, Thing) and self.last.concept == concept and chance() < 0.7:
