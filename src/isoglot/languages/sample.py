@@ -447,7 +447,7 @@ class Sampler:
         if self.register == "conversational" and luck < 0.3:
             speaks = isinstance(agent, Pronoun) and agent.person == 1
             return Pronoun(2) if speaks or luck < 0.1 else Pronoun(1)
-        if luck > 0.8 or concept == taken:
+        if (luck > 0.8 and not isinstance(agent, (Name, Both))) or concept == taken:
             return self._new_name("PER")
         return self.thing(concept, definite=0.9)
 
