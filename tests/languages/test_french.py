@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -64,7 +66,7 @@ def ask(clause: Clause, register: str = "conversational") -> Meaning:
 
 
 KING, QUEEN = Thing("king"), Thing("queen")
-NOW = {"tense": "present"}
+NOW: dict[str, Any] = {"tense": "present"}
 BREAD = some("bread")
 
 STATEMENTS = [
@@ -120,7 +122,7 @@ STATEMENTS = [
     # places
     (act("go", QUEEN, goal=Name("Paris")), "La reine est allée à Paris."),
     (act("go", QUEEN, goal=Name("Alaska")), "La reine est allée en Alaska."),
-    (act("go", QUEEN, goal=Name("Brandenburg")), "La reine est allée dans le Brandenburg."),
+    (act("go", QUEEN, goal=Name("Brandenburg")), "La reine est allée dans le Brandebourg."),
     (act("swim", KING, goal=Thing("bridge")), "Le roi a nagé jusqu'au pont."),
     (act("swim", KING, goal=Name("Alaska")), "Le roi a nagé jusqu'en Alaska."),
     (act("leave", Thing("train"), place=Thing("harbour")), "Le train est parti du port."),
@@ -129,6 +131,46 @@ STATEMENTS = [
     (act("bake", KING, BREAD, instrument=Thing("oven"), **NOW), "Le roi cuit du pain dans le four."),
     (there(Thing("dog"), Thing("garden"), **NOW), "Le chien est dans le jardin."),
     (there(KING, Thing("prison")), "Le roi était en prison."),
+    (act("go", KING, goal=Thing("city")), "Le roi est allé en ville."),
+    (act("meet", KING, QUEEN, place=Thing("city")), "Le roi a rencontré la reine en ville."),
+    (act("come", KING, goal=some("river")), "Le roi est venu à une rivière."),
+    (act("wash", KING, Thing("dog"), place=some("river")), "Le roi a lavé le chien dans une rivière."),
+    (act("go", KING, goal=Thing("lake", adjective="quiet")), "Le roi est allé au lac calme."),
+    (act("travel_v", QUEEN, goal=Thing("country")), "La reine s'est rendue dans le pays."),
+    (there(Thing("shark"), Thing("sea")), "Le requin était dans la mer."),
+    (there(Thing("sailor"), Thing("sea")), "Le marin était en mer."),
+    # words that depend on what is spoken of
+    (act("visit", KING, Both(Thing("museum"), Thing("friend"))), "Le roi a visité le musée et l'ami."),
+    (act("visit", KING, Both(QUEEN, Name("Paul"))), "Le roi a rendu visite à la reine et à Paul."),
+    (act("sit", Thing("hen"), place=Thing("garden")), "La poule était posée dans le jardin."),
+    (act("fly_v", Thing("pilot"), Thing("aeroplane"), **NOW), "Le pilote pilote l'avion."),
+    (act("milk_cow", KING, some("sheep", plural=True), **NOW), "Le roi trait des brebis."),
+    (act("treat", Thing("doctor"), some("fever")), "Le médecin a soigné une fièvre."),
+    (act("destroy", some("fire"), Thing("house")), "Un feu a détruit la maison."),
+    (act("eat", KING, some("grape", plural=True, adjective="ripe")), "Le roi a mangé des grains de raisin mûrs."),
+    (act("buy", KING, some("car", adjective="new")), "Le roi a acheté une voiture neuve."),
+    (act("read", KING, some("novel", adjective="new")), "Le roi a lu un nouveau roman."),
+    (act("eat", KING, some("pear", adjective="big")), "Le roi a mangé une grosse poire."),
+    (is_so("big", Thing("garden")), "Le jardin était grand."),
+    (is_so("strong", Thing("rope")), "La corde était solide."),
+    # manner
+    (act("treat", QUEEN, KING, manner="gladly"), "La reine a volontiers soigné le roi."),
+    (act("read", KING, Thing("letter"), manner="carefully"), "Le roi a lu attentivement la lettre."),
+    (act("treat", QUEEN, KING, manner="carefully"), "La reine a soigné le roi avec attention."),
+    (act("climb", KING, goal=Thing("tower"), manner="carefully"), "Le roi a grimpé prudemment sur la tour."),
+    (act("wash", KING, Thing("cup"), manner="carefully", frequency="often", **NOW),
+     "Le roi lave souvent la tasse avec soin."),
+    (act("say", KING, complement=is_so("ill", QUEEN, **NOW), manner="quietly", **NOW),
+     "Le roi dit à voix basse que la reine est malade."),
+    (act("ask", KING, QUEEN, manner="loudly"), "Le roi a interrogé la reine à voix haute."),
+    # two, negated
+    (act("meet", KING, Both(some("doctor"), QUEEN), negative=True, **NOW),
+     "Le roi ne rencontre pas de médecin ni la reine."),
+    (act("hate", KING, Both(some("war"), some("soup")), negative=True), "Le roi ne détestait pas une guerre ni la soupe."),
+    (act("need", KING, Both(some("money"), some("ticket")), negative=True, **NOW),
+     "Le roi n'a pas besoin d'argent ni d'un billet."),
+    (act("give", KING, Thing("ring"), recipient=Both(QUEEN, Name("Paul")), negative=True),
+     "Le roi n'a pas donné la bague à la reine ni à Paul."),
     # copula
     (is_so("big", Thing("house", plural=True)), "Les maisons étaient grandes."),
     (is_so("wooden", Thing("house"), **NOW), "La maison est en bois."),
@@ -175,6 +217,8 @@ QUESTIONS = [
      "D'où le train part-il ?"),
     (there(Thing("dog"), Asked("where"), **NOW), "Où est le chien ?", "Où est le chien ?"),
     (there(Pronoun(3, of=QUEEN), Asked("where")), "Où était-elle ?", "Où était-elle ?"),
+    (there(Thing("dog"), Asked("where"), negative=True, **NOW), "Où est-ce que le chien n'est pas ?",
+     "Où le chien n'est-il pas ?"),
 ]  # fmt: skip
 
 
@@ -207,6 +251,19 @@ def test_wordings(french: French) -> None:
     meaning = say(act("love", Thing("doctor"), QUEEN, time="in_the_morning"))
     assert french.render(meaning, Wording(time_first=True)).text == "Le matin, le médecin aimait la reine."
     assert french.render(meaning, Wording(synonyms=0xFFFF)).text == "Le docteur adorait la souveraine le matin."
+
+
+def test_familiar_words_only_in_conversation(french: French) -> None:
+    clause, wording = act("love", Thing("grandfather"), Thing("dog"), **NOW), Wording(synonyms=0xFFFF)
+    assert french.render(say(clause), wording).text == "Le grand-père adore le chien."
+    assert french.render(say(clause, register="conversational"), wording).text == "Le papy adore le chien."
+
+
+@pytest.mark.parametrize(("time", "text"), [("last_year", "L'an dernier,"), ("in_the_afternoon", "L'après-midi,"),
+                                            ("in_winter", "Pendant l'hiver,")])  # fmt: skip
+def test_times_are_elided(french: French, time: str, text: str) -> None:
+    meaning = say(act("love", KING, QUEEN, time=time))
+    assert french.render(meaning, Wording(synonyms=0xFFFF, time_first=True)).text.startswith(f"{text} le souverain")
 
 
 def test_words_carry_their_units(french: French) -> None:
@@ -302,10 +359,10 @@ def test_every_concept_has_words(french: French, synonyms: int) -> None:
 def test_the_lexicon_is_complete_and_unambiguous(table: str) -> None:
     rows = read_table("fr", table)
     wanted = [row["concept"] for row in read_table("world", table) if "kind" not in row.get("flags", "").split(",")]
-    assert {row["concept"] for row in rows} == set(wanted)
+    assert {row["concept"].partition("~")[0] for row in rows} == set(wanted)
     concepts: dict[str, set[str]] = {}
     for row in rows:
-        concepts.setdefault(row.get("lemma") or row["words"], set()).add(row["concept"].partition("_")[0])
+        concepts.setdefault(row.get("lemma") or row["words"], set()).add(re.split("[_~]", row["concept"])[0])
     assert not {word: found for word, found in concepts.items() if len(found) > 1}
 
 

@@ -44,6 +44,8 @@ AUXILIARY = {"": "present", "subjunctive": "subjunctive", "earlier": "imperfect"
 EARLY = frozenset({"bien", "vite", "volontiers"})
 """Words that stand before the participle: *a bien chanté*."""
 WEEKDAYS = frozenset({"on_sunday", "on_monday"})
+SEA, SWIMMERS = frozenset({"sea"}), frozenset({"animal", "fish"})
+"""People and ships are *en mer*, fish *dans la mer*."""
 
 
 @dataclass(slots=True)
@@ -162,15 +164,6 @@ class French(FrenchPhrases):
             return head
         return self.adverbial(sentence, concept, unit)
 
-    def adverbial(self, sentence: Sentence, concept: str, unit: int) -> int:
-        """Append a fixed adverbial phrase; *l'* stands close to its noun."""
-        before = len(sentence.words)
-        head = super().adverbial(sentence, concept, unit)
-        for place in range(before, len(sentence.words)):
-            if sentence.words[place] == "l'":
-                sentence.glue(place + 1)
-        return head
-
     def _predicate(
         self, sentence: Sentence, clause: Clause, asked: bool, mood: str, gap: Thing | None, first: str
     ) -> int:
@@ -225,7 +218,7 @@ class French(FrenchPhrases):
         if isinstance(place, Asked):
             marker = "de" if verb is not None and verb.to == "de" else ""
             parts.asked = self.phrase(sentence, place, "advmod", marker)
-            if clause.kind == "location":  # Où est le chien ? in every register
+            if clause.kind == "location" and not clause.negative:  # Où est le chien ? in every register
                 parts.inverts = "noun"
         elif isinstance(patient, Asked) and verb is not None:
             parts.asked = self.phrase(sentence, patient, "obl:arg" if verb.marker else "obj", verb.marker)
@@ -448,8 +441,8 @@ class French(FrenchPhrases):
             parts.dependents.remove(head)
         else:
             assert clause.place is not None  # noqa: S101 - by the definition of the kind
-            sea = self._is_plain_sea(clause)
-            head = self.place(sentence, clause.place, "root", "dans" if sea else "")
+            swims = self.is_among(clause.place, SEA) and self.is_among(clause.agent or gap, SWIMMERS)
+            head = self.place(sentence, clause.place, "root", "dans" if swims else "")
         if clause.kind != "location" and clause.place is not None and not isinstance(clause.place, Asked):
             parts.dependents.append(self.place(sentence, clause.place, "obl:mod"))
         self._close(parts)
