@@ -70,17 +70,16 @@ CONSTRUCTIONS: dict[str, Callable[[Meaning, Wording], bool]] = {
 
 
 def draw() -> Iterator[tuple[str, Meaning, Wording]]:
-    """Ten meanings for each construction, no two with the same predicate."""
+    """Ten meanings for each construction, with as many predicates as there are."""
     for index, (name, fits) in enumerate(CONSTRUCTIONS.items()):
-        found: dict[tuple[str, str], tuple[Meaning, Wording]] = {}
-        for m, w in islice(corpus.meanings(seed=200 + index), 20_000):
-            key = (m.main.predicate or str(len(found)), m.link or "")
-            if fits(m, w) and key not in found:
-                found[key] = (m, w)
-            if len(found) == 10:
-                break
-        for m, w in found.values():
-            yield name, m, w
+        fitting = list(islice(((m, w) for m, w in corpus.meanings(seed=200 + index) if fits(m, w)), 150))
+        seen: set[tuple[str, str | None]] = set()
+        first, rest = [], []
+        for m, w in fitting:
+            key = (m.main.predicate, m.link)
+            (rest if key in seen else first).append((name, m, w))
+            seen.add(key)
+        yield from (first + rest)[:10]
 
 
 def to_json(value: Any) -> Any:

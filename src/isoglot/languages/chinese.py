@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     from isoglot.languages.grammar import Position
     from isoglot.languages.sentence import Sentence
 
+ABILITIES = frozenset(
+    [
+        *("sing", "sing_song", "dance_v", "play_music", "cook", "bake", "sew", "draw", "paint", "read", "write"),
+        *("drive", "ride", "fly_v", "repair"),
+    ]
+)
+"""What one can do: 会 alone says that one can, 她会唱歌, so the future takes 将会."""
+BARE_OBJECTS = frozenset({"play_music"})
+"""Done to a kind of thing, not to one of them: 演奏钢琴."""
 SINGLE_TIMES = frozenset({None, "now", "today"})
 """Times at which something happens once; at the others, in the present, it happens again and again."""
 DAY_PARTS = frozenset({"in_the_morning", "in_the_afternoon", "in_the_evening", "at_night"})
@@ -72,7 +81,7 @@ class Chinese(ChinesePhrases):
             word = "并且" if same else "而"
             link = sentence.add(word, word, "CCONJ", "cc", unit)
         second = self._clause(sentence, meaning.other, subject=not (same and link and meaning.link == "and"))
-        sentence.attach(second, root, "conj")
+        sentence.attach(second, root, "conj" if link else "parataxis")
         sentence.attach(comma, second)
         if link:
             sentence.attach(link, second)
@@ -107,10 +116,15 @@ class Chinese(ChinesePhrases):
         return root
 
     def _when(self, sentence: Sentence, meaning: Meaning) -> int:
-        """In writing 当…时, in conversation …的时候, *the time that ...*."""
+        """In writing 当…时, in conversation …的时候, *the time that ...*; the time of both stands before it."""
         assert meaning.other is not None  # noqa: S101 - for the type checker
         unit = meaning.other.unit * 8 + LINK
         written = meaning.register == "encyclopaedic"
+        before: list[int] = []
+        if meaning.main.time:
+            before.append(self.adverbial(sentence, meaning.main.time, meaning.main.unit * 8 + TIME))
+            if written:
+                self.punctuate(sentence, self.comma, before[0])
         link = sentence.add("当", "当", "SCONJ", "mark", unit) if written else 0
         # A subject that the main clause names is left out: 看见房子时，国王哭了.
         subject = not _same(meaning.other.agent, meaning.main.agent)
@@ -124,9 +138,11 @@ class Chinese(ChinesePhrases):
             head, relation = sentence.add("时候", "时候", "NOUN", "dep", unit), "nmod:tmod"
             sentence.attach(other, head, "acl:relcl")
         comma = self.punctuate(sentence, self.comma, head)
-        root = self.clause(sentence, meaning.main, "after")
+        root = self._clause(sentence, meaning.main, timed=False)
         sentence.attach(head, root, relation)
         sentence.attach(comma, head)
+        for position in before:
+            sentence.heads[position - 1] = root
         return root
 
     # --- one clause ---
@@ -148,6 +164,7 @@ class Chinese(ChinesePhrases):
         gap: Thing | None = None,
         subject: bool = True,
         fronts: bool = False,
+        timed: bool = True,
     ) -> int:
         """The clause in a mood: ``when``; or ``agent`` or ``patient`` for a relative clause with that gap."""
         unit = clause.unit * 8
@@ -157,8 +174,9 @@ class Chinese(ChinesePhrases):
             self._when_and_how_often(sentence, clause, before, front=True, rest=False)
         if clause.agent is not None and subject:
             # A statement about any such thing has no article: 苹果是红的.
-            before.append(self._phrase(sentence, clause.agent, "nsubj", bare=clause.kind in {"property", "class"}))
-        self._when_and_how_often(sentence, clause, before, front=not first, rest=True)
+            bare = clause.kind in {"property", "class"}
+            before.append(self._phrase(sentence, clause.agent, "nsubj", bare=bare, some=self._some(clause)))
+        self._when_and_how_often(sentence, clause, before, front=not first, rest=True, timed=timed)
         if clause.frequency == "every_day":
             before.append(sentence.add("都", "都", "ADV", "advmod", unit + FREQUENCY))
         if clause.kind == "action":
@@ -174,71 +192,77 @@ class Chinese(ChinesePhrases):
         return head
 
     def _when_and_how_often(
-        self, sentence: Sentence, clause: Clause, before: list[int], *, front: bool, rest: bool
+        self, sentence: Sentence, clause: Clause, before: list[int], *, front: bool, rest: bool, timed: bool = True
     ) -> None:
-        """Time, then frequency (but 每天早上), of those that may stand before the subject and of the rest."""
+        """Time (unless it has been said), then frequency (but 每天早上): those that may be first, and the rest."""
         if not (clause.time or clause.frequency):
             return
-        parts = [(clause.time, TIME), (clause.frequency, FREQUENCY)]
+        parts = [(clause.time if timed else None, TIME), (clause.frequency, FREQUENCY)]
         if clause.frequency == "every_day" and clause.time in DAY_PARTS:
             parts.reverse()
         for concept, part in parts:
             if concept and (front if part == TIME or concept in BEFORE_SUBJECT else rest):
                 before.append(self.adverbial(sentence, concept, clause.unit * 8 + part))
 
-    def _future_and_not(self, sentence: Sentence, clause: Clause, mood: str, before: list[int], negation: str) -> None:
-        """会 or 将 and the negation, which stands before 会."""
+    def _some(self, clause: Clause) -> bool:
+        """Whether *children* are some, who once did something or will; what is so, or often, is so of any."""
+        if clause.tense == "present" or clause.frequency:
+            return False
+        return clause.kind != "action" or self.verbs[clause.predicate][0].kind != "state"
+
+    def _future_and_not(
+        self, sentence: Sentence, clause: Clause, mood: str, before: list[int], negation: str, *, will: bool = False
+    ) -> None:
+        """会, or with ``will`` in writing 将, and the negation, which stands before 会; after *soon* 就会."""
         unit = clause.unit * 8
         future = clause.tense == "future" and mood != "when"
+        soon = future and clause.time == "soon"
+        written = sentence.meaning.register == "encyclopaedic" and not (clause.negative or sentence.meaning.question)
+        will = will and future and written and not soon
+        ability = future and clause.predicate in ABILITIES and clause.time is None and clause.place is None
+        part = unit if clause.kind in {"action", "property"} else unit + COPULA
+        if soon:
+            before.append(sentence.add("就", "就", "ADV", "advmod", unit + TIME))
+        if will or ability:
+            before.append(sentence.add("将", "将", "ADV", "advmod", part))
         if clause.negative:
             word = "不" if future else negation
             before.append(sentence.add(word, word, "ADV", "advmod", unit + NEGATION))
-        if not future:
-            return
-        part = unit if clause.kind in {"action", "property"} else unit + COPULA
-        if (
-            sentence.meaning.register == "encyclopaedic"
-            and clause.kind in {"action", "location"}
-            and not (clause.negative or sentence.meaning.question)
-        ):
-            before.append(sentence.add("将", "将", "ADV", "advmod", part))
-        else:
+        if future and not will:
             before.append(sentence.add("会", "会", "AUX", "aux", part))
 
     def _action(self, sentence: Sentence, clause: Clause, mood: str, gap: Thing | None, before: list[int]) -> int:
         unit = clause.unit * 8
         verb = self._verb(sentence, clause, gap)
         patient = clause.patient
-        ongoing = clause.tense == "present" and clause.time == "now" and verb.lasts
-        not_yet = verb.kind == "end" or (verb.kind != "state" and (clause.tense == "past" or clause.time == "now"))
+        # One syllable alone does not make a predicate: not 孩子将哭, nor 孩子哭 for what is going on.
+        alone = len(verb.word) == 1 and not (patient or clause.goal or clause.place or clause.manner or mood)
+        under_way = self._is_under_way(sentence, clause, verb, alone=alone)
+        not_yet = verb.kind in {"end", "turn"} or under_way or (verb.kind != "state" and clause.tense == "past")
         did_not = "没" if sentence.meaning.register == "conversational" else "没有"
-        self._future_and_not(sentence, clause, mood, before, did_not if not_yet else "不")
-        place_first = clause.place is not None and verb.place in {"", "从"}
-        if ongoing and place_first:
+        self._future_and_not(sentence, clause, mood, before, did_not if not_yet else "不", will=not alone)
+        place_first = clause.place is not None and verb.place not in {"在>", ">"}
+        if under_way and clause.time == "now" and not clause.negative:
+            before.append(sentence.add("正", "正", "ADV", "advmod", unit))
+        if under_way and not place_first:
             # Of two 在, the one of the progressive and the one of the place, one is said: 正在花园里.
-            if not clause.negative:
-                before.append(sentence.add("正", "正", "ADV", "advmod", unit))
-        elif ongoing:
-            word = "在" if clause.negative else "正在"
-            before.append(sentence.add(word, word, "ADV", "advmod", unit))
+            before.append(sentence.add("在", "在", "ADV", "advmod", unit))
         if clause.place is not None and place_first:
-            before.append(self._place(sentence, clause.place, verb.place or "在", "obl"))
+            before.append(self._place(sentence, clause.place, "在", "obl"))
         if clause.instrument is not None:
             before.append(self._phrase(sentence, clause.instrument, "obl", "用", bare=True))
         if clause.manner:
-            before.append(self._manner(sentence, clause.manner, verb, unit + MANNER))
+            before.append(self._manner(sentence, clause, clause.manner))
         moved = clause.recipient is not None and self._moves(patient, verb)
+        some = self._some(clause)
         if patient is not None and moved:
             before.append(self._phrase(sentence, patient, "obl:patient", "把"))
         elif clause.recipient is not None and verb.marker:
-            before.append(self._phrase(sentence, clause.recipient, "obl", verb.marker))
+            before.append(self._phrase(sentence, clause.recipient, "obl", verb.marker, some=some))
         elif patient is not None and verb.marker:
-            before.append(self._phrase(sentence, patient, "obl", verb.marker))
+            before.append(self._phrase(sentence, patient, "obl", verb.marker, some=some))
         elif gap is not None and mood == "patient" and verb.marker:
-            # A preposition cannot stand alone: 农民给它挤奶的母牛.
-            again = Pronoun(3, gap.plural, gap)
-            before.append(self._phrase(sentence, again, "obl", verb.marker))
-            sentence.units[-2:] = -1, -1
+            before.append(self._again(sentence, gap, verb.marker))
         word = verb.to if moved else verb.word
         head = sentence.add(word, word, "VERB", "root", unit)
         aspect = self._aspect(sentence, clause, verb, mood)
@@ -246,13 +270,13 @@ class Chinese(ChinesePhrases):
             sentence.add(aspect, aspect, "AUX", "aux", unit, head)
         after: list[int] = []
         if clause.recipient is not None and (moved or not verb.marker):
-            after.append(self._phrase(sentence, clause.recipient, "obj" if moved else "iobj"))
+            after.append(self._phrase(sentence, clause.recipient, "iobj", some=some))
         if patient is not None and not moved and (clause.recipient is not None or not verb.marker):
             # No article for what is not there, or is there again and again: 没有买书, 经常买书.
-            bare = clause.negative or clause.frequency is not None
-            after.append(self._phrase(sentence, patient, "obj", bare=bare))
+            bare = clause.negative or clause.frequency is not None or clause.predicate in BARE_OBJECTS
+            after.append(self._phrase(sentence, patient, "obj", bare=bare, some=some))
         if clause.goal is not None:
-            after.append(self._goal(sentence, clause.goal, bare=verb.place == "bare"))
+            after.append(self._goal(sentence, clause.goal, verb))
         if clause.place is not None and not place_first:
             if verb.place == "在>":
                 after.append(self._place(sentence, clause.place, "在", "obl"))
@@ -261,6 +285,16 @@ class Chinese(ChinesePhrases):
         for position in after:
             sentence.heads[position - 1] = head
         return head
+
+    def _is_under_way(self, sentence: Sentence, clause: Clause, verb: Verb, *, alone: bool) -> bool:
+        """Whether a present goes on just now: where the time says so, and in conversation; of ``alone``, always."""
+        if clause.tense != "present" or not verb.lasts or clause.frequency or clause.complement is not None:
+            return False
+        if clause.time:
+            return clause.time in SINGLE_TIMES
+        if sentence.meaning.register == "conversational":
+            return sentence.meaning.link != "when"
+        return alone and not clause.negative
 
     def _moves(self, patient: Phrase | None, verb: Verb) -> bool:
         """Whether 把 brings the patient before the verb: a pronoun, or a known thing that would be the last of two."""
@@ -281,10 +315,12 @@ class Chinese(ChinesePhrases):
             asked = sentence.meaning.question and not isinstance(clause.place, Asked)
             alone = clause.place is None and not clause.manner
             return "了" if clause.tense == "past" and not mood and verb.lasts and (alone or asked) else ""
-        if verb.kind == "end":
-            return "了" if clause.tense == "past" or (clause.time in SINGLE_TIMES and not mood) else ""
-        # Where it was done is asked without 了, which says that it was done.
-        return "了" if clause.tense == "past" and not isinstance(clause.place, Asked) else ""
+        if verb.kind in {"end", "turn"} and clause.tense == "present" and not mood:
+            # Told as it happens, 孩子打破杯子, it has no 了 either, but where it is asked for or just now the case.
+            asked = sentence.meaning.question and clause is sentence.meaning.main and clause.time in SINGLE_TIMES
+            now = clause.time == "now" and not verb.lasts
+            return "了" if now or (asked and not isinstance(clause.place, Asked)) else ""
+        return "了" if clause.tense == "past" else ""
 
     def _verb(self, sentence: Sentence, clause: Clause, gap: Thing | None) -> Verb:
         """The verb for a concept, which may depend on what it is done to or, without a patient, on who does it."""
@@ -293,6 +329,8 @@ class Chinese(ChinesePhrases):
             transitive = self.world.verbs[clause.predicate].frame in {"tr", "give"}
             of = (clause.patient if transitive else clause.agent) or gap
             found = special.get(self._kind(of))
+            if isinstance(of, Both) and special.get(self._kind(of.second)) is not found:
+                found = special.get("@both", found)
             if found is not None:
                 return found
         return self.pick(sentence, self.verbs[clause.predicate], clause.unit * 8)
@@ -311,9 +349,13 @@ class Chinese(ChinesePhrases):
             return "@" + self.world.names[phrase.name].kind
         return "@" + phrase.word if phrase is not None else ""
 
-    def _manner(self, sentence: Sentence, manner: str, verb: Verb, unit: int) -> int:
-        head = self.adverbial(sentence, "well~rest" if manner == "well" and not verb.skilled else manner, unit)
-        sentence.units[-1] = unit if head == len(sentence.words) else -1
+    def _manner(self, sentence: Sentence, clause: Clause, manner: str) -> int:
+        """How it is done, which may depend on the verb or on its class; 地 says nothing of its own."""
+        for word in (f"{manner}~{clause.predicate}", f"{manner}~{self.world.verbs[clause.predicate].manner}", manner):
+            if word in self.adverbs:
+                break
+        head = self.adverbial(sentence, word, clause.unit * 8 + MANNER)
+        sentence.units[-1] = -1
         return head
 
     def _property(self, sentence: Sentence, clause: Clause, mood: str, gap: Thing | None, before: list[int]) -> int:
@@ -338,7 +380,7 @@ class Chinese(ChinesePhrases):
             sentence.add("了", "了", "AUX", "aux", unit, head)
         elif mode == "是" and (not mood or (mood == "when" and sentence.meaning.register == "encyclopaedic")):
             # Where another 的 follows, one is enough: 箱子是空的时候.
-            sentence.add("的", "的", "SCONJ", "mark:rel", -1, head)
+            sentence.add("的", "的", "PART", "discourse", -1, head)
         if clause.place is not None:
             before.append(self._place(sentence, clause.place, "在", "obl"))
         return head
@@ -374,15 +416,16 @@ class Chinese(ChinesePhrases):
     def _place(self, sentence: Sentence, place: Phrase, marker: str, relation: str) -> int:
         """在…里, 在…上; *in Paris* and *where* have no localizer."""
         localizer = ""
-        if isinstance(place, Thing) and marker != "从":
+        if isinstance(place, Thing):
             localizer = self.pick(sentence, self.nouns[place.concept], place.unit * 8).at
         return self._phrase(sentence, place, relation, marker, localizer)
 
-    def _goal(self, sentence: Sentence, goal: Phrase, *, bare: bool) -> int:
+    def _goal(self, sentence: Sentence, goal: Phrase, verb: Verb) -> int:
         """去学校, 去河边."""
         localizer = ""
-        if isinstance(goal, Thing) and not bare:
-            localizer = self.pick(sentence, self.nouns[goal.concept], goal.unit * 8).to
+        if isinstance(goal, Thing) and verb.place != "bare":
+            noun = self.pick(sentence, self.nouns[goal.concept], goal.unit * 8)
+            localizer = noun.to if verb.place != "far" or len(noun.word) == 1 else ""
         return self._phrase(sentence, goal, "obj", "", localizer)
 
     def _relative(self, sentence: Sentence, thing: Thing, clause: Clause) -> int:

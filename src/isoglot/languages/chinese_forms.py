@@ -15,6 +15,7 @@ from isoglot.languages.meaning import (
     DETERMINER,
     MARKER,
     NUMBER,
+    RELATIVE,
     Both,
     Clause,
     Name,
@@ -31,8 +32,10 @@ PRONOUNS = {(1, False): "我", (2, False): "你", (1, True): "我们", (2, True)
 THIRD = {"m": ("他", "他们"), "f": ("她", "她们"), "": ("它", "它们")}
 ASKED = {"who": "谁", "what": "什么", "where": "哪里"}
 
-SKILLS = frozenset({"sing", "dance_v"})
-"""Besides what is done to something, these may be done with skill."""
+COVERBS = frozenset({"用", "给"})
+"""Prepositions that the treebank takes for verbs, with what they mark as their object."""
+POINTED = frozenset({"country"})
+"""What cannot be known by its bare noun: 访问那个国家."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,18 +59,17 @@ class Verb:
     word: str
     kind: str
     """``act`` takes 了 when it is past; ``go`` too, but has no progressive; ``end`` has an end and nothing before it;
-    ``bare`` lasts, without 了; ``state`` lasts and is negated with 不 only; ``wear`` takes 着."""
+    ``turn`` has an end to which it may be on its way, 正在离开; ``bare`` lasts, without 了; ``state`` lasts and is
+    negated with 不 only; ``wear`` takes 着."""
     place: str
-    """Before the verb after 在 (empty) or 从; after it with 在 (``在>``) or as its object (``>``); ``bare``: a goal
-    without localizer."""
+    """Before the verb after 在 (empty); after it with 在 (``在>``) or as its object (``>``); ``bare``: a goal without
+    localizer, ``far``: one with it after a single syllable only, 前往岛上, 前往沙漠."""
     marker: str
     """The preposition of the patient or, if there is one, the recipient, which then stands before the verb."""
     to: str
     """The verb with its recipient after it, where 把 has brought the patient forward: 把它寄给国王."""
     lasts: bool
     """Has a progressive."""
-    skilled: bool
-    """Can be done *well* in the sense of skill."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -100,21 +102,20 @@ def read_nouns(world: World) -> dict[str, list[Noun]]:
 
 
 def read_verbs(world: World) -> tuple[dict[str, list[Verb]], dict[str, dict[str, Verb]]]:
-    """The verbs by concept; and those said of some things only, by concept and thing."""
+    """The verbs by concept; and those said of some things only, by concept and thing; ``@both``: of two unlike ones."""
     usual: dict[str, list[Verb]] = {}
     for row in read_table("zh", "verbs"):
-        usual.setdefault(row["concept"], []).append(_verb(row, world))
+        usual.setdefault(row["concept"], []).append(_verb(row))
     special: dict[str, dict[str, Verb]] = {}
     for row in read_table("zh", "verbs_of"):
-        verb = _verb(row, world)
+        verb = _verb(row)
         special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), verb))
     return usual, special
 
 
-def _verb(row: dict[str, str], world: World) -> Verb:
-    lasts = row["kind"] in {"act", "bare"} and row["place"] != "在>"
-    skilled = world.verbs[row["concept"]].frame == "tr" or row["concept"] in SKILLS
-    return Verb(row["lemma"], row["kind"], row["place"], row["marker"], row["to"], lasts, skilled)
+def _verb(row: dict[str, str]) -> Verb:
+    lasts = row["kind"] in {"act", "bare", "turn"} and row["place"] != "在>"
+    return Verb(row["lemma"], row["kind"], row["place"], row["marker"], row["to"], lasts)
 
 
 def read_adjectives(world: World) -> tuple[dict[str, list[Adjective]], dict[str, dict[str, Adjective]]]:
@@ -191,28 +192,45 @@ class ChinesePhrases(Grammar):
         localizer: str = "",
         *,
         bare: bool = False,
+        some: bool = False,
     ) -> int:
-        """Append a noun phrase between its preposition and its localizer; ``bare``, an indefinite one without 一."""
+        """Append a noun phrase between its preposition and its localizer, and return what is to be attached.
+
+        ``bare``: an indefinite one without 一; ``some``: indefinite ones with 一些.
+        """
         unit = phrase.unit * 8
-        case = sentence.add(marker, marker, "ADP", "case", unit + MARKER) if marker else 0
+        coverb = marker in COVERBS
+        case = sentence.add(marker, marker, "VERB" if coverb else "ADP", "case", unit + MARKER) if marker else 0
         if isinstance(phrase, Thing):
-            head = self._thing(sentence, phrase, bare=bare)
+            head = self._thing(sentence, phrase, bare=bare, some=some)
         elif isinstance(phrase, Name):
             head = self.add_name(sentence, phrase, self.names[phrase.name])
         elif isinstance(phrase, Both):
-            head = self._phrase(sentence, phrase.first, relation, bare=bare)
+            head = self._phrase(sentence, phrase.first, relation, bare=bare, some=some)
             link = sentence.add("和", "和", "CCONJ", "cc", unit + AND)
-            second = self._phrase(sentence, phrase.second, "conj", bare=bare)
+            second = self._phrase(sentence, phrase.second, "conj", bare=bare, some=some)
             sentence.attach(link, second)
             sentence.attach(second, head)
         else:
             word = self._pronoun(phrase) if isinstance(phrase, Pronoun) else ASKED[phrase.word]
             head = sentence.add(word, word, "PRON", relation, unit)
         sentence.relations[head - 1] = relation
-        if case:
-            sentence.heads[case - 1] = head
         if localizer:
             sentence.add(localizer, localizer, "ADP", "case", unit + MARKER, head)
+        if coverb:
+            sentence.relations[case - 1] = "advcl"
+            sentence.attach(head, case, "obj")
+            return case
+        if case:
+            sentence.heads[case - 1] = head
+        return head
+
+    def _again(self, sentence: Sentence, thing: Thing, marker: str) -> int:
+        """Append a pronoun for the thing that a relative clause is about: 农民给它挤奶的母牛."""
+        start = len(sentence.words)
+        head = self._phrase(sentence, Pronoun(3, thing.plural, thing), "obl", marker)
+        for position in range(start, len(sentence.words)):
+            sentence.units[position] = thing.unit * 8 + RELATIVE
         return head
 
     def _pronoun(self, pronoun: Pronoun) -> str:
@@ -221,34 +239,43 @@ class ChinesePhrases(Grammar):
         return THIRD["m" if pronoun.of is None else self.sex(pronoun.of)][pronoun.plural]
 
     def add_name(self, sentence: Sentence, name: Name, words: list[str]) -> int:
-        """Append a name; the parts of a person's hang on the first, those of an organisation's on the last."""
+        """Append a name; the parts of a person's hang on the first, those of an organisation's on the last, a noun."""
         kind = self.world.names[name.name].kind
         unit = name.unit * 8
         start = len(sentence.words) + 1
         head = start if kind == "PER" else start + len(words) - 1
         for position, word in enumerate(words, start=start):
-            tag, relation, part = "PROPN", "flat:name" if kind == "PER" else "compound", unit
-            if word == "·":
-                tag, relation, part = "PUNCT", "punct", -1
             label = f"B-{kind}" if position == start else f"I-{kind}"
-            sentence.add(word, word, tag, "dep" if position == head else relation, part, head, label)
+            if word == "·":
+                sentence.add(word, word, "PUNCT", "punct", -1, position + 1, label)
+                continue
+            tag = "NOUN" if position == head != start else "PROPN"
+            relation = "dep" if position == head else "flat:name" if kind == "PER" else "nmod"
+            sentence.add(word, word, tag, relation, unit, head, label)
         return head
 
-    def _thing(self, sentence: Sentence, thing: Thing, *, bare: bool = False, measure: str = "") -> int:
+    def _thing(
+        self, sentence: Sentence, thing: Thing, *, bare: bool = False, some: bool = False, measure: str = ""
+    ) -> int:
         """Relative clause, number with measure word, adjective, noun; a new one of its kind is counted first."""
         unit = thing.unit * 8
         noun = self.pick(sentence, self.nouns[thing.concept], unit)
         before: list[int] = []
         one = not (thing.definite or thing.plural or bare) and bool(noun.measure or measure)
-        late = (one or (thing.count and not thing.definite)) and thing.gap == "agent"
+        some = some and thing.plural and not (thing.definite or thing.count or bare)
+        late = (one or some or (thing.count and not thing.definite)) and thing.gap == "agent"
         if thing.relative is not None and not late:
             before.append(self._relative(sentence, thing, thing.relative))
         if one or thing.count:
             number = self.numbers[thing.count] if thing.count else "一"
             many = sentence.add(number, number, "NUM", "nummod", unit + (NUMBER if thing.count else DETERMINER))
+            before.append(many)
             measure = measure or noun.measure
-            before.append(sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER))
-            sentence.heads[many - 1] = before[-1]
+            sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER, many)
+        elif some:
+            before.append(sentence.add("一些", "一些", "ADJ", "amod", unit + DETERMINER))
+        elif thing.concept in POINTED and thing.definite and thing.relative is None:
+            before.append(self._pointed(sentence, noun.measure, thing))
         if thing.relative is not None and late:
             before.append(self._relative(sentence, thing, thing.relative))
         if thing.adjective:
@@ -262,6 +289,16 @@ class ChinesePhrases(Grammar):
             sentence.heads[position - 1] = head
         return head
 
+    def _pointed(self, sentence: Sentence, measure: str, thing: Thing) -> int:
+        """那个, on whose measure word the demonstrative hangs; or 那些."""
+        unit = thing.unit * 8
+        if thing.plural:
+            return sentence.add("那些", "那些", "DET", "det", unit + DETERMINER)
+        that = sentence.add("那", "那", "DET", "det", unit + DETERMINER)
+        head = sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER)
+        sentence.heads[that - 1] = head
+        return head
+
     def _attribute(self, sentence: Sentence, concept: str, thing: Thing, noun: str) -> int:
         unit = thing.unit * 8
         special = self.adjectives_of.get(concept, {}).get(thing.concept)
@@ -270,7 +307,8 @@ class ChinesePhrases(Grammar):
         if adjective.mode == "着":
             sentence.add("着", "着", "AUX", "aux", unit + ADJECTIVE, head)
         # 大大象 would stutter: the particle keeps the two apart.
-        linked = adjective.linked or (adjective.measured and sentence.relations[head - 2 : head - 1] != ["clf"])
+        counted = head > 1 and (sentence.relations[head - 2] == "clf" or sentence.words[head - 2] == "一些")
+        linked = adjective.linked or (adjective.measured and not counted)
         if linked or thing.concept in adjective.keeps or noun[0] == adjective.attribute:
             sentence.add("的", "的", "SCONJ", "mark:rel", -1, head)
         return head
