@@ -108,7 +108,7 @@ def export(
 ) -> None:
     """Write text, parallel sentences, dictionaries, treebanks, names and inference pairs to a folder.
 
-    Other sizes are settings: parallel, treebank, ner, nli, and held_out for dev and test; --set parallel=2000.
+    Other sizes are settings: parallel, dictionary, treebank, ner, nli, and held_out for dev and test; --set nli=2000.
     """
     from rich.text import Text
 

@@ -209,7 +209,7 @@ class Dictionary:
 def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_000) -> Dictionary:
     """Word translations as gold alignment finds them in parallel sentences.
 
-    The weight of a translation is its share among all translations of the source word; rare ones are left out.
+    The weight of a translation is its share among the translations of the source word; rare ones are left out.
     A quarter of the source words, with all their forms, make the test part.
 
     Args:
@@ -229,7 +229,8 @@ def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_0
     for word, found in sorted(counts.items()):
         part = made.test if crc32(lemmas[word].encode()) % 4 == 0 else made.train
         total = found.total()
-        part += [Entry(word, t, round(n / total, 4)) for t, n in found.most_common() if n > 1 and n / total >= 0.05]
+        kept = [(other, count) for other, count in found.most_common() if count > 1 and count / total >= 0.05]
+        part += [Entry(word, other, round(count / sum(n for _, n in kept), 4)) for other, count in kept]
     return made
 
 

@@ -63,6 +63,9 @@ class ExportConfig(Config):
     parallel: int = Field(10_000, ge=1, le=1_000_000)
     """Sentences in all languages at once, in the training part; as many paraphrases in each language."""
 
+    dictionary: int = Field(20_000, ge=1, le=1_000_000)
+    """Parallel sentences that each dictionary is read off."""
+
     treebank: int = Field(5_000, ge=1, le=1_000_000)
     """Trees in each language, in the training part."""
 
@@ -158,7 +161,7 @@ class _Writer:
         pairs = list(permutations(self.config.languages, 2))
         with self.progress.task("dictionaries", total=len(pairs), unit="dictionaries") as task:
             for source, target in pairs:
-                made = dictionary(source, target, seed=self.seed)
+                made = dictionary(source, target, seed=self.seed, sentences=self.config.dictionary)
                 name = f"{source}-{target}"
                 write_dictionary(self.path("dictionary", f"{name}.weighted.tsv"), made.entries, "weighted")
                 write_dictionary(self.path("dictionary", f"{name}.txt"), made.entries, "muse")
