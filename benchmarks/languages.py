@@ -50,7 +50,7 @@ def pairs(count: int = 3_000) -> float:
 
 
 def distinct(language: str, count: int = 1_500_000) -> int:
-    seen = set()
+    seen: set[int] = set()
     done = 0
     for document in documents(language, seed=1):
         seen.update(hash(sentence.text) for sentence in document)

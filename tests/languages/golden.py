@@ -74,7 +74,8 @@ def draw() -> Iterator[tuple[str, Meaning, Wording]]:
     for index, (name, fits) in enumerate(CONSTRUCTIONS.items()):
         fitting = list(islice(((m, w) for m, w in corpus.meanings(seed=200 + index) if fits(m, w)), 150))
         seen: set[tuple[str, str | None]] = set()
-        first, rest = [], []
+        first: list[tuple[str, Meaning, Wording]] = []
+        rest: list[tuple[str, Meaning, Wording]] = []
         for m, w in fitting:
             key = (m.main.predicate, m.link)
             (rest if key in seen else first).append((name, m, w))

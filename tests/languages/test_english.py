@@ -19,6 +19,7 @@ from isoglot.languages.meaning import (
     Meaning,
     Name,
     Pronoun,
+    Register,
     Thing,
     Wording,
     number_units,
@@ -52,7 +53,7 @@ def located(agent, place, **options) -> Clause:
 
 
 def render(main: Clause, wording: Wording = PLAIN, *, talk: bool = False, **options) -> Sentence:
-    register = "conversational" if talk else "encyclopaedic"
+    register: Register = "conversational" if talk else "encyclopaedic"
     return ENGLISH.render(number_units(Meaning(main, register=register, **options)), wording)
 
 

@@ -240,9 +240,7 @@ def test_a_pronoun_stands_for_what_the_sentence_before_was_about():
 
 
 def test_registers_differ():
-    said = {
-        register: some("en", 400, register=register) for register in ("encyclopaedic", "conversational")
-    }
+    said = {register: some("en", 400, register=register) for register in ("encyclopaedic", "conversational")}
     assert not any(s.meaning.question for s in said["encyclopaedic"])
     assert not any("I" in s.words for s in said["encyclopaedic"])
     assert sum(s.meaning.question for s in said["conversational"]) > 50

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import pytest
 
+from isoglot.languages.concepts import world
 from isoglot.languages.lexicon import read_table
 from isoglot.languages.meaning import (
     Asked,
@@ -23,7 +24,6 @@ from isoglot.languages.russian import Russian
 from isoglot.languages.russian_verbs import conjugate
 from isoglot.languages.sample import Sampler
 from isoglot.languages.sentence import Sentence
-from isoglot.languages.world import world
 
 RUSSIAN = Russian()
 SYNONYMS = Wording(synonyms=0xFFFF)
@@ -98,6 +98,7 @@ CASES = [
      "Анна дала ребёнку подарок."),
     (act("give", Name("Anna"), Thing("gift"), recipient=Thing("child", definite=False)),
      "Анна дала подарок ребёнку."),
+    (act("show", Pronoun(2), Thing("map"), recipient=Pronoun(2)), "Ты показал себе карту."),
     # instruments and places
     (act("open", KING, Thing("door"), instrument=Thing("key")), "Король открыл дверь ключом."),
     (act("bake", Thing("baker"), Thing("bread"), instrument=Thing("oven")), "Пекарь испёк хлеб в печи."),
@@ -271,6 +272,7 @@ def test_where_somebody_is_not():
     assert sentence.text == "Где нет вора?"
     assert sentence.relations == ["advmod", "root", "nsubj", "punct"]
     assert ask(at(Thing("thief"), Asked("where"), negative=True)) == "Где вора не было?"
+    assert ask(at(Pronoun(2), Asked("where"), tense="present", negative=True)) == "Где тебя нет?"
 
 
 def test_collective_nouns():

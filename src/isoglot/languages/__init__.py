@@ -9,11 +9,11 @@ Everything has gold: trees, names, word alignment, inference labels. Nothing is 
 ('en', 'de')
 """
 
+from isoglot.languages.concepts import world
 from isoglot.languages.corpus import LANGUAGES, dictionary, documents, grammar, parallel, paraphrases
-from isoglot.languages.inference import inference
+from isoglot.languages.entailment import inference
 from isoglot.languages.sentence import Sentence, align
 from isoglot.languages.twins import twin, twin_code
-from isoglot.languages.world import world
 
 __all__ = [
     "LANGUAGES",

@@ -29,7 +29,7 @@ from isoglot.languages.meaning import (
 
 if TYPE_CHECKING:
     from isoglot.languages.chinese_forms import Verb
-    from isoglot.languages.grammar import Position
+    from isoglot.languages.rendering import Position
     from isoglot.languages.sentence import Sentence
 
 ABILITIES = frozenset(

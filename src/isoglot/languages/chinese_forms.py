@@ -6,7 +6,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.languages.grammar import Grammar
 from isoglot.languages.lexicon import read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
@@ -23,10 +22,11 @@ from isoglot.languages.meaning import (
     Pronoun,
     Thing,
 )
+from isoglot.languages.rendering import Grammar
 
 if TYPE_CHECKING:
+    from isoglot.languages.concepts import World
     from isoglot.languages.sentence import Sentence
-    from isoglot.languages.world import World
 
 PRONOUNS = {(1, False): "我", (2, False): "你", (1, True): "我们", (2, True): "你们"}
 THIRD = {"m": ("他", "他们"), "f": ("她", "她们"), "": ("它", "它们")}

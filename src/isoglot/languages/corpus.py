@@ -29,7 +29,7 @@ from isoglot.text.dictionary import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.languages.grammar import Grammar
+    from isoglot.languages.rendering import Grammar
     from isoglot.languages.sentence import Sentence
 
 Split = Literal["train", "dev", "test"]

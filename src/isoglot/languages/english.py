@@ -26,7 +26,6 @@ from isoglot.languages.english_forms import (
     read_nouns,
     read_verbs,
 )
-from isoglot.languages.grammar import Grammar, Position
 from isoglot.languages.lexicon import read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
@@ -50,6 +49,7 @@ from isoglot.languages.meaning import (
     Tense,
     Thing,
 )
+from isoglot.languages.rendering import Grammar, Position
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence

@@ -23,7 +23,7 @@ from isoglot.languages.corpus import (
     parallel,
     paraphrases,
 )
-from isoglot.languages.inference import inference
+from isoglot.languages.entailment import inference
 from isoglot.languages.sentence import align
 from isoglot.languages.trees import tree_of
 from isoglot.text.alignment import write_pharaoh

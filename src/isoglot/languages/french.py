@@ -28,7 +28,7 @@ from isoglot.languages.meaning import (
 )
 
 if TYPE_CHECKING:
-    from isoglot.languages.grammar import Fixed, Position
+    from isoglot.languages.rendering import Fixed, Position
     from isoglot.languages.sentence import Sentence
 
 SUBJECTS = ("je", "tu", "il", "nous", "vous", "ils")

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.languages.grammar import Grammar, Row
 from isoglot.languages.lexicon import Fixed, parse_fixed, read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
@@ -22,6 +21,7 @@ from isoglot.languages.meaning import (
     Pronoun,
     Thing,
 )
+from isoglot.languages.rendering import Grammar, Row
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.languages import german_forms as forms
 from isoglot.languages.german_forms import ACCUSATIVE, DATIVE, MIXED, NOMINATIVE, PLURAL, STRONG, WEAK
-from isoglot.languages.grammar import Grammar, Position
 from isoglot.languages.lexicon import Fixed, parse_fixed, read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
@@ -30,6 +29,7 @@ from isoglot.languages.meaning import (
     Tense,
     Thing,
 )
+from isoglot.languages.rendering import Grammar, Position
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence

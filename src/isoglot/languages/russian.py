@@ -20,10 +20,10 @@ from isoglot.languages.meaning import (
     Thing,
 )
 from isoglot.languages.russian_phrases import GENDERS, Agreement, RussianPhrases, object_relation
-from isoglot.languages.russian_verbs import Government, Verb, government, read_verbs
+from isoglot.languages.russian_verbs import CAREFULLY, INSTRUMENTS, LIVING, SOME, Government, Verb, read_verbs
 
 if TYPE_CHECKING:
-    from isoglot.languages.grammar import Position
+    from isoglot.languages.rendering import Position
     from isoglot.languages.russian_forms import Case
     from isoglot.languages.sentence import Sentence
 
@@ -33,24 +33,8 @@ SpecialVerb = tuple[frozenset[str], frozenset[str], list[Verb]]
 WAS = ("был", "была", "было", "были")
 WILL = ("буду", "будешь", "будет", "будем", "будете", "будут")
 WHERE = {"at": "где", "to": "куда", "from": "откуда"}
-INSTRUMENTS = {
-    concept: government(how)
-    for how, concepts in {
-        "в loc": ("pot", "oven"),
-        "на loc": ("pan", "computer", "printer"),
-        "по dat": ("telephone", "radio"),
-        "в acc": ("telescope", "microscope"),
-        "на acc": ("camera",),
-        "из gen": ("wood", "stone", "iron", "bucket"),
-        "с ins": ("lamp", "weapon", "ball"),
-    }.items()
-    for concept in concepts
-}
-"""How instruments are said that are not in the plain instrumental."""
-ATTENTIVE = frozenset({"read", "watch", "listen_to", "study", "count", "look_for", "learn", "test", "explain"})
-"""What is done carefully with the mind rather than the hands: *внимательно*, not *осторожно*."""
-SOME = frozenset({"eat", "drink", "cook", "buy", "sell", "find", "steal", "give", "send", "bring", "lend"})
-"""Verbs of which some stuff is the object; denied, it stands in the genitive: *не купил хлеба*."""
+WEATHER = frozenset({"rain", "snow"})
+"""What is no topic of its own when it falls: *вчера выпал снег*."""
 FRONTED = frozenset({"often", "sometimes", "every_day"})
 """Frequencies that may stand at the head of a sentence without special weight."""
 
@@ -196,7 +180,8 @@ class Russian(RussianPhrases):
             dependents.append(self.phrase(sentence, clause.agent, "nom", "nsubj"))
         if verb.word is not None:
             dependents.append(verb.word.add_to(sentence, unit))
-        self._objects(sentence, clause, verb, dependents)
+        some = self._is_some(clause, verb, lemma)
+        self._objects(sentence, clause, verb, dependents, some)
         return head
 
     def _finite(
@@ -233,7 +218,7 @@ class Russian(RussianPhrases):
         agreement = self.agreement(sentence, needed)
         if asked and isinstance(clause.patient, Asked):
             dependents.append(self.phrase(sentence, clause.patient, "nom", "nsubj"))
-        late = gap is not None and not isinstance(clause.agent, Pronoun)
+        late = (gap is not None or isinstance(clause.patient, Asked)) and not isinstance(clause.agent, (Pronoun, Asked))
         if clause.agent is not None and not late:
             dependents.append(self.phrase(sentence, clause.agent, "dat", "iobj"))
         self._adverbials(sentence, clause, dependents, fronted)
@@ -290,7 +275,9 @@ class Russian(RussianPhrases):
             rows = self.adjective(clause.predicate, clause.agent)
             adjective = self.pick(sentence, rows, clause.unit * 8)
             gender = GENDERS[agreement[1]]
-            word = adjective.short[gender] if adjective.short else adjective.forms[gender, case]
+            word = adjective.short[gender] if adjective.short else ""
+            if word in ("", adjective.forms[gender, "nom"]):  # no short form: животное было больным
+                word = adjective.forms[gender, case]
             return sentence.add(word, adjective.lemma, "ADJ", "root", clause.unit * 8)
         if clause.kind == "class":
             assert clause.patient is not None  # noqa: S101 - by the definition of the kind
@@ -304,6 +291,15 @@ class Russian(RussianPhrases):
         """Ask where somebody is: *где была Мария утром*."""
         assert clause.place is not None  # noqa: S101 - it is asked for
         where = sentence.add("где", "где", "ADV", "advmod", clause.place.unit * 8)
+        if clause.kind == "location" and clause.negative and clause.tense == "present":  # где нет вора
+            dependents.append(where)
+            if isinstance(clause.agent, Pronoun):  # где тебя нет
+                dependents.append(self.phrase(sentence, clause.agent, "gen", "nsubj"))
+            head = sentence.add("нет", "нет", "VERB", "root", clause.unit * 8 + NEGATION)
+            if clause.agent is not None and not isinstance(clause.agent, Pronoun):
+                dependents.append(self.phrase(sentence, clause.agent, "gen", "nsubj"))
+            self._adverbials(sentence, clause, dependents, "")
+            return head
         early = isinstance(clause.agent, Pronoun) or clause.negative
         if clause.agent is not None and early:
             dependents.append(self.phrase(sentence, clause.agent, case, "nsubj"))
@@ -327,7 +323,10 @@ class Russian(RussianPhrases):
         """Append what a question asks for, other than the agent."""
         if isinstance(clause.patient, Asked):
             preposition, case = verb.patient
-            dependents.append(self.phrase(sentence, clause.patient, case, object_relation(verb.patient), preposition))
+            asked = clause.patient
+            if clause.predicate in LIVING:
+                asked = Asked("who", asked.unit)
+            dependents.append(self.phrase(sentence, asked, case, object_relation(verb.patient), preposition))
         elif isinstance(clause.place, Asked):
             word = WHERE[verb.place]
             dependents.append(sentence.add(word, word, "ADV", "advmod", clause.place.unit * 8))
@@ -340,7 +339,11 @@ class Russian(RussianPhrases):
             return False
         if gap is not None:
             return gap.gap == "patient"
-        return asked and clause.patient is None and (isinstance(clause.place, Asked) or isinstance(clause.goal, Asked))
+        if asked and clause.patient is None:
+            return isinstance(clause.place, Asked) or isinstance(clause.goal, Asked)
+        if isinstance(clause.agent, Thing) and clause.agent.concept in WEATHER:
+            return clause.predicate == "fall" and not clause.negative and clause.place is None
+        return asked and isinstance(clause.patient, Asked)
 
     def _adverbials(self, sentence: Sentence, clause: Clause, dependents: list[int], fronted: str) -> None:
         """Append time and frequency, which stand before the verb."""
@@ -353,12 +356,12 @@ class Russian(RussianPhrases):
     def _manner(self, sentence: Sentence, clause: Clause, dependents: list[int]) -> None:
         """Append how it is done: before the verb, but after a denied one."""
         manner = clause.manner or ""
-        if manner == "carefully" and clause.predicate in ATTENTIVE:
-            manner = "carefully~attend"
+        if manner == "carefully":
+            manner = CAREFULLY.get(clause.predicate, manner)
         dependents.append(self.adverbial(sentence, manner, clause.unit * 8 + MANNER))
 
-    def _objects(self, sentence: Sentence, clause: Clause, verb: Verb, dependents: list[int]) -> None:
-        """Append what follows the verb: recipient, patient, goal, instrument, place."""
+    def _objects(self, sentence: Sentence, clause: Clause, verb: Verb, dependents: list[int], some: bool) -> None:
+        """Append what follows the verb: recipient, patient (``some`` of it, perhaps), goal, instrument, place."""
         patient, recipient = clause.patient, clause.recipient
         # What is new comes last: дала девочке подарок, but дала подарок какой-то девочке.
         last = (
@@ -366,10 +369,12 @@ class Russian(RussianPhrases):
         )
         # And what has a clause of its own comes after all else, so that its end is the end.
         heavy = isinstance(patient, Thing) and patient.relative is not None
-        if recipient is not None and not last:
+        if isinstance(recipient, Pronoun) and _is_same(recipient, clause.agent):  # ты показал себе
+            dependents.append(sentence.add("себе", "себя", "PRON", "iobj", recipient.unit * 8))
+        elif recipient is not None and not last:
             dependents.append(self.phrase(sentence, recipient, "dat", "iobj"))
         if not heavy:
-            self._patient(sentence, clause, verb, dependents)
+            self._patient(sentence, clause, verb, dependents, some)
         if recipient is not None and last:
             dependents.append(self.phrase(sentence, recipient, "dat", "iobj"))
         if clause.goal is not None and not isinstance(clause.goal, Asked):
@@ -382,23 +387,27 @@ class Russian(RussianPhrases):
         if clause.place is not None and not isinstance(clause.place, Asked):
             dependents.append(self.somewhere(sentence, clause.place, verb.place, "obl"))
         if heavy:
-            self._patient(sentence, clause, verb, dependents)
+            self._patient(sentence, clause, verb, dependents, some)
 
-    def _patient(self, sentence: Sentence, clause: Clause, verb: Verb, dependents: list[int]) -> None:
+    def _patient(self, sentence: Sentence, clause: Clause, verb: Verb, dependents: list[int], some: bool) -> None:
         """Append what it is done to, unless it is asked for and stands first."""
         patient = clause.patient
         if patient is None or isinstance(patient, Asked):
             return
         preposition, case = verb.patient
-        if case == "acc" and not preposition and clause.negative and self._is_stuff(clause, patient):
+        if some and case == "acc" and not preposition:
             case = "gen"
         dependents.append(self.phrase(sentence, patient, case, object_relation(verb.patient), preposition))
 
-    def _is_stuff(self, clause: Clause, patient: Phrase) -> bool:
-        """Whether the object is some stuff, rather than a certain one."""
+    def _is_some(self, clause: Clause, verb: Verb, lemma: str) -> bool:
+        """Whether the object is some stuff that stands in the genitive: *не пьёт воды*, *выпил воды*."""
+        patient = clause.patient
         if clause.predicate not in SOME or not isinstance(patient, Thing) or patient.definite:
             return False
-        return self.world.nouns[patient.concept].mass
+        if not self.world.nouns[patient.concept].mass or patient.concept == "drink":
+            return False
+        perfective = verb.perfective is not None and lemma == verb.perfective.infinitive
+        return clause.negative or (clause.predicate == "drink" and perfective)
 
     # --- choosing the verb ---
 
@@ -420,7 +429,7 @@ class Russian(RussianPhrases):
         return self.verbs[clause.predicate]
 
     def _is_among(self, phrase: Phrase | None, concepts: frozenset[str]) -> bool:
-        """Whether the phrase is one of the concepts; ``@f`` are women, ``@pl`` are several."""
+        """Whether the phrase is one of the concepts; ``@f`` are women, ``@m`` men, ``@pl`` several."""
         if phrase is None:
             return False
         if "@pl" in concepts:
@@ -432,8 +441,8 @@ class Russian(RussianPhrases):
         if isinstance(phrase, Asked):
             return f"@{phrase.word}" in concepts or (phrase.word == "who" and "man" in concepts)
         sex = self.sex(phrase)
-        if "@f" in concepts:
-            return sex == "f"
+        if "@f" in concepts or "@m" in concepts:
+            return f"@{sex}" in concepts
         if isinstance(phrase, Thing):
             return phrase.concept in concepts
         kind = self.world.names[phrase.name].kind
@@ -457,3 +466,10 @@ class Russian(RussianPhrases):
         inner = self._body(sentence, clause, dependents, gap=thing)
         sentence.attach(inner, head, "acl:relcl")
         self.punctuate(sentence, self.comma, inner)
+
+
+def _is_same(pronoun: Pronoun, other: Phrase | None) -> bool:
+    """Whether both are *I*, *you* or *we*."""
+    if pronoun.person == 3 or not isinstance(other, Pronoun):
+        return False
+    return (pronoun.person, pronoun.plural) == (other.person, other.plural)

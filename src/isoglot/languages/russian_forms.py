@@ -6,7 +6,7 @@ a plural such as *братья*) stands in the tables of ``data/ru``. All forms 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from isoglot.languages.lexicon import read_table
@@ -76,6 +76,14 @@ class Noun:
     """Preposition of the goal: *в* or *на* with the accusative, *к* with the dative."""
     modifier: Adjective | None
     """The adjective that always stands before the noun: *полицейский участок*."""
+    collective: bool = False
+    """*оружие*, *картошка*: the singular stands for several, too, unless they are counted."""
+    piece: Noun | None = None
+    """The word for one of what a collective noun names, where they are counted: *лук*, but *пять луковиц*."""
+
+    def is_plural(self, several: bool, counted: bool) -> bool:
+        """Whether the noun stands in the plural for several things, perhaps counted ones."""
+        return self.plural_only or (several and (counted or not self.collective))
 
     def form(self, case: Case, plural: bool) -> str:
         """The form of a case and a number."""
@@ -246,9 +254,10 @@ def noun(row: dict[str, str]) -> Noun:
     """A noun from its row.
 
     ``flags``: ``animate``; ``stressed`` for stress on the endings (*ключом*, *королём*, *отцов*); ``fixed`` for no
-    declension; ``plural`` for plural only; ``adjective`` for the declension of one (*рабочий*). ``stem`` is what the
-    endings go on where that is not the lemma; ``plural`` and ``genitive`` (of the plural) are given where no rule
-    makes them; ``other`` holds single exceptions: ``ins=людьми``.
+    declension; ``plural`` for plural only; ``adjective`` for the declension of one (*рабочий*); ``collective`` for a
+    singular that stands for several; ``piece`` for the word for one of them, after it. ``stem`` is what the endings go
+    on where that is not the lemma; ``plural`` and ``genitive`` (of the plural) are given where no rule makes them;
+    ``other`` holds single exceptions: ``ins=людьми``.
     """
     flags = row["flags"].split(",")
     lemma, gender = row["lemma"], cast("Gender", row["gender"])
@@ -282,6 +291,7 @@ def noun(row: dict[str, str]) -> Noun:
         place=row["place"] or singular["loc"],
         to=row["to"] or row["at"],
         modifier=_adjective(row["modifier"]) if row["modifier"] else None,
+        collective="collective" in flags,
     )
 
 
@@ -295,7 +305,11 @@ def read_nouns() -> dict[str, list[Noun]]:
     """All nouns by concept, the usual word first."""
     found: dict[str, list[Noun]] = {}
     for row in read_table("ru", "nouns"):
-        found.setdefault(row["concept"], []).append(noun(row))
+        words = found.setdefault(row["concept"], [])
+        if "piece" in row["flags"].split(","):
+            words[:] = [replace(word, piece=noun(row)) for word in words]
+        else:
+            words.append(noun(row))
     return found
 
 

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.languages import russian_forms as forms
-from isoglot.languages.grammar import Grammar
 from isoglot.languages.meaning import (
     ADJECTIVE,
     AND,
@@ -21,6 +20,7 @@ from isoglot.languages.meaning import (
     Pronoun,
     Thing,
 )
+from isoglot.languages.rendering import Grammar
 
 if TYPE_CHECKING:
     from isoglot.languages.russian_forms import Case
@@ -55,6 +55,8 @@ WHICH = forms.decline_adjective("который")
 ADJECTIVAL = ("ая", "яя", "ое", "ее", "ый", "ий", "ой")
 """Ends of nouns that may be declined like adjectives; after two, three and four they stand in the plural."""
 FROM = {"в": "из", "на": "с"}
+SIZES = frozenset({"big", "small"})
+"""What is said of the pieces rather than of all together: *большая луковица*."""
 
 
 def object_relation(how: Government) -> str:
@@ -84,7 +86,10 @@ class RussianPhrases(Grammar):
 
     def noun(self, sentence: Sentence, thing: Thing) -> forms.Noun:
         """The noun for a thing."""
-        return self.pick(sentence, self.nouns[thing.concept], thing.unit * 8)
+        noun = self.pick(sentence, self.nouns[thing.concept], thing.unit * 8)
+        if noun.piece is not None and (thing.count or thing.adjective in SIZES):
+            return noun.piece
+        return noun
 
     def adjective(self, concept: str, of: Phrase | None) -> list[forms.Adjective]:
         """The adjective and its synonym: *крепкий чай*, but *сильный ветер*."""
@@ -100,7 +105,7 @@ class RussianPhrases(Grammar):
             noun = self.noun(sentence, subject)
             if subject.count > FEW and not subject.definite and not noun.animate:
                 return 2, 2  # пять деревьев росло
-            if subject.plural or noun.plural_only:
+            if noun.is_plural(subject.plural, subject.count > 0):
                 return 5, 3
             return 2, GENDERS.index(noun.gender)
         if isinstance(subject, Name):
@@ -117,13 +122,17 @@ class RussianPhrases(Grammar):
     def _third(self, sentence: Sentence, pronoun: Pronoun) -> str:
         """*он*, *она*, *оно* or *они*, by the gender of the noun it stands for."""
         of = pronoun.of
-        if pronoun.plural or of is None:
-            return "они"
-        if isinstance(of, Name):
+        if isinstance(of, Name) and not pronoun.plural:
             return THIRD[GENDERS.index(self.names[of.name].gender)]
-        named = sentence.meaning.main.agent  # it may have been said by a synonym of another gender
-        noun = self.noun(sentence, named if isinstance(named, Thing) and named.concept == of.concept else of)
-        return "они" if noun.plural_only else THIRD[GENDERS.index(noun.gender)]
+        if not isinstance(of, Thing):
+            return "они"
+        # In this sentence it may have been said by a synonym of another gender; in one before, by the usual word.
+        named = sentence.meaning.main.agent
+        if isinstance(named, Thing) and named.concept == of.concept:
+            noun, counted = self.noun(sentence, named), named.count > 0
+        else:
+            noun, counted = self.nouns[of.concept][0], False
+        return "они" if noun.is_plural(pronoun.plural, counted) else THIRD[GENDERS.index(noun.gender)]
 
     # --- phrases ---
 
@@ -192,7 +201,7 @@ class RussianPhrases(Grammar):
     def _thing(self, sentence: Sentence, thing: Thing, case: Case, *, place: bool = False) -> int:
         unit = thing.unit * 8
         noun = self.noun(sentence, thing)
-        plural = thing.plural or noun.plural_only
+        plural = noun.is_plural(thing.plural, thing.count > 0)
         before = []
         form, described = noun.form(case, plural), case
         if place and not plural:
@@ -259,7 +268,7 @@ class RussianPhrases(Grammar):
     def which(self, sentence: Sentence, thing: Thing, how: Government, relation: str) -> int:
         """Append *который* for a thing that has a role of its own in the relative clause."""
         noun = self.noun(sentence, thing)
-        plural = thing.plural or noun.plural_only
+        plural = noun.is_plural(thing.plural, thing.count > 0)
         preposition, case = how
         unit = thing.unit * 8 + RELATIVE
         before = self._preposition(sentence, preposition, unit) if preposition else 0

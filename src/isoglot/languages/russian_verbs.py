@@ -160,3 +160,34 @@ def government(cell: str) -> Government:
     """
     preposition, _, case = cell.rpartition(" ")
     return preposition, cast("Case", case)
+
+
+# What goes with single verbs and instruments.
+
+INSTRUMENTS = {
+    concept: government(how)
+    for how, concepts in {
+        "в loc": ("pot", "oven"),
+        "на loc": ("pan", "computer", "printer"),
+        "по dat": ("telephone", "radio"),
+        "в acc": ("telescope", "microscope"),
+        "на acc": ("camera",),
+        "из gen": ("wood", "stone", "iron", "bucket"),
+        "с ins": ("lamp", "weapon", "ball"),
+    }.items()
+    for concept in concepts
+}
+"""How instruments are said that are not in the plain instrumental."""
+CAREFULLY = {
+    predicate: f"carefully~{how}"
+    for how, predicates in {
+        "attend": "read watch listen_to study play_game",
+        "work": "wash write learn look_for build test make clean_v cook bake repair explain teach draw paint sew work",
+    }.items()
+    for predicate in predicates.split(" ")
+}
+"""What is done *внимательно*, with the mind, or *тщательно*, with much work, rather than *осторожно*."""
+SOME = frozenset({"eat", "drink", "cook", "buy", "sell", "find", "steal", "give", "send", "bring", "lend"})
+"""Verbs of which some stuff is the object; denied, it stands in the genitive: *не купил хлеба*."""
+LIVING = frozenset({"feed", "milk_cow", "hunt", "kill", "catch", "train"})
+"""Verbs whose object is alive, so that one asks *кого*, of animals, too."""

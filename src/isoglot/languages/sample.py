@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, TypeVar
 from zlib import crc32
 
+from isoglot.languages.concepts import Verb, world
 from isoglot.languages.meaning import (
     Asked,
     Both,
@@ -25,7 +26,6 @@ from isoglot.languages.meaning import (
     Wording,
     number_units,
 )
-from isoglot.languages.world import Verb, world
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -445,8 +445,9 @@ class Sampler:
         concept = role_draw(self.topic, verb.partners).at(self.chance())
         luck = self.chance()
         if self.register == "conversational" and luck < 0.3:
-            speaks = isinstance(agent, Pronoun) and agent.person == 1
-            return Pronoun(2) if speaks or luck < 0.1 else Pronoun(1)
+            if isinstance(agent, Pronoun) and agent.person != 3:
+                return Pronoun(2 if agent.person == 1 else 1)
+            return Pronoun(2 if luck < 0.1 else 1)
         if (luck > 0.8 and not isinstance(agent, (Name, Both))) or concept == taken:
             return self._new_name("PER")
         return self.thing(concept, definite=0.9)

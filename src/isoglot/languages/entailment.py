@@ -16,6 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.seeds import derive_seed
+from isoglot.languages.concepts import world
 from isoglot.languages.corpus import LANGUAGES, grammar, split_by
 from isoglot.languages.meaning import Clause, Meaning, Name, Thing, number_units
 from isoglot.languages.sample import (
@@ -28,7 +29,6 @@ from isoglot.languages.sample import (
     topic_draw,
     zipf,
 )
-from isoglot.languages.world import world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,10 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
+from isoglot.languages.concepts import world
 from isoglot.languages.lexicon import Fixed, read_adverbs
 from isoglot.languages.meaning import LINK, PLAIN, Both, Name, Phrase, Pronoun, Thing
 from isoglot.languages.sentence import Sentence
-from isoglot.languages.world import world
 
 if TYPE_CHECKING:
     from isoglot.languages.meaning import Clause, Meaning, Wording
