@@ -22,8 +22,9 @@ from zlib import crc32
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.language_codes import language_code
 from isoglot.core.seeds import derive_seed
+from isoglot.languages.draws import topic_draw
 from isoglot.languages.meaning import Both, Clause, Meaning, Name, Phrase, Register, Thing, Wording
-from isoglot.languages.sample import Sampler, topic_draw
+from isoglot.languages.sample import Sampler
 from isoglot.text.dictionary import Entry
 
 if TYPE_CHECKING:

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Literal
 from isoglot.core.seeds import derive_seed
 from isoglot.languages.concepts import world
 from isoglot.languages.corpus import LANGUAGES, grammar, split_by
-from isoglot.languages.meaning import Clause, Meaning, Name, Thing, number_units
-from isoglot.languages.sample import (
+from isoglot.languages.draws import (
     PASSING,
-    Sampler,
     adjective_draw,
     manner_draw,
     role_draw,
@@ -29,6 +27,8 @@ from isoglot.languages.sample import (
     topic_draw,
     zipf,
 )
+from isoglot.languages.meaning import Clause, Meaning, Name, Thing, number_units
+from isoglot.languages.sample import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -98,14 +98,6 @@ class German(Grammar):
             link = "when_once"
         return super().conjunction(sentence, link, tag, relation, unit)
 
-    def punctuate(self, sentence: Sentence, mark: str, head: int = 0) -> int:
-        """Append a mark; one that follows the comma at the end of a subordinate clause takes its place."""
-        if sentence.words[-1] != self.comma:
-            return super().punctuate(sentence, mark, head)
-        sentence.words[-1] = sentence.lemmas[-1] = mark
-        sentence.heads[-1] = head
-        return len(sentence.words)
-
     # --- clauses ---
 
     def clause(self, sentence: Sentence, clause: Clause, position: Position) -> int:

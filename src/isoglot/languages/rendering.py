@@ -103,7 +103,11 @@ class Grammar(ABC):
         return sentence.add(word, word, tag, relation, unit * 8 + LINK)
 
     def punctuate(self, sentence: Sentence, mark: str, head: int = 0) -> int:
-        """Append a punctuation mark, with no blank before it."""
+        """Append a mark, with no blank before it; one that follows the comma at a clause's end takes its place."""
+        if sentence.words[-1] == self.comma:
+            sentence.words[-1] = sentence.lemmas[-1] = mark
+            sentence.heads[-1] = head
+            return len(sentence.words)
         sentence.glue(len(sentence.words))
         return sentence.add(mark, mark, "PUNCT", "punct", -1, head)
 

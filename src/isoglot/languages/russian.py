@@ -79,14 +79,6 @@ class Russian(RussianPhrases):
         sentence.add("что", "что", tag, "fixed", unit * 8 + LINK, head)
         return head
 
-    def punctuate(self, sentence: Sentence, mark: str, head: int = 0) -> int:
-        """Append a mark; one that follows the comma at the end of a subordinate clause takes its place."""
-        if sentence.words[-1] != self.comma:
-            return super().punctuate(sentence, mark, head)
-        sentence.words[-1] = sentence.lemmas[-1] = mark
-        sentence.heads[-1] = head
-        return len(sentence.words)
-
     # --- clauses ---
 
     def clause(self, sentence: Sentence, clause: Clause, position: Position) -> int:
