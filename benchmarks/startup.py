@@ -9,11 +9,10 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
-    "isoglot --help": [str(Path(sys.executable).parent / "isoglot"), "--help"],
+    "isoglot --help": [sys.executable, "-m", "isoglot", "--help"],
     "import torch": [sys.executable, "-c", "import torch"],
 }
 
