@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,3 +41,11 @@ def test_nearest_name():
     assert nearest_name("learning_rat", ["learning_rate", "seed"]) == "did you mean 'learning_rate'?"
     assert nearest_name("q", ["b", "a"]) == "choose one of a, b"
     assert nearest_name("q", []) == "there is none to choose from"
+
+
+def test_an_error_survives_the_way_between_processes():
+    error = InputError("'x' is not a number", remedy="write 0.5", file="a.txt", line=3)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert type(again) is InputError
+    assert str(again) == str(error)
+    assert again.remedy == "write 0.5"

@@ -45,6 +45,10 @@ class IsoglotError(Exception):
         self.line = line
         self.column = column
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes: with their named arguments, which exceptions lose by themselves."""
+        return _rebuilt, (type(self), self.problem, self.remedy, self.file, self.line, self.column)
+
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         text = f"{place}: {self.problem}; {self.remedy}" if place else f"{self.problem}; {self.remedy}"
@@ -73,6 +77,12 @@ class MissingPartError(IsoglotError):
 
 class DeviceError(IsoglotError):
     """A device that is not there."""
+
+
+def _rebuilt(
+    kind: type[IsoglotError], problem: str, remedy: str, file: str | None, line: int | None, column: int | None
+) -> IsoglotError:
+    return kind(problem, remedy=remedy, file=file, line=line, column=column)
 
 
 def one_line(text: str) -> str:

@@ -30,6 +30,9 @@ class Part:
 
 PARTS = (
     Part(extra="hf", libraries=("transformers",)),
+    Part(extra="moses", libraries=("sacremoses",)),
+    Part(extra="chinese", libraries=("rjieba",)),
+    Part(extra="thai", libraries=("pythainlp",)),
     Part(extra="static", libraries=("gensim", "numba")),
     Part(extra="report", libraries=("matplotlib",)),
     Part(extra="cluster", libraries=("ray",)),

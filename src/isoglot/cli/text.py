@@ -1,0 +1,391 @@
+"""``isoglot text``: clean, split, segment and switch text; find test sentences in it; move entity labels."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.options import Debug, Json, OptionalOut, Out, Quiet, Seed, Settings
+from isoglot.cli.output import Output, command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+    from isoglot.core.config import Config
+    from isoglot.text.bad import Skip
+
+app = typer.Typer(help="Clean, split, segment and switch text; find test sentences in it; move entity labels.")
+
+Text = Annotated[
+    list[str],
+    typer.Option(
+        "--text", metavar="LANG=PATH", help="The text of a language: plain, .gz, .xz or .zst. May be repeated."
+    ),
+]
+SkipBad = Annotated[
+    int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip up to N malformed lines or sentences a language.")
+]
+Workers = Annotated[int, typer.Option("--workers", metavar="N", min=1, max=256, help="Processes that share the work.")]
+Compress = Annotated[
+    Literal["none", "gz", "xz", "zst"], typer.Option("--compress", help="How the text that is written is compressed.")
+]
+WordMethod = Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"]
+MethodOption = Annotated[
+    WordMethod,
+    typer.Option("--method", help="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
+]
+
+
+@app.command("clean", epilog="Example: isoglot text clean --text en=en.txt.xz --out clean/ --set min_characters=20")
+def clean(
+    text: Text,
+    out: Out,
+    settings: Settings = None,
+    skip_bad: SkipBad = 0,
+    workers: Workers = 1,
+    compress: Compress = "none",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Normalise text (NFKC, control characters, white space) and drop lines in other scripts and seen before.
+
+    Settings: least_share of letters in the language's scripts, min_characters, max_characters, and once, which is line,
+    document or all.
+    """
+    from isoglot.core.config import build_config
+    from isoglot.text.clean import CleanConfig, clean_files
+
+    config = build_config(CleanConfig, settings=settings or ())
+
+    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
+        return clean_files(
+            paths, target, language, config, workers=workers, skip=skip, progress=output.progress
+        ).facts()
+
+    _each_language(Output(json=json, quiet=quiet), text, out, work, config=config, skip_bad=skip_bad, compress=compress)
+
+
+@app.command("sentences", epilog="Example: isoglot text sentences --text de=de.txt --out sentences/")
+def sentences(
+    text: Text,
+    out: Out,
+    skip_bad: SkipBad = 0,
+    workers: Workers = 1,
+    compress: Compress = "none",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write one sentence a line; documents stay apart."""
+    from isoglot.text.sentences import LineSplitter
+    from isoglot.text.stream import rewrite
+
+    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
+        label = f"sentences {language}"
+        splitter = LineSplitter(language)
+        return rewrite(
+            paths, target, splitter, label=label, workers=workers, skip=skip, progress=output.progress
+        ).facts()
+
+    _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
+
+
+@app.command("segment", epilog="Example: isoglot text segment --text zh=zh.txt --method jieba --out words/")
+def segment(
+    text: Text,
+    out: Out,
+    method: MethodOption = "auto",
+    skip_bad: SkipBad = 0,
+    workers: Workers = 1,
+    compress: Compress = "none",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write text with one blank between words and signs."""
+    from isoglot.text.segment import LineSegmenter
+    from isoglot.text.stream import rewrite
+
+    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
+        label = f"segment {language}"
+        segmenter = LineSegmenter(language, None if method == "auto" else method)
+        return rewrite(
+            paths, target, segmenter, label=label, workers=workers, skip=skip, progress=output.progress
+        ).facts()
+
+    _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
+
+
+@app.command(
+    "switch", epilog="Example: isoglot text switch --text en=en.txt --dictionary en-fr=en-fr.txt --out anchors/"
+)
+def switch(
+    text: Text,
+    out: Out,
+    dictionary: Annotated[
+        list[str],
+        typer.Option(
+            "--dictionary",
+            metavar="FROM-TO=PATH",
+            help="Words and translations; serves text of either language. May be repeated.",
+        ),
+    ],
+    method: MethodOption = "auto",
+    settings: Settings = None,
+    seed: Seed = 0,
+    skip_bad: SkipBad = 0,
+    workers: Workers = 1,
+    compress: Compress = "none",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Replace words by their translations: the extra anchors of the first paper.
+
+    Settings: rate (0.3 of the words with an entry), cap (0.15 of a batch's words; 1 is no limit) and batch_lines.
+    LANG.txt.dictionary.json records the dictionaries, so that no score is taken on words seen here;
+    LANG.translations.tsv says how often each translation was drawn.
+    """
+    from isoglot.cli.named_pairs import parse_pairs
+    from isoglot.core.config import build_config
+    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.recorded import use_dictionary, write_record
+    from isoglot.text.switch import SwitchConfig, Switcher, switch_files, write_translations
+
+    output = Output(json=json, quiet=quiet)
+    values: dict[str, Any] = {} if method == "auto" else {"method": method}
+    config = build_config(SwitchConfig, values=values, settings=settings or ())
+    pairs = parse_pairs(dictionary, "--dictionary")
+    entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in pairs.items()}
+    switcher = Switcher(entries, rate=config.rate, cap=config.cap, seed=seed)
+    used = [use_dictionary(*pair, path, read_dictionary(path)) for pair, paths in pairs.items() for path in paths]
+
+    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
+        report = switch_files(
+            paths,
+            target,
+            language,
+            switcher,
+            batch_lines=config.batch_lines,
+            method=config.method,
+            workers=workers,
+            skip=skip,
+            progress=output.progress,
+        )
+        beside = [write_record(target, used), out / f"{language}.translations.tsv"]
+        write_translations(beside[1], report)
+        return report.facts() | {"beside": beside}
+
+    inputs = [path for paths in pairs.values() for path in paths]
+    _each_language(
+        output, text, out, work, config=config, seed=seed, skip_bad=skip_bad, compress=compress, inputs=inputs
+    )
+
+
+@app.command(
+    "overlap", epilog="Example: isoglot text overlap --text en=en.txt --test en=test.conllu --remove --out without/"
+)
+def overlap(
+    text: Text,
+    test: Annotated[
+        list[str],
+        typer.Option(
+            "--test",
+            metavar="LANG=PATH",
+            help="A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated.",
+        ),
+    ],
+    layout: Annotated[
+        Literal["auto", "plain", "parallel", "conllu", "tagged", "inference"],
+        typer.Option("--layout", help="How the test sets are written; auto looks at their names and first lines."),
+    ] = "auto",
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="CODES", help="The languages of tables without a header: en,fr,de."),
+    ] = None,
+    shortest: Annotated[
+        int,
+        typer.Option("--shortest", min=1, help="Letters a test sentence must have; a Chinese character counts three."),
+    ] = 12,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Write the text without the test sentences to --out.")
+    ] = False,
+    out: OptionalOut = None,
+    skip_bad: SkipBad = 0,
+    workers: Workers = 1,
+    compress: Compress = "none",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Count the test sentences found in training text, as whole lines and inside paragraphs."""
+    from isoglot.cli.named_paths import parse_named
+    from isoglot.core.errors import ConfigError
+    from isoglot.text.heldout import held_out_sentences
+    from isoglot.text.overlap import OverlapFinder, find_overlap
+
+    if remove and out is None:
+        raise ConfigError("--remove writes text, and there is no --out", remedy="name a folder: --out without/")
+    tests = parse_named(test, "--test")
+    texts = parse_named(text)
+    unused = sorted(set(tests) - set(texts))
+    if unused:
+        raise ConfigError(f"--test {unused[0]}=… has no text", remedy=f"give --text {unused[0]}=file.txt as well")
+
+    def work(language: str, paths: list[Path], target: Path | None, skip: Skip, output: Output) -> dict[str, Any]:
+        given = columns.split(",") if columns else None
+        sets = {
+            str(path): held_out_sentences(path, language, layout=None if layout == "auto" else layout, columns=given)
+            for path in tests.get(language, [])
+        }
+        finder = OverlapFinder(sets, language, shortest=shortest)
+        report = find_overlap(paths, finder, target=target, workers=workers, skip=skip, progress=output.progress)
+        return report.facts()
+
+    _each_language(
+        Output(json=json, quiet=quiet),
+        text,
+        out,
+        work,
+        skip_bad=skip_bad,
+        compress=compress,
+        inputs=[path for paths in tests.values() for path in paths],
+        writes=remove,
+    )
+
+
+@app.command("realign-ner", epilog="Example: isoglot text realign-ner --text zh=dev.tsv --method jieba --out words/")
+def realign_ner(
+    text: Text,
+    out: Out,
+    method: MethodOption = "auto",
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Tokens have their language before them, as in zh:北.")
+    ] = False,
+    skip_bad: SkipBad = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Segment tagged sentences anew and move the BIO labels to the new words; each file keeps its name.
+
+    A label that covers part of a word gets the whole word; where two want one word, the longer part has it.
+    """
+    from isoglot.text.realign import realign_file
+
+    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
+        return realign_file(
+            paths[0],
+            target,
+            language,
+            method=None if method == "auto" else method,
+            prefix=language if prefix else None,
+            skip=skip,
+            progress=output.progress,
+        ).facts()
+
+    _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, by_file=True)
+
+
+# --- what the commands share ---
+
+
+def _each_language(
+    output: Output,
+    text: Sequence[str],
+    out: Path | None,
+    work: Callable[..., dict[str, Any]],
+    *,
+    config: Config | None = None,
+    seed: int = 0,
+    skip_bad: int = 0,
+    compress: str = "none",
+    inputs: Sequence[Path] = (),
+    writes: bool = True,
+    by_file: bool = False,
+) -> None:
+    """Do the work on the files of each language (or on each file), keep the run record and show the reports."""
+    from isoglot.cli.named_paths import parse_named
+    from isoglot.core.files import write_json
+    from isoglot.core.record import record_run
+    from isoglot.text.bad import Skip
+
+    texts = parse_named(list(text))
+    ending = ".txt" if compress == "none" else f".txt.{compress}"
+    jobs = (
+        [(path.name, language, [path]) for language, paths in texts.items() for path in paths]
+        if by_file
+        else [(language + ending, language, paths) for language, paths in texts.items()]
+    )
+    _refuse_clashes([name for name, _, _ in jobs], texts, out if writes else None)
+    reports: dict[str, dict[str, Any]] = {}
+    with nullcontext() if out is None else record_run(out, command=command_line(), seed=seed, config=config) as run:
+        for name, language, paths in jobs:
+            skip = Skip(skip_bad)
+            target = out / name if out is not None and writes else None
+            report = work(language, paths, target, skip, output)
+            beside = report.pop("beside", [])
+            reports[name if by_file else language] = report | {"skipped": skip.count}
+            if skip.first is not None:
+                output.say(f"{language}: {skip.count} skipped, the first: {skip.first}")
+            if run is not None:
+                for path in [*inputs, *paths]:
+                    run.add_input(path)
+                for path in [*([] if target is None else [target]), *beside]:
+                    run.add_output(path)
+        if out is not None and run is not None:
+            write_json(out / "report.json", reports)
+            run.add_output(out / "report.json")
+    output.result(reports, _table(reports))
+
+
+def _refuse_clashes(names: Sequence[str], texts: Mapping[str, Sequence[Path]], out: Path | None) -> None:
+    """What is read must not be written, and nothing twice."""
+    from isoglot.core.errors import ConfigError
+
+    if out is None:
+        return
+    read = {path.resolve() for paths in texts.values() for path in paths}
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"two files are named {name}", remedy="do them one at a time, into folders of their own")
+        if (out / name).resolve() in read:
+            raise ConfigError(f"{out / name} would be written while it is read", remedy="name another folder for --out")
+
+
+def _table(reports: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+    """Reports side by side: a column for each."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for name in reports:
+        table.add_column(name, justify="right")
+    flat = [dict(_flat(report)) for report in reports.values()]
+    rows = dict.fromkeys(row for report in flat for row in report)
+    for row in rows:
+        table.add_row(row, *(_number(report.get(row)) for report in flat))
+    return table
+
+
+def _flat(report: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    rows = []
+    for key, value in report.items():
+        rows += (
+            _flat(value, f"{before}{key} ")
+            if isinstance(value, dict)
+            else [(f"{before}{key}".replace("_", " "), value)]
+        )
+    return rows
+
+
+def _number(value: Any) -> str:  # noqa: ANN401 - whatever a report has
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)

@@ -1,0 +1,133 @@
+"""Work on lines in several processes: the results come in order, and only a few chunks are in memory at a time.
+
+However many processes there are, the work sees the same chunks, so that the results are the same.
+
+>>> list(map_chunks(len, chunks_of(["a", "b", "c"], lines=2)))
+[2, 1]
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from isoglot.core.errors import ConfigError, IsoglotError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+ChunkT = TypeVar("ChunkT")
+ResultT = TypeVar("ResultT")
+
+_AHEAD = 2  # chunks waiting for each process
+
+
+class WorkerError(IsoglotError):
+    """A process that shared the work is gone."""
+
+
+def chunks_of(texts: Iterable[str], *, lines: int = 4096, characters: int = 1 << 18) -> Iterator[list[str]]:
+    """Runs of lines, each ended by the line that fills it: about half a megabyte of text, however long the lines.
+
+    Args:
+        texts: The lines.
+        lines: The most lines in a chunk.
+        characters: A chunk with that many characters is full.
+    """
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if len(chunk) == lines or size >= characters:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def map_chunks(work: Callable[[ChunkT], ResultT], chunks: Iterable[ChunkT], *, workers: int = 1) -> Iterator[ResultT]:
+    """``work(chunk)`` for every chunk, in the order of the chunks.
+
+    Args:
+        work: A function or object that can be pickled; each process gets it once.
+        chunks: Read only so far ahead that each process has the next two at hand.
+        workers: How many processes; 1 works in this one.
+
+    Raises:
+        ConfigError: ``workers`` is below 1.
+        WorkerError: A process was killed, or could not start.
+    """
+    if workers < 1:
+        raise ConfigError(f"{workers} processes cannot do the work", remedy="give --workers 1 or more")
+    if workers == 1:
+        yield from map(work, chunks)
+        return
+    # A fresh process each: a fork would copy the threads that draw a progress bar.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (work,))
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for chunk in chunks:
+            with _interrupts_held():
+                waiting.append(pool.submit(_run, chunk))
+            if len(waiting) > _AHEAD * workers:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Any]) -> Any:  # noqa: ANN401 - what the work returns
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            "a worker process ended before its work was done", remedy="there may be too little memory: fewer --workers"
+        ) from error
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Processes started in this block never see Ctrl-C: ending them is the parent's business.
+
+    They inherit the mask; here the interrupt comes when the block ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# --- in the worker ---
+
+_work: Callable[[Any], Any] | None = None
+
+
+def _start_worker(work: Callable[[Any], Any]) -> None:
+    global _work  # noqa: PLW0603 - a worker has one work all its life
+    _work = work
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """A parent that was killed cannot end its workers."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run(chunk: object) -> object:
+    return cast("Callable[[Any], Any]", _work)(chunk)

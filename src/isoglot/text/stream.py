@@ -1,0 +1,134 @@
+"""The text of one language as a stream of lines: its files one after the other, ``""`` between two documents."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from isoglot.core.progress import SILENT, Progress
+from isoglot.text.lines import line_writer, read_lines
+from isoglot.text.pool import chunks_of, map_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from isoglot.text.bad import Skip
+    from isoglot.text.lines import LineWriter
+
+
+def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Iterator[str]:
+    """The lines of the files; a blank line and the end of a file end a document, and are ``""``.
+
+    Raises:
+        InputError: A line is not UTF-8 text.
+        StorageError: A file cannot be read.
+    """
+    inside = False
+    for path in paths:
+        for _, line in read_lines(path, skip=skip):
+            if line and not line.isspace():
+                yield line
+                inside = True
+            elif inside:
+                yield ""
+                inside = False
+        if inside:
+            yield ""
+            inside = False
+
+
+@contextmanager
+def stream_writer(path: str | Path) -> Iterator[StreamWriter]:
+    """Open a file for a stream; it takes its name only when the block ends well.
+
+    Raises:
+        StorageError: The folder is not writable, or the disk is full.
+    """
+    with line_writer(path) as writer:
+        yield StreamWriter(writer)
+
+
+class StreamWriter:
+    """Writes a stream: one blank line between documents that have lines, none elsewhere."""
+
+    def __init__(self, writer: LineWriter) -> None:
+        self.writer = writer
+        self.documents = 0
+        self.lines = 0
+        self._inside = False
+
+    def write(self, line: str) -> None:
+        """Write one line of the stream.
+
+        Raises:
+            InputError: There is a line end or a NUL in it, or half a character.
+        """
+        if not line or line.isspace():
+            self._inside = False
+            return
+        if not self._inside:
+            if self.documents:
+                self.writer.write("")
+            self.documents += 1
+            self._inside = True
+        self.writer.write(line)
+        self.lines += 1
+
+    def write_all(self, lines: Sequence[str]) -> None:
+        """Write many."""
+        for line in lines:
+            self.write(line)
+
+
+@dataclass
+class RewriteReport:
+    """How much was read and written."""
+
+    lines: int = 0
+    written: int = 0
+    """Lines."""
+    words: int = 0
+    """Words that have blanks between them in what was written."""
+    documents: int = 0
+    skipped: int = 0
+    """Lines that were no text."""
+
+    def facts(self) -> dict[str, int]:
+        """The report as JSON holds it."""
+        return asdict(self)
+
+
+def rewrite(
+    paths: Sequence[str | Path],
+    target: str | Path,
+    work: Callable[[list[str]], list[str]],
+    *,
+    label: str,
+    workers: int = 1,
+    skip: Skip | None = None,
+    progress: Progress = SILENT,
+) -> RewriteReport:
+    """Write what the work makes of each chunk of the files' stream; it must leave the ends of documents, ``""``, alone.
+
+    Raises:
+        InputError: A line is not UTF-8 text, and no more may be skipped.
+        StorageError: A file cannot be read or written.
+    """
+    report = RewriteReport()
+
+    def counted() -> Iterator[str]:
+        for line in read_stream(paths, skip=skip):
+            report.lines += bool(line)
+            yield line
+
+    work([])  # what is missing is said before anything is written
+    with stream_writer(target) as writer, progress.task(label, total=None, unit="lines") as task:
+        for lines in map_chunks(work, chunks_of(counted()), workers=workers):
+            writer.write_all(lines)
+            report.words += sum(line.count(" ") + 1 for line in lines if line)
+            task.advance(len(lines))
+    report.written, report.documents = writer.lines, writer.documents
+    report.skipped = 0 if skip is None else skip.count
+    return report
