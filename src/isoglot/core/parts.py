@@ -62,10 +62,11 @@ def import_part(library: str) -> ModuleType:
     Raises:
         MissingPartError: It is not installed; the message has the line that installs it.
     """
-    part = next(part for part in PARTS if library.partition(".")[0] in part.libraries)
+    name = library.partition(".")[0]
+    part = next(part for part in PARTS if name in part.libraries)
     try:
         return importlib.import_module(library)
     except ModuleNotFoundError as error:
-        if error.name != library.partition(".")[0]:
+        if error.name != name:
             raise  # installed but broken: the traceback says more than we could
-        raise MissingPartError(f"this needs {library}, which is not installed", remedy=part.install) from error
+        raise MissingPartError(f"this needs {name}, which is not installed", remedy=part.install) from error
