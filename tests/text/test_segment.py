@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core import parts
 from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.text.segment import LineSegmenter, segmenter, word_method, word_spans
 
@@ -97,7 +96,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, name: str):
         raise ModuleNotFoundError(name=name)
 
     segmenter.cache_clear()
-    monkeypatch.setattr(parts.importlib, "import_module", absent)
+    monkeypatch.setattr("isoglot.core.parts.importlib.import_module", absent)
     with pytest.raises(MissingPartError) as caught:
         segmenter(language, method)
     assert str(caught.value) == f"this needs {name}, which is not installed; pip install 'isoglot[{extra}]'"
