@@ -1,0 +1,133 @@
+"""``isoglot anchors``: how much two languages share, in types, in tokens, and in words a dictionary knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from isoglot.cli.named_pairs import parse_pairs
+from isoglot.cli.named_paths import parse_named
+from isoglot.cli.options import Debug, Json, OptionalOut, Quiet
+from isoglot.cli.output import Output, command_line
+from isoglot.cli.vocab import Dictionaries, open_vocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import RenderableType
+
+    from isoglot.core.progress import Progress
+    from isoglot.vocab import Vocabulary
+    from isoglot.vocab.anchors import AnchorReport, Friend
+
+EXAMPLE = "Example: isoglot anchors --vocab vocab/ --shards en=shards/en --shards fr=shards/fr --out anchors/"
+
+
+def anchors(
+    vocab: Annotated[str, typer.Option("--vocab", metavar="VOCAB", help="A vocabulary's folder, or any tokenizer.")],
+    shards: Annotated[
+        list[str] | None,
+        typer.Option("--shards", metavar="LANG=DIR", help="Shards to count in, which is quick. May be repeated."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="LANG=FILE", help="Text to count in instead. May be repeated."),
+    ] = None,
+    dictionary: Dictionaries = None,
+    at_least: Annotated[
+        int, typer.Option("--at-least", min=1, help="Occurrences in each language that make an id an anchor.")
+    ] = 1,
+    top: Annotated[int, typer.Option("--top", min=0, max=1000, help="How many examples to name.")] = 20,
+    figure: Annotated[
+        Literal["png", "svg", "pdf", "none"], typer.Option("--figure", help="How the figure is written, with --out.")
+    ] = "png",
+    out: OptionalOut = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Report what languages share: types, tokens by direction and frequency, true and false friends.
+
+    Without --shards and --text: as counted in a sample of the text the vocabulary was trained on.
+    """
+    from isoglot.core.files import write_json
+    from isoglot.core.record import record_run
+    from isoglot.vocab import anchor_report
+
+    output = Output(json=json, quiet=quiet)
+    vocabulary = open_vocabulary(vocab)
+    counts = _counts(vocabulary, shards, text, output.progress)
+    dictionaries = parse_pairs(dictionary or [])
+    report = anchor_report(vocabulary, counts, dictionaries=dictionaries, at_least=at_least, top=top)
+    if out is not None:
+        with record_run(out, command=command_line(), seed=0) as run:
+            for path in (path for paths in dictionaries.values() for path in paths):
+                run.add_input(path)
+            write_json(out / "anchors.json", report.to_json())
+            run.add_output(out / "anchors.json")
+            if figure != "none":
+                from isoglot.report.anchors import anchor_figure
+
+                anchor_figure(report, out / f"anchors.{figure}")
+                run.add_output(out / f"anchors.{figure}")
+    output.result(report.to_json(), _shown(report))
+
+
+def _counts(
+    vocabulary: Vocabulary, shards: list[str] | None, text: list[str] | None, progress: Progress
+) -> dict[str, np.ndarray] | None:
+    from isoglot.core.errors import ConfigError
+    from isoglot.vocab import Shards
+    from isoglot.vocab.anchors import count_tokens
+
+    if shards and text:
+        raise ConfigError("--shards and --text together", remedy="count in the one or in the other")
+    if text:
+        return {
+            code: count_tokens(vocabulary, code, paths, progress=progress) for code, paths in parse_named(text).items()
+        }
+    if not shards:
+        return None
+    counts: dict[str, np.ndarray] = {}
+    for code, folders in parse_named(shards, option="--shards").items():
+        for folder in folders:
+            opened = Shards.open(folder, check="sizes")
+            opened.check_vocabulary(vocabulary)
+            if opened.language != code:
+                raise ConfigError(f"--shards {code}={folder} are {opened.language}", remedy="name their own language")
+            found = opened.counts()
+            counts[code] = counts[code] + found if code in counts else found
+    return counts
+
+
+def _shown(report: AnchorReport) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for pair in report.pairs:
+        first, second = pair.languages
+        parts.append(
+            Text(
+                f"{first}-{second}: {pair.anchors:,} anchors; {100 * pair.tokens[first]:.1f} % of the tokens "
+                f"of {first}, {100 * pair.tokens[second]:.1f} % of {second}",
+                "bold",
+            )
+        )
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for column in ("ranks", "types", "anchors", f"% of {first}", f"% of {second}"):
+            table.add_column(column, justify="right")
+        for band in pair.bands:
+            shares = [f"{100 * band.tokens[code]:.1f}" for code in pair.languages]
+            table.add_row(f"{band.first:,}-{band.last:,}", f"{band.types:,}", f"{band.anchors:,}", *shares)
+        parts.append(table)
+        if pair.friends:
+            parts.append(Text(f"true friends {pair.friends['true']:,}: {_words(pair.true_friends)}"))
+            parts.append(Text(f"false friends {pair.friends['false']:,}: {_words(pair.false_friends)}"))
+        parts.append(Text())
+    return Group(*parts)
+
+
+def _words(friends: tuple[Friend, ...]) -> str:
+    return " ".join(friend.word for friend in friends) or "none"

@@ -1,0 +1,141 @@
+"""``isoglot shards``: text to token shards, and a look at them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoglot.cli.named_paths import parse_named
+from isoglot.cli.options import Debug, Json, Out, Quiet, Seed
+from isoglot.cli.output import Output, command_line
+from isoglot.cli.vocab import Texts, open_vocabulary
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from isoglot.vocab import Shards
+
+app = typer.Typer(help="Token shards: text as ids that training reads straight from the disk.")
+
+Folders = Annotated[list[Path], typer.Argument(metavar="SHARDS...", help="Folders of shards.")]
+
+
+@app.command("build", epilog="Example: isoglot shards build --text en=en.txt --vocab vocab/ --out shards/en")
+def build(
+    text: Texts,
+    vocab: Annotated[str, typer.Option("--vocab", metavar="VOCAB", help="A vocabulary's folder, or any tokenizer.")],
+    out: Out,
+    window: Annotated[
+        int, typer.Option("--window", min=1, help="Ids in a window, unless training asks otherwise.")
+    ] = 256,
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", min=1, help="The first so many; a prefix of a larger build.")
+    ] = None,
+    dev_share: Annotated[
+        float, typer.Option("--dev-share", min=0, max=0.99, help="Share of the documents set apart for dev.")
+    ] = 0.01,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever is in the folder.")] = False,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Encode text and write it as shards; a build that was cut short goes on where it was.
+
+    With one language the shards go to the folder itself, with several to a folder in it for each.
+    """
+    from isoglot.core.record import record_run
+    from isoglot.vocab import build_shards
+
+    output = Output(json=json, quiet=quiet)
+    texts = parse_named(text)
+    vocabulary = open_vocabulary(vocab)
+    with record_run(out, command=command_line(), seed=seed) as run:
+        built = []
+        for code, paths in texts.items():
+            for path in paths:
+                run.add_input(path)
+            folder = out if len(texts) == 1 else out / code
+            shards = build_shards(
+                paths,
+                vocabulary,
+                code,
+                folder,
+                window=window,
+                sentences=sentences,
+                dev_share=dev_share,
+                seed=seed,
+                resume=not restart,
+                progress=output.progress,
+            )
+            for name in (*shards.index["files"], "index.json"):
+                run.add_output(folder / name)
+            built.append(shards)
+    output.result([_facts(shards) for shards in built], _table(built))
+
+
+@app.command("check", epilog="Example: isoglot shards check shards/en --vocab vocab/")
+def check(
+    folders: Folders,
+    vocab: Annotated[
+        str | None, typer.Option("--vocab", metavar="VOCAB", help="Also: were they made with this vocabulary?")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Verify that every file of the shards is what was written."""
+    from rich.text import Text
+
+    from isoglot.vocab import Shards
+
+    output = Output(json=json, quiet=quiet)
+    vocabulary = None if vocab is None else open_vocabulary(vocab)
+    sound = []
+    for folder in folders:
+        shards = Shards.open(folder)
+        if vocabulary is not None:
+            shards.check_vocabulary(vocabulary)
+        sound.append(shards)
+    lines = [f"{shards.folder}: sound, {sum(_tokens(shards)):,} tokens" for shards in sound]
+    output.result([_facts(shards) for shards in sound], Text("\n".join(lines)))
+
+
+@app.command("stats", epilog="Example: isoglot shards stats shards/en shards/fr")
+def stats(folders: Folders, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Count what the shards hold: documents, sentences, tokens, types, windows."""
+    from isoglot.vocab import Shards
+
+    output = Output(json=json, quiet=quiet)
+    opened = [Shards.open(folder, check="sizes") for folder in folders]
+    output.result([{**_facts(shards), "types": _types(shards)} for shards in opened], _table(opened))
+
+
+def _facts(shards: Shards) -> dict[str, Any]:
+    keys = ("language", "counts", "window", "dtype", "vocabulary", "sources")
+    return {"folder": str(shards.folder), **{key: shards.index[key] for key in keys}}
+
+
+def _tokens(shards: Shards) -> list[int]:
+    return [counts["tokens"] for counts in shards.index["counts"].values()]
+
+
+def _types(shards: Shards) -> int:
+    return int((shards.counts() > 0).sum())
+
+
+def _table(opened: list[Shards]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("shards", "lang", "split", "documents", "sentences", "tokens", "windows", "types"):
+        table.add_column(column, justify="left" if column in ("shards", "lang", "split") else "right")
+    for shards in opened:
+        for split, counts in shards.index["counts"].items():
+            windows = f"{-(-counts['tokens'] // shards.window):,} x {shards.window}"
+            types = f"{_types(shards):,}" if split == "train" else ""
+            numbers = [f"{counts[key]:,}" for key in ("documents", "sentences", "tokens")]
+            table.add_row(str(shards.folder), shards.language, split, *numbers, windows, types)
+    return table

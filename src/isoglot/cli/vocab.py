@@ -1,0 +1,200 @@
+"""``isoglot vocab``: train a subword vocabulary, and look at one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.named_pairs import parse_pairs
+from isoglot.cli.named_paths import parse_named
+from isoglot.cli.options import Debug, Json, Out, Quiet, Seed
+from isoglot.cli.output import Output, command_line
+
+if TYPE_CHECKING:
+    from isoglot.vocab import Grading, Vocabulary
+    from isoglot.vocab.sharing import Keep
+
+app = typer.Typer(help="Subword vocabularies that share as much between languages as they are told to.")
+
+Texts = Annotated[
+    list[str],
+    typer.Option("--text", metavar="LANG=FILE", help="Text of a language, a sentence a line. May be repeated."),
+]
+Dictionaries = Annotated[
+    list[str] | None,
+    typer.Option("--dictionary", metavar="L1-L2=FILE", help="A dictionary in MUSE's layout. May be repeated."),
+]
+
+
+@app.command("train", epilog="Example: isoglot vocab train --text en=en.txt --text fr=fr.txt --mode joint --out vocab/")
+def train(
+    text: Texts,
+    out: Out,
+    mode: Annotated[
+        Literal["joint", "union", "disjoint", "graded"],
+        typer.Option(
+            "--mode",
+            help="joint: one for all text; the others: one for each language, where equal strings share an id "
+            "(union), nothing is shared (disjoint), or chosen strings are (graded).",
+        ),
+    ] = "joint",
+    size: Annotated[
+        int, typer.Option("--size", min=6, max=10_000_000, help="Pieces: of the whole if joint, else of each language.")
+    ] = 32_000,
+    model: Annotated[
+        Literal["bpe", "wordpiece", "unigram"], typer.Option("--model", help="How pieces are learned and applied.")
+    ] = "bpe",
+    exponent: Annotated[
+        float, typer.Option("--exponent", min=0, max=1, help="Joint: text is sampled in proportion to share^this.")
+    ] = 0.7,
+    coverage: Annotated[
+        float, typer.Option("--coverage", min=0.5, max=1, help="Share of the text whose characters get a piece each.")
+    ] = 0.9995,
+    unknown: Annotated[
+        Literal["auto", "bytes", "unk"],
+        typer.Option("--unknown", help="Other characters become bytes or [UNK]; auto: bytes where the model can."),
+    ] = "auto",
+    normalization: Annotated[
+        Literal["nfc", "nfkc", "none"], typer.Option("--normalization", help="The Unicode form text is brought to.")
+    ] = "nfc",
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", min=1, help="Use the first so many lines of each language.")
+    ] = None,
+    keep: Annotated[
+        Literal["band", "true-friends", "false-friends"] | None,
+        typer.Option("--keep", help="Graded: which anchors stay shared."),
+    ] = None,
+    band: Annotated[
+        str | None,
+        typer.Option("--band", metavar="FIRST-LAST", help="Graded by band: ranks of anchors, most frequent first."),
+    ] = None,
+    dictionary: Dictionaries = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn a vocabulary from text and write it to a folder that transformers can open, too."""
+    from isoglot.core.record import record_run
+    from isoglot.vocab import train_vocabulary
+
+    output = Output(json=json, quiet=quiet)
+    texts = parse_named(text)
+    grading = _grading(keep, band, dictionary)
+    with record_run(out, command=command_line(), seed=seed) as run:
+        for paths in texts.values():
+            for path in paths:
+                run.add_input(path)
+        vocabulary = train_vocabulary(
+            texts,
+            mode=mode,
+            size=size,
+            model=model,
+            exponent=exponent,
+            coverage=coverage,
+            unknown=None if unknown == "auto" else unknown,
+            normalization=normalization,
+            grading=grading,
+            sentences=sentences,
+            seed=seed,
+            progress=output.progress,
+        )
+        for path in vocabulary.save(out):
+            run.add_output(path)
+    output.result(_facts(vocabulary), _shown(vocabulary))
+
+
+@app.command("inspect", epilog="Example: isoglot vocab inspect vocab/ --encode 'The cat sleeps.' --lang en")
+def inspect(
+    folder: Annotated[
+        str, typer.Argument(metavar="VOCAB", help="A vocabulary's folder, or any tokenizer: a file or a hub name.")
+    ],
+    encode: Annotated[str | None, typer.Option("--encode", metavar="TEXT", help="Show how a text is cut.")] = None,
+    lang: Annotated[str | None, typer.Option("--lang", metavar="CODE", help="The language of that text.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Show what a vocabulary holds, which languages share how much of it, and how it cuts a text."""
+    from rich.console import Group
+    from rich.text import Text
+
+    output = Output(json=json, quiet=quiet)
+    vocabulary = open_vocabulary(folder)
+    facts = _facts(vocabulary)
+    shown = [_shown(vocabulary)]
+    if encode is not None:
+        ids = vocabulary.encode(encode, lang)
+        facts["encoded"] = [{"id": index, "piece": vocabulary.pieces[index]} for index in ids]
+        cut = " ".join(f"{vocabulary.pieces[index]}/{index}" for index in ids)
+        shown.append(Text(f"\n{cut}\ndecoded: {vocabulary.decode(ids)}"))
+    output.result(facts, Group(*shown))
+
+
+def open_vocabulary(name: str) -> Vocabulary:
+    """A vocabulary of ours by its folder, or any tokenizer."""
+    from isoglot.vocab import Vocabulary
+    from isoglot.vocab.vocabulary import INDEX
+
+    if (Path(name) / INDEX).exists():
+        return Vocabulary.load(name)
+    return Vocabulary.from_tokenizer(name)
+
+
+def _grading(keep: Keep | None, band: str | None, dictionary: list[str] | None) -> Grading | None:
+    from isoglot.core.errors import ConfigError, shown
+    from isoglot.vocab import Grading
+
+    if keep is None:
+        if band or dictionary:
+            raise ConfigError("--band and --dictionary belong to --keep", remedy="say what to keep, or leave them out")
+        return None
+    ranks = None
+    if band is not None:
+        first, _, last = band.partition("-")
+        if not (first.isdecimal() and last.isdecimal()):
+            raise ConfigError(f"--band {shown(band)} is not first-last", remedy="write it as --band 1-1000")
+        ranks = int(first), int(last)
+    return Grading(keep=keep, band=ranks, dictionaries=parse_pairs(dictionary or []))
+
+
+def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
+    from itertools import combinations
+
+    languages = vocabulary.languages
+    return {
+        "mode": vocabulary.mode,
+        "size": len(vocabulary),
+        "hash": vocabulary.hash,
+        "languages": {code: len(vocabulary.ids_of(code)) for code in languages},
+        "anchors": {
+            f"{first}-{second}": len(vocabulary.anchors(first, second)) for first, second in combinations(languages, 2)
+        },
+        "special": vocabulary.special,
+        "about": {key: value for key, value in vocabulary.about.items() if key != "dictionaries"},
+        "dictionaries": [
+            {key: value for key, value in used.items() if key != "words"}
+            for used in vocabulary.about.get("dictionaries", [])
+        ],
+    }
+
+
+def _shown(vocabulary: Vocabulary) -> Any:  # noqa: ANN401 - what Rich can print
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    facts = _facts(vocabulary)
+    lines = [f"{vocabulary.mode} vocabulary, {len(vocabulary):,} pieces, {vocabulary.hash[:12]}"]
+    if not facts["languages"]:
+        return Text("\n".join(lines))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("language", "pieces", "shared with"):
+        table.add_column(column, justify="right" if column == "pieces" else "left")
+    for code, count in facts["languages"].items():
+        others = [other for other in vocabulary.languages if other != code]
+        shared = [f"{other} {len(vocabulary.anchors(code, other)):,}" for other in others]
+        table.add_row(code, f"{count:,}", "  ".join(shared))
+    return Group(Text("\n".join(lines)), table)

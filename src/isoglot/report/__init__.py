@@ -1,0 +1,1 @@
+"""Figures and pages: what the rooms before have measured, shown."""

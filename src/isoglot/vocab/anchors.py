@@ -1,0 +1,211 @@
+"""The anchor report: how much of what two languages write is written with the same ids.
+
+An *anchor* of two languages is an id that occurs in the text of both, at least ``at_least`` times in each: what counts
+is a matter of how much text is looked at, so both numbers are in the report. Types are ids, tokens are occurrences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations, islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError
+from isoglot.core.progress import SILENT, Progress
+from isoglot.vocab.friends import read_friends
+from isoglot.vocab.survey import text_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.vocab.friends import Friends, Pair
+    from isoglot.vocab.vocabulary import Vocabulary
+
+BANDS = (100, 1_000, 10_000)
+"""The last rank of each frequency band but the last."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Types of neighbouring ranks; the most frequent have rank 1."""
+
+    first: int
+    last: int
+    types: int
+    anchors: int
+    tokens: dict[str, float]
+    """For each language, the share of all its tokens that are anchors of this band."""
+
+
+@dataclass(frozen=True)
+class Friend:
+    """A word both languages write alike, with its occurrences in each."""
+
+    word: str
+    tokens: dict[str, int]
+
+
+@dataclass(frozen=True)
+class PairAnchors:
+    """What two languages share."""
+
+    languages: tuple[str, str]
+    types: dict[str, int]
+    """Types that each language uses."""
+    anchors: int
+    tokens: dict[str, float]
+    """For each language, the share of its tokens that are anchors: the two directions."""
+    bands: tuple[Band, ...]
+    friends: dict[str, int]
+    """How many anchors are words that the dictionary calls true and false friends; empty without a dictionary."""
+    true_friends: tuple[Friend, ...]
+    false_friends: tuple[Friend, ...]
+    top: tuple[Friend, ...]
+    """The most frequent anchors of all, as pieces."""
+
+
+@dataclass(frozen=True)
+class AnchorReport:
+    """What each pair of languages shares, and what was looked at."""
+
+    vocabulary: str
+    mode: str
+    size: int
+    at_least: int
+    tokens: dict[str, int]
+    """Tokens looked at, for each language."""
+    dictionaries: tuple[dict[str, Any], ...]
+    pairs: tuple[PairAnchors, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as values that JSON can hold."""
+        return asdict(self)
+
+
+def anchor_report(
+    vocabulary: Vocabulary,
+    counts: Mapping[str, np.ndarray] | None = None,
+    *,
+    dictionaries: Mapping[Pair, Sequence[str | Path]] | None = None,
+    at_least: int = 1,
+    top: int = 20,
+) -> AnchorReport:
+    """Measure what languages share.
+
+    Args:
+        vocabulary: The vocabulary.
+        counts: How often each id occurs in each language (V each), as ``Shards.counts`` gives it; None: as the
+            vocabulary counted in a sample of the text it was trained on.
+        dictionaries: For friends: dictionaries in MUSE's layout for a pair of languages.
+        at_least: Occurrences in each language for an id to be an anchor.
+        top: How many examples to name.
+
+    Raises:
+        ConfigError: There are no counts, or of fewer than two languages.
+        InputError: A dictionary is malformed.
+    """
+    if counts is None:
+        known = {code: vocabulary.counts(code) for code in vocabulary.languages}
+        counts = {code: found for code, found in known.items() if found is not None}
+    if len(counts) < 2:
+        raise ConfigError(
+            f"counts of {len(counts)} language{'s' * (len(counts) != 1)}, where a pair takes two",
+            remedy="name text or shards of at least two languages",
+        )
+    friends = read_friends(dictionaries or {}, counts)
+    ordinary = _ordinary(vocabulary, counts)
+    pairs = [
+        _pair(vocabulary, (first, second), ordinary, friends.get((first, second)), at_least, top)
+        for first, second in combinations(ordinary, 2)
+    ]
+    used = dict.fromkeys(friends.values())
+    return AnchorReport(
+        vocabulary=vocabulary.hash,
+        mode=vocabulary.mode,
+        size=len(vocabulary),
+        at_least=at_least,
+        tokens={code: int(count.sum()) for code, count in ordinary.items()},
+        dictionaries=tuple({key: value for key, value in found.record().items() if key != "words"} for found in used),
+        pairs=tuple(pairs),
+    )
+
+
+def _ordinary(vocabulary: Vocabulary, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The counts with special tokens left out."""
+    import numpy as np
+
+    ordinary = {}
+    for code, count in counts.items():
+        ordinary[code] = np.array(count, dtype=np.int64)
+        ordinary[code][list(vocabulary.special.values())] = 0
+        if not ordinary[code].any():
+            raise ConfigError(f"no tokens of {code}", remedy="name text of that language")
+    return ordinary
+
+
+def _pair(
+    vocabulary: Vocabulary,
+    pair: Pair,
+    counts: Mapping[str, np.ndarray],
+    friends: Friends | None,
+    at_least: int,
+    top: int,
+) -> PairAnchors:
+    import numpy as np
+
+    both = [counts[code] for code in pair]
+    shares = [count / count.sum() for count in both]
+    frequency = shares[0] + shares[1]
+    used = np.flatnonzero(frequency)
+    ranked = used[np.lexsort((used, -frequency[used]))]  # ties by id
+    shared = (both[0] >= at_least) & (both[1] >= at_least)
+    edges = [0, *(edge for edge in BANDS if edge < len(ranked)), len(ranked)]
+    bands = []
+    for first, last in pairwise(edges):
+        ids = ranked[first:last]
+        anchors = ids[shared[ids]]
+        tokens = {code: float(share[anchors].sum()) for code, share in zip(pair, shares, strict=True)}
+        bands.append(Band(first + 1, last, len(ids), len(anchors), tokens))
+    best = ranked[shared[ranked]]
+    judged: dict[str, list[int]] = {"true": [], "false": []}
+    if friends is not None:
+        rarer = np.minimum(*shares)  # a friend is one as far as both languages use it
+        for index in best[np.argsort(-rarer[best], kind="stable")].tolist():
+            word = vocabulary.word(index)
+            if word is not None and (verdict := friends.judge(word)) is not None:
+                judged[verdict].append(index)
+
+    def example(index: int, text: str) -> Friend:
+        return Friend(text, {code: int(count[index]) for code, count in zip(pair, both, strict=True)})
+
+    return PairAnchors(
+        languages=pair,
+        types={code: int((count >= at_least).sum()) for code, count in zip(pair, both, strict=True)},
+        anchors=len(best),
+        tokens={code: float(share[best].sum()) for code, share in zip(pair, shares, strict=True)},
+        bands=tuple(bands),
+        friends={} if friends is None else {verdict: len(found) for verdict, found in judged.items()},
+        true_friends=tuple(example(index, vocabulary.word(index) or "") for index in judged["true"][:top]),
+        false_friends=tuple(example(index, vocabulary.word(index) or "") for index in judged["false"][:top]),
+        top=tuple(example(index, vocabulary.pieces[index]) for index in best[:top].tolist()),
+    )
+
+
+def count_tokens(
+    vocabulary: Vocabulary, language: str, paths: Sequence[str | Path], *, progress: Progress = SILENT
+) -> np.ndarray:
+    """How often each id occurs in a text (V), without writing shards."""
+    import numpy as np
+
+    encoder = vocabulary.line_encoder(language)
+    counts = np.zeros(len(vocabulary), dtype=np.int64)
+    source = text_lines(paths)
+    with progress.task(f"{language}: counting", total=None, unit="lines") as task:
+        while block := list(islice(source, 20_000)):
+            ids = np.frombuffer(b"".join(encoder.encode(block)), encoder.dtype)
+            counts += np.bincount(ids, minlength=len(counts))
+            task.advance(len(block))
+    return counts

@@ -1,0 +1,173 @@
+"""Lines to ids, faster than the tokenizer alone: text repeats itself, so a chunk met before is looked up.
+
+A chunk is what stands between two blanks. By the contract of :mod:`.scheme` the ids of a line are those of its chunks
+in a row, so they can be kept as bytes and joined; chunks not met before are encoded many at a time, as one text, and
+told apart by the mark that opens each. The ids are the tokenizer's own, to the last one.
+
+Where chunks do not repeat (Chinese has few blanks), and for tokenizers that are not ours, lines go to the tokenizer
+whole. Memory is bounded: the chunks least recently met are forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.errors import InputError
+from isoglot.vocab.scheme import MARK, Normalization
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from tokenizers import Tokenizer
+
+_REMEMBERED = 400_000  # chunks in each of two generations, about 80 MB
+_HELD = 20_000_000  # characters in them
+_LONG = 24  # characters in a chunk on average, from which on hardly any is met twice
+_GROUP = 100  # chunks encoded as one text
+_PART = 200_000  # characters in a text for the tokenizer, which needs about 300 bytes for each
+_BATCH = 500  # texts it is given at once
+_LONGEST_CHUNK = 1_000_000  # characters
+
+
+def id_type(size: int) -> np.dtype[np.unsignedinteger]:
+    """The narrower little-endian type that holds every id of a vocabulary of that size.
+
+    >>> id_type(65_536), id_type(65_537)
+    (dtype('uint16'), dtype('uint32'))
+    """
+    import numpy as np
+
+    return np.dtype("<u2" if size <= 2**16 else "<u4")
+
+
+class LineEncoder:
+    """Turns lines into ids, as bytes.
+
+    Args:
+        tokenizer: What decides.
+        normalization: The tokenizer's Unicode form if it keeps the contract of :mod:`.scheme`, None if it may not.
+        dtype: How an id is stored.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, *, normalization: Normalization | None, dtype: np.dtype[np.unsignedinteger]
+    ) -> None:
+        import numpy as np
+        from tokenizers import normalizers
+
+        self.tokenizer = tokenizer
+        self.dtype = dtype
+        self._splits = normalization is not None
+        forms = {"nfc": normalizers.NFC, "nfkc": normalizers.NFKC}
+        self._form = forms[normalization]().normalize_str if normalization in forms else None
+        self._name: Literal["NFC", "NFKC"] = "NFKC" if normalization == "nfkc" else "NFC"
+        # Lines come to it normalised and marked: the tokenizer would spend a quarter of its time on doing that again.
+        self._asked = without_normalizer(tokenizer) if self._splits else tokenizer
+        vocab = tokenizer.get_vocab(with_added_tokens=True)
+        self._opens = np.zeros(max(vocab.values(), default=0) + 1, dtype=bool)
+        self._opens[[index for piece, index in vocab.items() if piece.startswith(MARK)]] = True
+        self._known: dict[str, bytes] = {}
+        self._older: dict[str, bytes] = {}
+        self._held = 0
+
+    def encode(self, lines: Sequence[str]) -> list[bytes]:
+        """The ids of each line, as the bytes of an array of ``dtype``.
+
+        Raises:
+            InputError: There are a million characters without a blank.
+        """
+        if not self._splits:
+            return self._ask(lines)
+        chunks_of = [self._prepare(line).split(" ") if line else [] for line in lines]
+        if sum(map(len, lines)) > _LONG * sum(map(len, chunks_of)):
+            return self._whole(chunks_of)
+        new = set[str]().union(*chunks_of).difference(self._known)
+        for chunk in new & self._older.keys():
+            self._known[chunk] = self._older[chunk]
+        new.difference_update(self._older)
+        if sum(map(len, new)) * 2 > sum(map(len, lines)):  # hardly anything repeats: looking up does not pay
+            return self._whole(chunks_of)
+        self._learn(sorted(new))
+        lookup = self._known.__getitem__
+        encoded = [b"".join(map(lookup, chunks)) for chunks in chunks_of]
+        self._held += sum(map(len, new))
+        if len(self._known) > _REMEMBERED or self._held > _HELD:
+            self._older, self._known, self._held = self._known, {}, 0
+        return encoded
+
+    def _prepare(self, line: str) -> str:
+        """The line in normal form, with a mark read as a blank, which is what it comes back as."""
+        if line.isascii():
+            return line
+        if self._form is not None and not _is_normal(line, self._name):
+            line = self._form(line)
+        return line.replace(MARK, " ")
+
+    def _learn(self, chunks: Sequence[str]) -> None:
+        """Remember the ids of chunks."""
+        import numpy as np
+
+        groups = [chunks[start : start + _GROUP] for start in range(0, len(chunks), _GROUP)]
+        for group, raw in zip(groups, self._whole(groups), strict=True):
+            starts = np.flatnonzero(self._opens[np.frombuffer(raw, self.dtype)]) * self.dtype.itemsize
+            if len(starts) == len(group):  # no chunk opens twice, so none is missing either
+                ids = [raw[first:last] for first, last in pairwise([*starts.tolist(), len(raw)])]
+            else:  # an [UNK] has swallowed a mark
+                ids = self._whole([[chunk] for chunk in group])
+            self._known.update(zip(group, ids, strict=True))
+
+    def _whole(self, chunks_of: Sequence[Sequence[str]]) -> list[bytes]:
+        """The ids of each row of chunks from the tokenizer itself, long rows in parts."""
+        rows = [MARK + MARK.join(chunks) if chunks else "" for chunks in chunks_of]
+        if all(len(row) <= _PART for row in rows):
+            return self._ask(rows)
+        return [b"".join(self._ask(list(_parts(chunks)))) for chunks in chunks_of]
+
+    def _ask(self, lines: Sequence[str]) -> list[bytes]:
+        import numpy as np
+
+        encoded: list[bytes] = []
+        for start in range(0, len(lines), _BATCH):
+            batch = list(lines[start : start + _BATCH])
+            encodings = self._asked.encode_batch_fast(batch, add_special_tokens=False)
+            encoded += [np.array(encoding.ids, dtype=self.dtype).tobytes() for encoding in encodings]
+        return encoded
+
+
+def _parts(chunks: Sequence[str]) -> Iterator[str]:
+    """A long row as several shorter ones that have the same ids in a row."""
+    part: list[str] = []
+    length = 0
+    for chunk in chunks:
+        if len(chunk) > _LONGEST_CHUNK:
+            raise InputError(
+                f"{len(chunk):,} characters without a blank", remedy="is this text? Put blanks or line ends in it"
+            )
+        if length + len(chunk) > _PART and part:
+            yield MARK + MARK.join(part)
+            part, length = [], 0
+        part.append(chunk)
+        length += len(chunk) + 1
+    if part:
+        yield MARK + MARK.join(part)
+
+
+def _is_normal(line: str, form: Literal["NFC", "NFKC"]) -> bool:
+    """Whether a line is certainly in normal form, by Python's tables.
+
+    The tokenizer's may be of a later Unicode, but all that was added since lies beyond the first plane.
+    """
+    return len(line.encode("utf-16-le", "surrogatepass")) == 2 * len(line) and unicodedata.is_normalized(form, line)
+
+
+def without_normalizer(tokenizer: Tokenizer) -> Tokenizer:
+    """The same tokenizer for text that is normalised already."""
+    from tokenizers import Tokenizer
+
+    fields = json.loads(tokenizer.to_str())
+    fields |= {"normalizer": None, "post_processor": None, "added_tokens": []}
+    return Tokenizer.from_str(json.dumps(fields))

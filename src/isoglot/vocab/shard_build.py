@@ -1,0 +1,349 @@
+"""Building token shards: stream the text, encode it, append; a journal says how far it got.
+
+Ids are appended to the files, flushed to the disk, and only then the journal is replaced, so after a crash at any
+moment the files have at least what the journal says: going on means cutting them there and skipping the sentences that
+are done. What a sentence becomes depends on nothing but itself and its document, so the bytes come out the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError, InputError, one_line, shown
+from isoglot.core.files import file_hash, read_json, storage_error, writable_folder, write_json
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.text.lines import read_lines
+from isoglot.text.recorded import recorded_dictionary
+from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.vocab.line_encoder import LineEncoder
+    from isoglot.vocab.vocabulary import Vocabulary
+
+_BLOCK = 1_000_000  # characters encoded at a time
+_BLOCK_LINES = 20_000
+_CHECKPOINT = 16_000_000  # characters between two entries in the journal, a few seconds' work
+LONGEST_DOCUMENT = 1_000
+"""A text without blank lines is cut into documents of so many sentences, or one split would get all of it."""
+
+
+def build_shards(
+    texts: Sequence[str | Path],
+    vocabulary: Vocabulary,
+    language: str,
+    out: str | Path,
+    *,
+    window: int = 256,
+    sentences: int | None = None,
+    dev_share: float = 0.01,
+    seed: int = 0,
+    resume: bool = True,
+    progress: Progress = SILENT,
+) -> Shards:
+    """Turn text into shards.
+
+    The first sentences of a text become the same bytes however many are asked for: a build of 200,000 sentences is a
+    prefix of a larger one, split by split, with the same ``dev_share`` and ``seed``.
+
+    Args:
+        texts: Files, a sentence or paragraph a line, a blank line between documents.
+        vocabulary: What gives the ids.
+        language: The language of the text.
+        out: The folder; made if missing.
+        window: The size of a window unless another is asked for later.
+        sentences: Take the first so many; None: all.
+        dev_share: The share of documents set apart. Which, hangs on each document's first sentence and the seed.
+        seed: For the split.
+        resume: Go on where a build of the same text was cut short; otherwise begin anew.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: The folder has shards of something else, or an option is out of range.
+        InputError: A file is not text, or has none.
+        StorageError: A file cannot be read or written.
+    """
+    paths = [Path(path) for path in texts]
+    _check(paths, window, sentences, dev_share)
+    encoder = vocabulary.line_encoder(language)
+    recipe = {
+        "format": FORMAT,
+        "language": language_code(language),
+        "vocabulary": {"hash": vocabulary.hash, "size": len(vocabulary)},
+        "dtype": encoder.dtype.str,
+        "window": window,
+        "sources": [{"file": path.name, "sha256": file_hash(path)} for path in paths],
+        "sentences_asked": sentences,
+        "dev_share": dev_share,
+        "seed": seed,
+        "dictionaries": [*vocabulary.about.get("dictionaries", []), *_dictionaries_of(paths)],
+    }
+    folder = writable_folder(out)
+    state = _start(folder, recipe, resume=resume)
+    if state is None:
+        return Shards.open(folder)
+    with (
+        progress.task(f"{recipe['language']}: shards", total=sentences, unit="sentences") as task,
+        ExitStack() as stack,
+    ):
+        writer = _Writer(folder, recipe, state, stack)
+        task.advance(state.done)
+        for block, encoded in _encoded(_blocks(paths, sentences, state.done, dev_share, seed), encoder):
+            writer.append(block, encoded, encoder.dtype.itemsize)
+            task.advance(len(block))
+            task.note(f"{state.tokens:,} tokens")
+        writer.checkpoint()
+    if not state.done:
+        raise InputError("no text", remedy="every line is blank: name another file", file=paths[0])
+    return _finish(folder, recipe, state)
+
+
+def _dictionaries_of(paths: list[Path]) -> Iterator[dict[str, Any]]:
+    """The dictionaries that the texts were switched with, by the records beside them, as a vocabulary keeps its own."""
+    for path in paths:
+        record = recorded_dictionary(path)
+        for used in () if record is None else record.dictionaries:
+            yield {
+                "pair": [used.source, used.target],
+                "files": [{"file": Path(used.file).name, "sha256": used.sha256}],
+                "words": {used.source: sorted(used.source_words), used.target: sorted(used.target_words)},
+            }
+
+
+def _check(paths: list[Path], window: int, sentences: int | None, dev_share: float) -> None:
+    if not paths:
+        raise ConfigError("no text", remedy="name at least one file")
+    if window < 1:
+        raise ConfigError(f"no window of {window} ids", remedy="a window has at least one id")
+    if sentences is not None and sentences < 1:
+        raise ConfigError(f"no {sentences} sentences", remedy="ask for at least one, or leave it out for all")
+    if not 0 <= dev_share < 1:
+        raise ConfigError(f"dev share {dev_share} is not a share", remedy="choose at least 0 and less than 1")
+
+
+# --- reading ---
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    split: Split
+    opens: bool
+    path: Path
+    line: int
+
+
+def _blocks(
+    paths: Sequence[Path], sentences: int | None, skip: int, dev_share: float, seed: int
+) -> Iterator[list[_Sentence]]:
+    """Sentences in blocks that fit in memory, after those that are done."""
+    source = islice(_sentences(paths, dev_share, seed), skip, sentences)
+    block: list[_Sentence] = []
+    length = 0
+    for sentence in source:
+        block.append(sentence)
+        length += len(sentence.text)
+        if length >= _BLOCK or len(block) >= _BLOCK_LINES:
+            yield block
+            block, length = [], 0
+    if block:
+        yield block
+
+
+def _sentences(paths: Sequence[Path], dev_share: float, seed: int) -> Iterator[_Sentence]:
+    for path in paths:
+        run, split = 0, "train"
+        for number, line in read_lines(path):
+            if not line or line.isspace():
+                run = 0
+                continue
+            opens = run % LONGEST_DOCUMENT == 0
+            if opens:
+                split = split_of(line, dev_share, seed)
+            run += 1
+            yield _Sentence(line, split, opens, path, number)  # type: ignore[arg-type]
+
+
+def split_of(first: str, dev_share: float, seed: int = 0) -> Split:
+    """The split of the document that opens with this sentence: the same wherever the document stands.
+
+    >>> split_of("Once upon a time", dev_share=0)
+    'train'
+    """
+    digest = blake2b(first.encode("utf-8", "surrogatepass"), digest_size=8, key=seed.to_bytes(8, "little")).digest()
+    return "dev" if int.from_bytes(digest, "little") < dev_share * 2**64 else "train"
+
+
+def _encoded(
+    blocks: Iterator[list[_Sentence]], encoder: LineEncoder
+) -> Iterator[tuple[list[_Sentence], Sequence[bytes]]]:
+    """Blocks with their ids; while one is being encoded, the next is read and the last is written."""
+    with ThreadPoolExecutor(1) as other:
+        waiting: deque[tuple[list[_Sentence], Future[list[bytes]]]] = deque()
+        for block in blocks:
+            waiting.append((block, other.submit(encoder.encode, [sentence.text for sentence in block])))
+            if len(waiting) > 1:
+                yield _result(*waiting.popleft())
+        while waiting:
+            yield _result(*waiting.popleft())
+
+
+def _result(block: list[_Sentence], encoded: Future[list[bytes]]) -> tuple[list[_Sentence], Sequence[bytes]]:
+    try:
+        return block, encoded.result()
+    except InputError as error:  # a line that is too long
+        longest = max(block, key=lambda sentence: len(sentence.text))
+        raise InputError(error.problem, remedy=error.remedy, file=longest.path, line=longest.line) from error
+
+
+# --- writing ---
+
+
+@dataclass
+class _State:
+    """What the files hold: sentences and ids done, and per file its bytes; and the open document of each split."""
+
+    done: int = 0
+    tokens: int = 0
+    sizes: dict[str, int] = field(
+        default_factory=lambda: {file_name(split, part): 0 for split in SPLITS for part in PARTS}
+    )
+    open_document: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "done": self.done,
+            "tokens": self.tokens,
+            "sizes": self.sizes,
+            "open_document": self.open_document,
+        }
+
+
+def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | None:
+    """Where to go on from; None if all is done."""
+    if resume and (folder / INDEX).exists():
+        found = read_json(folder / INDEX)
+        if isinstance(found, dict) and all(found.get(key) == value for key, value in recipe.items()):
+            (folder / JOURNAL).unlink(missing_ok=True)
+            return None
+        _refuse(folder, found, recipe)
+    (folder / INDEX).unlink(missing_ok=True)
+    if resume and (folder / JOURNAL).exists():
+        found = read_json(folder / JOURNAL)
+        if found["recipe"] != recipe:
+            _refuse(folder, found["recipe"], recipe)
+        return _State(**found["state"])
+    write_json(folder / JOURNAL, {"recipe": recipe, "state": _State().facts()})
+    return _State()
+
+
+def _refuse(folder: Path, found: Any, recipe: dict[str, Any]) -> None:  # noqa: ANN401 - whatever the file holds
+    key = next((key for key in recipe if not isinstance(found, dict) or found.get(key) != recipe[key]), "format")
+    old = found.get(key) if isinstance(found, dict) else found
+    raise ConfigError(
+        one_line(f"{folder} has shards of something else: {key} {shown(old, 60)}, not {shown(recipe[key], 60)}"),
+        remedy="name another folder, or begin anew with --restart",
+    )
+
+
+class _Writer:
+    """Appends blocks to the six files and keeps the journal."""
+
+    def __init__(self, folder: Path, recipe: dict[str, Any], state: _State, stack: ExitStack) -> None:
+        self.folder, self.recipe, self.state = folder, recipe, state
+        self.since = 0
+        self.files: dict[str, IO[bytes]] = {}
+        for name, size in state.sizes.items():
+            try:
+                file = stack.enter_context((folder / name).open("r+b" if (folder / name).exists() else "w+b"))
+                file.truncate(size)
+                file.seek(size)
+            except OSError as error:
+                raise storage_error(error, folder / name, doing="write") from error
+            self.files[name] = file
+
+    def append(self, block: Sequence[_Sentence], encoded: Sequence[bytes], width: int) -> None:
+        """Write a block, and now and then the journal."""
+        try:
+            for split in SPLITS:
+                self._append(split, block, encoded, width)
+        except OSError as error:
+            raise storage_error(error, self.folder, doing="write") from error
+        self.state.done += len(block)
+        self.since += sum(len(sentence.text) for sentence in block)
+        if self.since >= _CHECKPOINT:
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Flush the files to the disk, and then say in the journal what they hold."""
+        try:
+            for name, file in self.files.items():
+                file.flush()
+                os.fsync(file.fileno())
+                self.state.sizes[name] = file.tell()
+        except OSError as error:
+            raise storage_error(error, self.folder, doing="write") from error
+        write_json(self.folder / JOURNAL, {"recipe": self.recipe, "state": self.state.facts()})
+        self.since = 0
+
+    def _append(self, split: Split, block: Sequence[_Sentence], encoded: Sequence[bytes], width: int) -> None:
+        import numpy as np
+
+        rows = [index for index, sentence in enumerate(block) if sentence.split == split]
+        lengths = np.array([len(encoded[row]) // width for row in rows], dtype="<u4")
+        self.files[file_name(split, "ids")].write(b"".join(encoded[row] for row in rows))
+        self.files[file_name(split, "sentences")].write(lengths.tobytes())
+        self.state.tokens += int(lengths.sum())
+        # A document's length is written when the next one of its split opens: until then it may still grow.
+        closed: list[int] = []
+        running = self.state.open_document[split]
+        for row in rows:
+            if block[row].opens and running:
+                closed.append(running)
+                running = 0
+            running += 1
+        self.state.open_document[split] = running
+        self.files[file_name(split, "documents")].write(np.array(closed, dtype="<u4").tobytes())
+
+
+def _finish(folder: Path, recipe: dict[str, Any], state: _State) -> Shards:
+    """Close the last documents and write the index, which makes the build whole."""
+    import numpy as np
+
+    for split in SPLITS:
+        path = folder / file_name(split, "documents")
+        last = np.array([state.open_document[split]] if state.open_document[split] else [], dtype="<u4").tobytes()
+        try:
+            with path.open("r+b") as file:
+                file.truncate(state.sizes[path.name])
+                file.seek(state.sizes[path.name])
+                file.write(last)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise storage_error(error, path, doing="write") from error
+    width = np.dtype(recipe["dtype"]).itemsize
+    bytes_of = {name: (folder / name).stat().st_size for name in state.sizes}
+    counts = {
+        split: {
+            "tokens": bytes_of[file_name(split, "ids")] // width,
+            "sentences": bytes_of[file_name(split, "sentences")] // 4,
+            "documents": bytes_of[file_name(split, "documents")] // 4,
+        }
+        for split in SPLITS
+    }
+    files = {name: {"bytes": size, "sha256": file_hash(folder / name)} for name, size in bytes_of.items()}
+    write_json(folder / INDEX, {**recipe, "counts": counts, "files": files})
+    with suppress(OSError):
+        (folder / JOURNAL).unlink()
+    return Shards.open(folder, check="sizes")

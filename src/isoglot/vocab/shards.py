@@ -1,0 +1,195 @@
+"""Token shards: a text as a stream of ids in a file that is mapped into memory, with an index that says what it is.
+
+A folder::
+
+    index.json               language, hashes of vocabulary and text, counts, size and hash of each file below
+    train.ids.bin, dev…      ids, little-endian, uint16 where they fit and uint32 where not
+    train.sentences.bin      ids in each sentence, uint32
+    train.documents.bin      sentences in each document, uint32
+
+There are no special tokens in the stream: where sentences and documents end, the lengths say. The index is written
+last, so a folder without one is a build that was cut short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, nearest_name, shown
+from isoglot.core.files import check_file, read_json
+from isoglot.core.language_codes import language_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from isoglot.vocab.vocabulary import Vocabulary
+
+Split = Literal["train", "dev"]
+Check = Literal["hashes", "sizes"]
+"""What opening verifies: the content of every file, or only its size."""
+
+SPLITS: tuple[Split, ...] = ("train", "dev")
+PARTS = ("ids", "sentences", "documents")
+INDEX = "index.json"
+JOURNAL = "building.json"
+FORMAT = 1
+
+
+def file_name(split: Split, part: str) -> str:
+    """What a part of a split is called in the folder."""
+    return f"{split}.{part}.bin"
+
+
+class Windows:
+    """A stream of ids cut into windows of one size, the last one shorter; no id is lost.
+
+    >>> import numpy as np
+    >>> [window.tolist() for window in Windows(np.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, ids: np.ndarray, size: int) -> None:
+        if size < 1:
+            raise ConfigError(f"no window of {size} ids", remedy="a window has at least one id")
+        self.ids = ids
+        self.size = size
+
+    def __len__(self) -> int:
+        return (len(self.ids) + self.size - 1) // self.size
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        start = index % len(self) * self.size
+        return self.ids[start : start + self.size]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def full(self) -> np.ndarray:
+        """The windows that are full, as one array (N x size) on the same memory."""
+        count = len(self.ids) // self.size
+        return self.ids[: count * self.size].reshape(count, self.size)
+
+
+@dataclass(frozen=True)
+class Shards:
+    """One language's text as ids, opened for reading."""
+
+    folder: Path
+    index: dict[str, Any]
+
+    @classmethod
+    def open(cls, folder: str | Path, *, check: Check = "hashes") -> Shards:
+        """Open a folder of shards and verify that its files are what was written.
+
+        Raises:
+            CorruptFileError: A file is missing, cut short or altered.
+            StorageError: There are no finished shards here.
+        """
+        folder = Path(folder)
+        if not (folder / INDEX).exists():
+            if (folder / JOURNAL).exists():
+                raise StorageError(
+                    "the build was cut short",
+                    remedy="run the same isoglot shards build again to finish it",
+                    file=folder,
+                )
+            raise StorageError("no shards here", remedy="make them with isoglot shards build", file=folder)
+        index = read_json(folder / INDEX)
+        if not isinstance(index, dict) or index.get("format") != FORMAT:
+            raise InputError(f"not shards of format {FORMAT}", remedy="build them again", file=folder / INDEX)
+        for name, facts in index["files"].items():
+            path = folder / name
+            size = path.stat().st_size if path.exists() else None
+            if size != facts["bytes"]:
+                found = "is missing" if size is None else f"has {size:,} bytes"
+                raise CorruptFileError(
+                    f"{found} where {facts['bytes']:,} bytes were written",
+                    remedy="build the shards again, or copy them again",
+                    file=path,
+                )
+            if check == "hashes":
+                check_file(path, sha256=facts["sha256"])
+        return cls(folder, index)
+
+    def words_seen(self, language: str) -> frozenset[str]:
+        """The words of a language that a dictionary gave away, to the vocabulary or to the text: no score on these."""
+        code = language_code(language)
+        return frozenset(word for used in self.index["dictionaries"] for word in used["words"].get(code, ()))
+
+    @property
+    def language(self) -> str:
+        """The language of the text."""
+        return str(self.index["language"])
+
+    @property
+    def window(self) -> int:
+        """The size of a window unless another is asked for."""
+        return int(self.index["window"])
+
+    def ids(self, split: Split = "train") -> np.ndarray:
+        """The whole stream of a split, mapped into memory."""
+        return self._array(split, "ids", self.index["dtype"])
+
+    def windows(self, size: int | None = None, split: Split = "train") -> Windows:
+        """The stream cut into windows: 256 ids each, or 20 for the short contexts of the second paper.
+
+        Whatever the size, the same ids are there, in the same order.
+        """
+        return Windows(self.ids(split), self.window if size is None else size)
+
+    def sentences(self, split: Split = "train") -> Iterator[np.ndarray]:
+        """The ids of each sentence."""
+        ids = self.ids(split)
+        start = 0
+        for length in self.sentence_lengths(split).tolist():
+            yield ids[start : start + length]
+            start += length
+
+    def sentence_lengths(self, split: Split = "train") -> np.ndarray:
+        """How many ids each sentence has."""
+        return self._array(split, "sentences", "<u4")
+
+    def document_lengths(self, split: Split = "train") -> np.ndarray:
+        """How many sentences each document has."""
+        return self._array(split, "documents", "<u4")
+
+    def counts(self, size: int | None = None) -> np.ndarray:
+        """How often each id occurs, in both splits together (V)."""
+        import numpy as np
+
+        total = np.zeros(size or int(self.index["vocabulary"]["size"]), dtype=np.int64)
+        for split in SPLITS:
+            ids = self.ids(split)
+            for start in range(0, len(ids), 2**24):
+                total += np.bincount(ids[start : start + 2**24], minlength=len(total))
+        return total
+
+    def check_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Refuse a vocabulary these shards were not made with.
+
+        Raises:
+            ConfigError: The hashes differ.
+        """
+        made = self.index["vocabulary"]["hash"]
+        if made != vocabulary.hash:
+            raise ConfigError(
+                f"{self.folder}: made with vocabulary {made[:12]}…, not with this one ({vocabulary.hash[:12]}…)",
+                remedy="name the vocabulary the shards were made with, or build them again",
+            )
+
+    def _array(self, split: Split, part: str, dtype: str) -> np.ndarray:
+        import numpy as np
+
+        if split not in SPLITS:
+            raise ConfigError(f"no split {shown(split)}", remedy=nearest_name(split, SPLITS))
+        path = self.folder / file_name(split, part)
+        if not path.stat().st_size:  # an empty file cannot be mapped
+            return np.zeros(0, dtype=dtype)
+        return np.memmap(path, dtype=dtype, mode="r")

@@ -1,0 +1,183 @@
+"""Which languages share the id of a string: the controlled variable.
+
+Vocabularies are learned for each language by itself. A string that only one of them has gets an id; a string that
+several have gets one id for each *group* of languages that share it: all in one group (``union``), each alone
+(``disjoint``), or as :class:`Grading` decides for each pair (``graded``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.vocab.friends import Pair, read_friends
+from isoglot.vocab.scheme import MARK, SPECIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.vocab.friends import Friends
+
+Keep = Literal["band", "true-friends", "false-friends"]
+"""``band``: anchors by frequency; ``true-friends``, ``false-friends``: by a dictionary."""
+Kept = dict[Pair, set[str]]
+
+
+class Share(Protocol):
+    """Says which of the languages that have a string share its id."""
+
+    def __call__(self, piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:
+        """The languages in groups, in order."""
+
+
+@dataclass(frozen=True)
+class Type:
+    """One id: its string, and the languages that have it."""
+
+    piece: str
+    languages: tuple[str, ...]
+
+    def name_for(self, language: str) -> str:
+        """What the piece is called in a language's view.
+
+        A piece of other languages has a name that no text can reach: words never have letters beside a colon.
+        """
+        return self.piece if language in self.languages else f"{self.languages[0]}:{self.piece}"
+
+
+def union(piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:  # noqa: ARG001 - a Share
+    """Equal strings share an id."""
+    return [tuple(languages)]
+
+
+def disjoint(piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:  # noqa: ARG001 - a Share
+    """Every language has ids of its own."""
+    return [(language,) for language in languages]
+
+
+def lay_out(pieces: Mapping[str, Sequence[str]], share: Share) -> tuple[list[Type], dict[str, dict[str, int]]]:
+    """Give ids to the pieces of each language, after those of the special tokens.
+
+    Returns:
+        The type of every id, special tokens first; and for each language the id of each of its strings.
+
+    >>> types, ids = lay_out({"en": ["a", "b"], "fr": ["b", "c"]}, union)
+    >>> [type.piece for type in types[5:]], ids["fr"]["b"]
+    (['a', 'b', 'c'], 6)
+    """
+    owners: dict[str, list[str]] = {}
+    for language, strings in pieces.items():
+        for piece in strings:
+            owners.setdefault(piece, []).append(language)
+    types = [Type(piece, tuple(pieces)) for piece in SPECIAL]
+    ids: dict[str, dict[str, int]] = {language: {} for language in pieces}
+    for language, strings in pieces.items():
+        for piece in strings:
+            if piece in ids[language]:
+                continue
+            group = next(group for group in share(piece, owners[piece]) if language in group)
+            for member in group:
+                ids[member][piece] = len(types)
+            types.append(Type(piece, group))
+    return types, ids
+
+
+# --- graded ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grading:
+    """Which anchors stay shared; every other string that languages have in common becomes one id for each.
+
+    Args:
+        keep: By what they are chosen.
+        band: For ``band``: first and last rank, from 1, among the anchors of a pair, the most frequent first.
+            Frequency is the mean of the piece's shares of the two languages' tokens.
+        dictionaries: For friends: dictionaries in MUSE's layout for each pair.
+    """
+
+    keep: Keep
+    band: tuple[int, int] | None = None
+    dictionaries: Mapping[Pair, Sequence[str | Path]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.keep not in get_args(Keep):
+            raise ConfigError(f"cannot keep {shown(self.keep)}", remedy=nearest_name(self.keep, get_args(Keep)))
+        if self.keep == "band":
+            if self.band is None:
+                raise ConfigError("a band is missing", remedy="say which ranks of anchors to keep, such as 1-1000")
+            first, last = self.band
+            if not 1 <= first <= last:
+                raise ConfigError(f"no band {first}-{last}", remedy="ranks count from 1, the lower one first")
+        elif not self.dictionaries:
+            raise ConfigError(
+                f"to keep {self.keep} takes a dictionary",
+                remedy="name one for each pair of languages, in MUSE's layout",
+            )
+
+
+def choose_anchors(
+    grading: Grading, pieces: Mapping[str, Sequence[str]], counts: Mapping[str, Mapping[str, int]]
+) -> tuple[Kept, list[Friends]]:
+    """The strings that stay shared, for each pair of languages; and the dictionaries that were used.
+
+    Args:
+        grading: The choice.
+        pieces: The strings of each language.
+        counts: How often each string occurs in each language.
+
+    Raises:
+        ConfigError: A pair has no dictionary.
+    """
+    friends = read_friends(grading.dictionaries or {}, pieces)
+    kept: Kept = {}
+    for first, second in combinations(pieces, 2):
+        anchors = set(pieces[first]) & set(pieces[second])
+        if grading.keep == "band":
+            low, high = grading.band or (1, 0)
+            ranked = by_frequency(anchors, counts[first], counts[second])
+            kept[first, second] = set(ranked[low - 1 : high])
+            continue
+        if (first, second) not in friends:
+            raise ConfigError(
+                f"no dictionary for {first}-{second}", remedy=f"to keep {grading.keep} takes one for every pair"
+            )
+        wanted = grading.keep.removesuffix("-friends")
+        judge = friends[first, second].judge
+        kept[first, second] = {
+            piece for piece in anchors if piece.startswith(MARK) and judge(piece.removeprefix(MARK)) == wanted
+        }
+    return kept, list(dict.fromkeys(friends.values()))
+
+
+def by_frequency(pieces: set[str], first: Mapping[str, int], second: Mapping[str, int]) -> list[str]:
+    """Strings by the mean of their shares in two languages, the most frequent first.
+
+    >>> by_frequency({"a", "b", "c"}, {"a": 1, "b": 9}, {"a": 1, "c": 1})
+    ['b', 'a', 'c']
+    """
+    totals = max(sum(first.values()), 1), max(sum(second.values()), 1)
+
+    def share(piece: str) -> float:
+        return first.get(piece, 0) / totals[0] + second.get(piece, 0) / totals[1]
+
+    return sorted(pieces, key=lambda piece: (-share(piece), piece))
+
+
+def graded(kept: Kept) -> Share:
+    """Languages share a string's id if a chain of pairs that keep it joins them."""
+
+    def share(piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:
+        groups = [{language} for language in languages]
+        for first, second in combinations(languages, 2):
+            if piece in kept.get((first, second), ()) or piece in kept.get((second, first), ()):
+                joined = [group for group in groups if first in group or second in group]
+                groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+        place = {language: rank for rank, language in enumerate(languages)}
+        ordered = [tuple(sorted(group, key=place.__getitem__)) for group in groups]
+        return sorted(ordered, key=lambda group: place[group[0]])
+
+    return share

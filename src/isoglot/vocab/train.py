@@ -1,0 +1,305 @@
+"""Training a vocabulary: one learned from all languages, or one for each and then shared as asked."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.files import file_hash
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.vocab.line_encoder import LineEncoder, id_type
+from isoglot.vocab.scheme import (
+    BYTES,
+    CONTINUES,
+    MARK,
+    SPECIAL,
+    ModelName,
+    Normalization,
+    Unknown,
+    assemble,
+    empty_model,
+    normalizer,
+    word_splitter,
+)
+from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, graded, lay_out, union
+from isoglot.vocab.survey import alphabet, sampling_rates, survey, text_lines, thinned
+from isoglot.vocab.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from tokenizers import Tokenizer
+
+    from isoglot.vocab.survey import Survey
+
+TrainedMode = Literal["joint", "union", "disjoint", "graded"]
+"""``joint``: one vocabulary of all text; ``union``: one for each language, equal strings share an id; ``disjoint``: one
+for each, nothing shared; ``graded``: one for each, chosen strings shared."""
+
+
+def train_vocabulary(
+    texts: Mapping[str, Sequence[str | Path]],
+    *,
+    mode: TrainedMode,
+    size: int,
+    model: ModelName = "bpe",
+    exponent: float = 0.7,
+    coverage: float = 0.9995,
+    unknown: Unknown | None = None,
+    normalization: Normalization = "nfc",
+    grading: Grading | None = None,
+    sentences: int | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Vocabulary:
+    """Learn a vocabulary from text.
+
+    Args:
+        texts: Files for each language, a sentence or paragraph a line.
+        mode: How the languages share ids.
+        size: Pieces, special tokens included: of the whole if joint, of each language otherwise (the first paper's
+            80k joint and 40k/40k).
+        model: How pieces are learned and applied.
+        exponent: For joint: languages are sampled in proportion to their share of all lines, raised to this.
+        coverage: The alphabet is the most frequent characters that make up this share of each language's text.
+        unknown: What becomes of other characters; None: bytes where the model can, which all but WordPiece can.
+        normalization: The Unicode form text is brought to.
+        grading: For graded: which anchors stay shared.
+        sentences: Use the first so many lines of each language.
+        seed: For the sampling.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: Options that do not fit together, or a size that is too small.
+        InputError: A language has no text, or a file is not text.
+        StorageError: A file cannot be read.
+    """
+    unknown = unknown or ("unk" if model == "wordpiece" else "bytes")
+    _check(texts, mode, model, unknown, grading)
+    paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
+    surveys: dict[str, Survey] = {}
+    for code, files in paths.items():
+        surveys[code] = survey(text_lines(files, sentences), label=f"{code}: reading", progress=progress)
+        if not surveys[code].lines:
+            raise InputError(f"no text in {code}", remedy="every line is blank: name another file", file=files[0])
+    learner = _Learner(size, model, unknown, normalization, coverage)
+    about: dict[str, Any] = {
+        "model": model,
+        "size": size,
+        "unknown": unknown,
+        "normalization": normalization,
+        "coverage": coverage,
+        "exponent": exponent if mode == "joint" else None,
+        "sentences": sentences,
+        "seed": seed,
+        "texts": {
+            code: [{"file": path.name, "sha256": file_hash(path)} for path in files] for code, files in paths.items()
+        },
+        "sample": {code: {"lines": found.lines, "every": found.every} for code, found in surveys.items()},
+    }
+    if mode == "joint":
+        rates = sampling_rates({code: found.lines for code, found in surveys.items()}, exponent)
+        blocks = (
+            block
+            for code, files in paths.items()
+            for block in thinned(text_lines(files, sentences), rates[code], seed, code)
+        )
+        with progress.task("all languages: learning", total=None, unit="pieces") as task:
+            fields = learner.learn(blocks, list(surveys.values()))
+            task.advance(len(fields["vocab"]))
+        whole = assemble(model, normalization, fields)
+        counts = {code: count_ids(whole, found.sample, normalization) for code, found in surveys.items()}
+        joint = Vocabulary(mode="joint", languages=list(paths), views={"": whole.to_str()}, about=about)
+        return joint.observed(counts)
+    learned: dict[str, dict[str, Any]] = {}
+    for code, files in paths.items():
+        with progress.task(f"{code}: learning", total=None, unit="pieces") as task:
+            learned[code] = learner.learn(thinned(text_lines(files, sentences), 1, seed, code), [surveys[code]])
+            task.advance(len(learned[code]["vocab"]))
+    return _shared(mode, model, normalization, learned, surveys, grading, about)
+
+
+def _check(
+    texts: Mapping[str, Sequence[str | Path]],
+    mode: TrainedMode,
+    model: ModelName,
+    unknown: Unknown,
+    grading: Grading | None,
+) -> None:
+    for value, known, what in ((mode, TrainedMode, "mode"), (model, ModelName, "model"), (unknown, Unknown, "unknown")):
+        if value not in get_args(known):
+            raise ConfigError(f"no {what} {shown(value)}", remedy=nearest_name(str(value), get_args(known)))
+    if not texts:
+        raise ConfigError("no text", remedy="name a file for each language")
+    if (mode == "graded") != (grading is not None):
+        raise ConfigError(
+            f"mode {mode} {'takes' if grading is None else 'has no'} anchors to keep",
+            remedy="say which anchors stay with mode graded, and only there",
+        )
+    if model == "wordpiece" and unknown == "bytes":
+        raise ConfigError("WordPiece cannot fall back on bytes", remedy="choose unknown unk, or another model")
+
+
+# --- learning ---
+
+
+class _Learner:
+    """Learns the pieces of one text, with ``tokenizers``."""
+
+    def __init__(
+        self, size: int, model: ModelName, unknown: Unknown, normalization: Normalization, coverage: float
+    ) -> None:
+        self.size, self.model, self.unknown = size, model, unknown
+        self.normalization: Normalization = normalization
+        self.coverage = coverage
+
+    def learn(self, blocks: Iterable[Sequence[str]], surveys: Sequence[Survey]) -> dict[str, Any]:
+        """The model's fields, as ``tokenizer.json`` has them."""
+        from tokenizers import Tokenizer
+
+        letters = self.letters(surveys)
+        reserved = len(SPECIAL) + (len(BYTES) if self.unknown == "bytes" else 0)
+        needed = reserved + len(letters) * (2 if self.model == "wordpiece" else 1)
+        if self.size <= needed:
+            raise ConfigError(
+                f"size {self.size} leaves no room beside {reserved} reserved pieces and {len(letters)} characters",
+                remedy=f"ask for more than {needed}, or lower the coverage",
+            )
+        tokenizer = Tokenizer(empty_model(self.model, self.unknown))
+        tokenizer.normalizer = normalizer(self.normalization)
+        tokenizer.pre_tokenizer = word_splitter(self.model)
+        if self.model == "unigram":
+            other = re.compile(f"[^ {re.escape(''.join(letters))}]+")
+            blocks = ([other.sub("", line) for line in block] for block in blocks)
+        tokenizer.train_from_iterator(iter(blocks), self.trainer(letters))
+        fields: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+        return self.completed(fields)
+
+    def letters(self, surveys: Sequence[Survey]) -> list[str]:
+        """The alphabet, with what every text needs: the mark, in normal form."""
+        form = normalizer(self.normalization).normalize_str
+        found = {character for seen in surveys for character in alphabet(map(form, seen.sample), self.coverage)}
+        return sorted(found | {MARK})
+
+    def trainer(self, letters: list[str]) -> Any:  # noqa: ANN401 - tokenizers has no common public type
+        from tokenizers import trainers
+
+        if self.model == "unigram":
+            size = self.size - (len(BYTES) if self.unknown == "bytes" else 0)
+            return trainers.UnigramTrainer(
+                vocab_size=size,
+                special_tokens=list(SPECIAL),
+                unk_token=SPECIAL[1],
+                initial_alphabet=letters,
+                show_progress=False,
+            )
+        kind = trainers.BpeTrainer if self.model == "bpe" else trainers.WordPieceTrainer
+        reserved = [*SPECIAL, *(BYTES if self.unknown == "bytes" else ())]
+        if self.model == "wordpiece":  # named first, so that their ids, which break ties, hang on no hash
+            reserved += [CONTINUES + letter for letter in letters]
+        return kind(
+            vocab_size=self.size,
+            special_tokens=reserved,
+            initial_alphabet=letters,
+            limit_alphabet=len(letters),
+            show_progress=False,
+        )
+
+    def completed(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The fields in a settled order, with the bytes, which the trainer of Unigram does not put in."""
+        if self.model == "unigram":
+            scores = settled(dict(fields["vocab"][len(SPECIAL) :]))
+            extra = dict.fromkeys(BYTES if self.unknown == "bytes" else (), min(scores.values()))
+            fields["vocab"] = [*fields["vocab"][: len(SPECIAL)], *map(list, (extra | scores).items())]
+            fields["byte_fallback"] = self.unknown == "bytes"
+        return fields
+
+
+def settled(scores: Mapping[str, float]) -> dict[str, float]:
+    """Unigram's scores with all chance taken out, the best first.
+
+    The trainer gives characters that no piece of its own needs the lowest scores there are, a ten-thousandth apart, in
+    the order of a hash; here they get them in the order of their codes. The other scores differ in the last digits from
+    run to run, by the order of a sum.
+    """
+    lowest = min(scores.values())
+    letters = [piece for piece in scores if len(piece) == 1]
+    spare = sorted(piece for piece in letters if scores[piece] < lowest + 1e-4 * (len(letters) + 1))
+    fixed = dict(scores) | {piece: lowest + 1e-4 * rank for rank, piece in enumerate(spare)}
+    rounded = {piece: round(score, 6) for piece, score in fixed.items()}
+    return dict(sorted(rounded.items(), key=lambda item: (-item[1], item[0])))
+
+
+# --- sharing ---
+
+
+def _shared(
+    mode: TrainedMode,
+    model: ModelName,
+    normalization: Normalization,
+    learned: Mapping[str, Mapping[str, Any]],
+    surveys: Mapping[str, Survey],
+    grading: Grading | None,
+    about: dict[str, Any],
+) -> Vocabulary:
+    """One vocabulary of those learned for each language."""
+    import numpy as np
+
+    pieces = {code: _pieces(fields) for code, fields in learned.items()}
+    counted: dict[str, dict[str, int]] = {}
+    for code, fields in learned.items():
+        counts = count_ids(assemble(model, normalization, fields), surveys[code].sample, normalization)
+        counted[code] = dict(zip([*SPECIAL, *pieces[code]], counts.tolist(), strict=True))
+    share = {"union": union, "disjoint": disjoint}.get(mode)
+    if grading is not None:
+        kept, friends = choose_anchors(grading, pieces, counted)
+        share = graded(kept)
+        about |= {"keep": grading.keep, "band": grading.band, "dictionaries": [found.record() for found in friends]}
+    assert share is not None  # noqa: S101 - the modes were checked at the door
+    types, ids = lay_out(pieces, share)
+    members: dict[str, np.ndarray] = {}
+    totals: dict[str, np.ndarray] = {}
+    for code in pieces:
+        members[code] = np.array([code in kind.languages for kind in types])
+        totals[code] = np.zeros(len(types), dtype=np.int64)
+        totals[code][list(ids[code].values())] = [counted[code][piece] for piece in ids[code]]
+    views = {
+        code: assemble(model, normalization, _view(fields, types, code)).to_str() for code, fields in learned.items()
+    }
+    return Vocabulary(mode=mode, languages=list(pieces), views=views, members=members, counts=totals, about=about)
+
+
+def _pieces(fields: Mapping[str, Any]) -> list[str]:
+    """The strings of a model by id, special tokens left out."""
+    vocab = fields["vocab"]
+    ordered = [piece for piece, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=vocab.__getitem__)
+    return ordered[len(SPECIAL) :]
+
+
+def _view(fields: Mapping[str, Any], types: Sequence[Type], language: str) -> dict[str, Any]:
+    """A language's model with global ids: its own pieces under their strings, the others out of reach."""
+    names = [kind.name_for(language) for kind in types]
+    if fields["type"] == "Unigram":
+        scores = dict(fields["vocab"])
+        lowest = min(scores.values())
+        return {**fields, "vocab": [[name, scores.get(name, lowest)] for name in names]}
+    return {**fields, "vocab": {name: index for index, name in enumerate(names)}}
+
+
+def count_ids(tokenizer: Tokenizer, lines: Iterable[str], normalization: Normalization) -> np.ndarray:
+    """How often each id occurs in some lines (V)."""
+    import numpy as np
+
+    size = tokenizer.get_vocab_size()
+    encoder = LineEncoder(tokenizer, normalization=normalization, dtype=id_type(size))
+    counts = np.zeros(size, dtype=np.int64)
+    source = iter(lines)
+    while block := list(islice(source, 20_000)):
+        counts += np.bincount(np.frombuffer(b"".join(encoder.encode(block)), encoder.dtype), minlength=size)
+    return counts

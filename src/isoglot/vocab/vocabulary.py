@@ -1,0 +1,355 @@
+"""A subword vocabulary: which pieces there are, which language has which, and text to ids and back.
+
+Every language sees the same ids through a tokenizer of its own, its *view*: a standard ``tokenizer.json`` in which the
+pieces the language has stand under their strings, and all others under a name no text can reach, ``fr:▁maison``. So
+each view opens in ``transformers`` as it is, has the same size as the whole, and gives global ids. A joint vocabulary
+and a tokenizer from elsewhere have one view for all languages.
+
+Saved as a folder::
+
+    vocabulary.json          mode, sizes, which ids each language has, hashes, what it was made from
+    tokenizer.json           joint: the one view (beside it tokenizer_config.json, for transformers)
+    en/tokenizer.json        otherwise: a view for each language
+    counts.npy               how often each piece occurs in a sample of each language's text (languages x V)
+
+Shapes: ``V`` pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.files import read_bytes, read_json, storage_error, writable_folder, write_bytes, write_json
+from isoglot.core.language_codes import language_code
+from isoglot.vocab.given import open_given, special_ids
+from isoglot.vocab.line_encoder import LineEncoder, id_type
+from isoglot.vocab.ranges import from_ranges, to_ranges
+from isoglot.vocab.scheme import MARK, SPECIAL, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from tokenizers import Tokenizer
+
+Mode = Literal["joint", "union", "disjoint", "graded", "given"]
+"""How languages share pieces; ``given`` is a tokenizer from elsewhere."""
+
+INDEX = "vocabulary.json"
+_FORMAT = 1
+
+
+class Vocabulary:
+    """Pieces with ids, and which language has which.
+
+    Made by :func:`isoglot.vocab.train_vocabulary`, :meth:`load` or :meth:`from_tokenizer`.
+
+    Args:
+        mode: How the languages share pieces.
+        languages: Canonical codes.
+        views: ``tokenizer.json`` of each language, or of ``""`` for all of them.
+        members: Which ids each language has, as a mask over V; special tokens included. Empty: not known, so all.
+        counts: How often each id occurs in a sample of each language's text.
+        about: What it was made from and how: settings, files with their hashes, dictionaries with their words.
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Mode,
+        languages: Sequence[str],
+        views: Mapping[str, str],
+        members: Mapping[str, np.ndarray] | None = None,
+        counts: Mapping[str, np.ndarray] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.mode: Mode = mode
+        self.languages = tuple(languages)
+        self.about = dict(about or {})
+        self._views = dict(views)
+        self._members = dict(members or {})
+        self._counts = dict(counts or {})
+        self._tokenizers: dict[str, Tokenizer] = {}
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({self.mode}, {len(self):,} pieces, {' '.join(self.languages) or 'any language'})"
+
+    # --- pieces and languages ---
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """The string of every id; where languages have separate ids for a string, it is there more than once."""
+        found: dict[int, str] = {}
+        for name in self._views:
+            vocab = self.tokenizer(name or None).get_vocab(with_added_tokens=True)
+            own = self._members[name] if name else None
+            found |= {index: piece for piece, index in vocab.items() if own is None or own[index]}
+        return tuple(found.get(index, "") for index in range(max(found, default=-1) + 1))
+
+    @cached_property
+    def special(self) -> dict[str, int]:
+        """The ids of ``[PAD]``, ``[UNK]``, ``[CLS]``, ``[SEP]`` and ``[MASK]``, whatever the pieces are called."""
+        return special_ids(self.tokenizer(self.languages[0] if self.languages else None))
+
+    def ids_of(self, language: str) -> np.ndarray:
+        """The ids a language has, sorted, special tokens included.
+
+        In a joint vocabulary these are the ids seen in a sample of its text; of a tokenizer from elsewhere, all.
+        """
+        import numpy as np
+
+        mask = self._members.get(self._code(language))
+        return np.arange(len(self)) if mask is None else np.flatnonzero(mask)
+
+    def mask_of(self, language: str) -> np.ndarray:
+        """The same as a mask over V."""
+        import numpy as np
+
+        mask = np.zeros(len(self), dtype=bool)
+        mask[self.ids_of(language)] = True
+        return mask
+
+    def languages_of(self, index: int) -> tuple[str, ...]:
+        """The languages that have an id."""
+        known = self._members
+        return tuple(code for code in self.languages if code not in known or bool(known[code][index]))
+
+    def anchors(self, first: str, second: str) -> np.ndarray:
+        """The ids that two languages share, special tokens left out, sorted."""
+        import numpy as np
+
+        shared = np.intersect1d(self.ids_of(first), self.ids_of(second))
+        return np.setdiff1d(shared, list(self.special.values()))
+
+    def counts(self, language: str) -> np.ndarray | None:
+        """How often each id occurs in a sample of the language's text (V), or None if that is not known."""
+        return self._counts.get(self._code(language))
+
+    def word(self, index: int) -> str | None:
+        """The word that an id is the beginning or the whole of; None if the piece continues one or is no word.
+
+        >>> from isoglot.vocab.scheme import MARK
+        >>> f"{MARK}house".removeprefix(MARK)
+        'house'
+        """
+        piece = self.pieces[index]
+        if index in self.special.values():
+            return None
+        if self._continues:
+            return None if piece.startswith(self._continues) else piece.removeprefix(MARK) or None
+        opening = next((mark for mark in (MARK, "Ġ") if piece.startswith(mark)), None)
+        return None if opening is None else piece.removeprefix(opening) or None
+
+    @cached_property
+    def _continues(self) -> str | None:
+        """What a tokenizer from elsewhere puts before pieces that continue a word, if it does that."""
+        prefix = json.loads(next(iter(self._views.values())))["model"].get("continuing_subword_prefix")
+        return prefix if self.mode == "given" and prefix else None
+
+    # --- text to ids and back ---
+
+    def tokenizer(self, language: str | None = None) -> Tokenizer:
+        """The view of a language; special tokens in a text are read as text.
+
+        Raises:
+            ConfigError: The vocabulary has views by language, and there is none for this one.
+        """
+        from tokenizers import Tokenizer
+
+        name = self._view(language)
+        if name not in self._tokenizers:
+            self._tokenizers[name] = literal(Tokenizer.from_str(self._views[name]))
+        return self._tokenizers[name]
+
+    def line_encoder(self, language: str | None = None) -> LineEncoder:
+        """The fast way to encode many lines; the ids are those of :meth:`encode`."""
+        return LineEncoder(
+            self.tokenizer(language), normalization=self.about.get("normalization"), dtype=id_type(len(self))
+        )
+
+    def encode(self, text: str, language: str | None = None) -> list[int]:
+        """The ids of a text, without special tokens around it."""
+        return self.tokenizer(language).encode(text, add_special_tokens=False).ids
+
+    def encode_batch(self, texts: Sequence[str], language: str | None = None) -> list[list[int]]:
+        """The ids of each text."""
+        encodings = self.tokenizer(language).encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids of any language; special tokens but ``[UNK]`` are left out."""
+        tokenizer = self.tokenizer(self.languages[0] if self.languages else None)
+        silent = {index for name, index in self.special.items() if name != "[UNK]"}
+        kept = [int(index) for index in ids if int(index) not in silent]
+        if tokenizer.decoder is None:
+            return tokenizer.decode(kept, skip_special_tokens=False)
+        return str(tokenizer.decoder.decode([self.pieces[index] for index in kept]))
+
+    def _code(self, language: str) -> str:
+        code = language_code(language)
+        if self.languages and code not in self.languages:
+            raise ConfigError(
+                f"the vocabulary has no language {shown(language)}", remedy=nearest_name(code, self.languages)
+            )
+        return code
+
+    def _view(self, language: str | None) -> str:
+        if "" in self._views:
+            if language is not None:
+                self._code(language)
+            return ""
+        if language is None:
+            raise ConfigError(
+                f"a {self.mode} vocabulary encodes by language and none is named",
+                remedy=f"choose one of {', '.join(self.languages)}",
+            )
+        return self._code(language)
+
+    # --- where it comes from ---
+
+    @cached_property
+    def hash(self) -> str:
+        """A SHA-256 that stands for the pieces and their ids: shards and models name the vocabulary they need by it."""
+        digest = hashlib.sha256(self.mode.encode())
+        for name, view in sorted(self._views.items()):
+            digest.update(f"\0{name}\0".encode() + view.encode())
+        return digest.hexdigest()
+
+    def dictionary_words(self, language: str) -> frozenset[str]:
+        """The words of a language in any dictionary that shaped the vocabulary: scoring on them would be a leak."""
+        code = self._code(language)
+        used: list[dict[str, Any]] = self.about.get("dictionaries", [])
+        return frozenset(word for dictionary in used for word in dictionary["words"].get(code, ()))
+
+    def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
+        """The same vocabulary with counts from elsewhere, such as whole shards.
+
+        Where languages have one view, an id belongs to the languages it was seen in.
+        """
+        import numpy as np
+
+        exact = {language_code(code): np.asarray(count) for code, count in counts.items()}
+        members = dict(self._members)
+        languages = self.languages or tuple(exact)
+        if "" in self._views:
+            for code, count in exact.items():
+                members[code] = count > 0
+                members[code][list(self.special.values())] = True
+        return Vocabulary(
+            mode=self.mode,
+            languages=languages,
+            views=self._views,
+            members=members,
+            counts={**self._counts, **exact},
+            about=self.about,
+        )
+
+    @classmethod
+    def from_tokenizer(cls, source: str | Path, languages: Sequence[str] = ()) -> Vocabulary:
+        """Wrap a Hugging Face tokenizer, such as mBERT's.
+
+        Args:
+            source: A ``tokenizer.json``, a folder with one, or a name on the hub.
+            languages: What it may be used for; none: anything.
+
+        Raises:
+            StorageError: There is no such file, folder or name, or it is no tokenizer.
+        """
+        view, origin = open_given(source)
+        codes = [language_code(code) for code in languages]
+        return cls(mode="given", languages=codes, views={"": view}, about={"tokenizer": origin})
+
+    # --- files ---
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the vocabulary to a folder, made if missing; returns the files. ``vocabulary.json`` comes last.
+
+        Raises:
+            StorageError: The folder cannot be written to.
+        """
+        import numpy as np
+
+        target = writable_folder(folder)
+        files: dict[str, bytes] = {}
+        for name, view in self._views.items():
+            files[f"{name}/tokenizer.json".lstrip("/")] = view.encode()
+            if self.mode != "given":
+                files[f"{name}/tokenizer_config.json".lstrip("/")] = _CONFIG.encode()
+        if self._counts:
+            buffer = io.BytesIO()
+            np.save(buffer, np.stack([self._counts[code] for code in sorted(self._counts)]), allow_pickle=False)
+            files["counts.npy"] = buffer.getvalue()
+        for name, data in files.items():
+            writable_folder((target / name).parent)
+            write_bytes(target / name, data)
+        index = {
+            "format": _FORMAT,
+            "mode": self.mode,
+            "size": len(self),
+            "languages": list(self.languages),
+            "hash": self.hash,
+            "special": self.special,
+            "ids": {code: to_ranges(np.flatnonzero(mask)) for code, mask in self._members.items()},
+            "counted": sorted(self._counts),
+            "files": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
+            "about": self.about,
+        }
+        write_json(target / INDEX, index)
+        return [*(target / name for name in files), target / INDEX]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a vocabulary from its folder; every file must be what was written.
+
+        Raises:
+            CorruptFileError: A file is not what was written.
+            InputError: ``vocabulary.json`` is not one of ours.
+            StorageError: A file is missing.
+        """
+        import numpy as np
+
+        folder = Path(folder)
+        if not (folder / INDEX).exists():
+            raise storage_error(FileNotFoundError(), folder / INDEX, doing="read a vocabulary")
+        index = read_json(folder / INDEX)
+        if not isinstance(index, dict) or index.get("format") != _FORMAT:
+            raise InputError(
+                f"not a vocabulary of format {_FORMAT}", remedy="make it with isoglot vocab train", file=folder / INDEX
+            )
+        files = {name: read_bytes(folder / name, sha256=sha256) for name, sha256 in index["files"].items()}
+        views = {
+            name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
+            for name, data in files.items()
+            if name.endswith("tokenizer.json")
+        }
+        members = {code: from_ranges(ranges, index["size"]) for code, ranges in index["ids"].items()}
+        counts = {}
+        if index["counted"]:
+            table = np.load(io.BytesIO(files["counts.npy"]), allow_pickle=False)
+            counts = dict(zip(index["counted"], table, strict=True))
+        return cls(
+            mode=index["mode"],
+            languages=index["languages"],
+            views=views,
+            members=members,
+            counts=counts,
+            about=index["about"],
+        )
+
+
+_CONFIG = json.dumps(
+    {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        **dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True)),
+    },
+    indent=2,
+)

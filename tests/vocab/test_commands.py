@@ -1,0 +1,126 @@
+"""``isoglot vocab``, ``isoglot shards`` and ``isoglot anchors`` from end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.files import read_json
+from isoglot.vocab import Shards, Vocabulary
+
+
+@pytest.fixture(scope="module")
+def named(texts) -> list[str]:
+    return [part for code in ("en", "fr") for part in ("--text", f"{code}={texts[code][0]}")]
+
+
+@pytest.fixture
+def vocabulary(trained, tmp_path: Path) -> Path:
+    trained("union").save(tmp_path / "v")
+    return tmp_path / "v"
+
+
+def test_train_and_inspect(isoglot, named, tmp_path: Path):
+    out = tmp_path / "v"
+    result = isoglot(
+        "vocab", "train", *named, "--mode", "union", "--size", "600", "--out", str(out), "--json", "--quiet"
+    )
+    assert (result.code, result.err) == (0, "")
+    facts = json.loads(result.out)
+    assert facts["languages"] == {"en": 600, "fr": 600}
+    assert facts["size"] == 1200 - 5 - facts["anchors"]["en-fr"]
+    record = read_json(out / "run.json")
+    assert record["status"] == "finished"
+    assert len(record["inputs"]) == 2
+    assert str(out / "en" / "tokenizer.json") in record["outputs"]
+    shown = isoglot("vocab", "inspect", str(out), "--encode", "The cat sleeps.", "--lang", "en")
+    assert shown.code == 0
+    assert "decoded: The cat sleeps." in shown.out
+    encoded = json.loads(isoglot("vocab", "inspect", str(out), "--encode", "a b", "--lang", "en", "--json").out)[
+        "encoded"
+    ]
+    assert [entry["piece"] for entry in encoded] == ["▁a", "▁b"]
+    any_tokenizer = json.loads(isoglot("vocab", "inspect", str(out / "en" / "tokenizer.json"), "--json").out)
+    assert any_tokenizer["mode"] == "given"
+
+
+def test_train_graded(isoglot, named, tmp_path: Path):
+    command = ("vocab", "train", *named, "--mode", "graded", "--size", "600", "--out", str(tmp_path / "v"), "--quiet")
+    assert isoglot(*command, "--keep", "band", "--band", "1-10").code == 0
+    assert len(Vocabulary.load(tmp_path / "v").anchors("en", "fr")) == 10
+    assert isoglot(*command, "--keep", "band", "--band", "10").err == (
+        "isoglot: --band '10' is not first-last; write it as --band 1-1000\n"
+    )
+    assert isoglot(*command, "--band", "1-10").err == (
+        "isoglot: --band and --dictionary belong to --keep; say what to keep, or leave them out\n"
+    )
+
+
+def test_build_check_and_stats(isoglot, named, vocabulary: Path, tmp_path: Path):
+    out = tmp_path / "s"
+    command = ("shards", "build", *named, "--vocab", str(vocabulary), "--dev-share", "0.1", "--quiet", "--json")
+    built = isoglot(*command, "--out", str(out))
+    assert (built.code, built.err) == (0, "")
+    facts = json.loads(built.out)
+    assert [found["folder"] for found in facts] == [str(out / "en"), str(out / "fr")]
+    assert read_json(out / "run.json")["status"] == "finished"
+    checked = isoglot("shards", "check", str(out / "en"), str(out / "fr"), "--vocab", str(vocabulary))
+    assert checked.code == 0
+    tokens = sum(counts["tokens"] for counts in facts[0]["counts"].values())
+    assert checked.out.startswith(f"{out / 'en'}: sound, {tokens:,} tokens\n")
+    counted = json.loads(isoglot("shards", "stats", str(out / "en"), "--json").out)
+    assert 100 < counted[0]["types"] <= 700
+    assert "x 256" in isoglot("shards", "stats", str(out / "en")).out
+    with (out / "en" / "train.ids.bin").open("r+b") as file:
+        file.truncate(100)
+    refused = isoglot("shards", "check", str(out / "en"))
+    assert refused.code == 2
+    assert refused.err.startswith(f"isoglot: {out}/en/train.ids.bin: has 100 bytes where ")
+
+
+def test_one_language_goes_to_the_folder_itself(isoglot, texts, vocabulary: Path, tmp_path: Path):
+    command = ("shards", "build", "--text", f"en={texts['en'][0]}", "--vocab", str(vocabulary), "--quiet")
+    assert isoglot(*command, "--sentences", "50", "--out", str(tmp_path / "en")).code == 0
+    assert isoglot(*command, "--out", str(tmp_path / "en")).code == 2
+    assert isoglot(*command, "--restart", "--out", str(tmp_path / "en")).code == 0
+    assert Shards.open(tmp_path / "en").index["sentences_asked"] is None
+
+
+def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabulary: Path, tmp_path: Path):
+    isoglot("shards", "build", *named, "--vocab", str(vocabulary), "--out", str(tmp_path / "s"), "--quiet")
+    shards = [part for code in ("en", "fr") for part in ("--shards", f"{code}={tmp_path}/s/{code}")]
+    (tmp_path / "d.txt").write_text("table table\n")
+    reports = []
+    for source in (named, shards):
+        result = isoglot("anchors", "--vocab", str(vocabulary), *source, "--json", "--quiet")
+        assert (result.code, result.err) == (0, "")
+        reports.append(json.loads(result.out))
+    assert reports[0] == reports[1]
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "report"
+    dictionary = ("--dictionary", f"en-fr={tmp_path}/d.txt")
+    result = isoglot("anchors", "--vocab", str(vocabulary), *dictionary, "--figure", "svg", "--out", str(out))
+    assert result.code == 0
+    assert "en-fr: " in result.out
+    assert "true friends" in result.out
+    assert {path.name for path in out.iterdir()} == {"anchors.json", "anchors.svg", "run.json"}
+    assert [pair["languages"] for pair in read_json(out / "anchors.json")["pairs"]] == [
+        ["en", "fr"],
+        ["en", "de"],
+        ["fr", "de"],
+    ]
+
+
+def test_what_is_wrong_is_said(isoglot, texts, named, vocabulary: Path, tmp_path: Path):
+    isoglot("shards", "build", *named, "--vocab", str(vocabulary), "--out", str(tmp_path / "s"), "--quiet")
+    wrong = isoglot("anchors", "--vocab", str(vocabulary), "--shards", f"fr={tmp_path}/s/en")
+    assert wrong.err == f"isoglot: --shards fr={tmp_path}/s/en are en; name their own language\n"
+    both = isoglot("anchors", "--vocab", str(vocabulary), *named, "--shards", f"en={tmp_path}/s/en")
+    assert both.err == "isoglot: --shards and --text together; count in the one or in the other\n"
+    absent = isoglot("vocab", "inspect", "./no/such/folder")
+    assert (absent.code, absent.err) == (
+        2,
+        "isoglot: ./no/such/folder: no such tokenizer; check the spelling of the path\n",
+    )

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import json
+import unicodedata
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
+from isoglot.languages import documents, twin
+from isoglot.vocab import Vocabulary, train_vocabulary
+from isoglot.vocab.scheme import BYTES, SPECIAL
+
+MODES = ("joint", "union", "disjoint", "graded")
+MODELS = ("bpe", "wordpiece", "unigram")
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_and_model_gives_the_text_back(trained, lines, mode: str, model: str):
+    vocabulary = trained(mode, model)
+    for code, text in lines.items():
+        sentences = [line for line in text if line][:100]
+        for sentence, ids in zip(sentences, vocabulary.encode_batch(sentences, code), strict=True):
+            assert vocabulary.decode(ids) == sentence
+            assert ids == vocabulary.encode(sentence, code)
+
+
+@given(text=TEXT)
+def test_any_text_comes_back_in_normal_form(trained, text: str):
+    wanted = unicodedata.normalize("NFC", text).replace("▁", " ")
+    for model in ("bpe", "unigram"):
+        for mode in ("joint", "disjoint"):
+            vocabulary = trained(mode, model)
+            assert vocabulary.decode(vocabulary.encode(text, "de")) == wanted
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_pieces_that_look_like_marks_of_the_model_come_back(trained, model: str):
+    vocabulary = trained("union", model)
+    for text in ("## a #b a#b ###", "  two  blanks ", "<0x41> [MASK] [UNK]x", "fr:la de:x"):
+        ids = vocabulary.encode(text, "fr")
+        assert model == "wordpiece" or vocabulary.decode(ids) == text
+        assert not {vocabulary.special[name] for name in SPECIAL if name != "[UNK]"} & set(ids)
+        assert set(ids) <= set(vocabulary.ids_of("fr").tolist())
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("normalization", ["nfc", "nfkc", "none"])
+def test_a_made_up_script_survives(tmp_path: Path, model, normalization):
+    sentences = [sentence.words for document in islice(documents("en", seed=3), 30) for sentence in document]
+    made = [" ".join(found.tokens) for found in twin(sentences, "shift")]
+    assert any(unicodedata.category(character) == "Co" for character in made[0])
+    path = tmp_path / "twin.txt"
+    path.write_text("\n".join(made) + "\n", encoding="utf-8")
+    vocabulary = train_vocabulary(
+        {"en-x-shift": [path]}, mode="disjoint", size=600, model=model, coverage=1.0, normalization=normalization
+    )
+    for line in made:
+        ids = vocabulary.encode(line, "en-x-shift")
+        assert vocabulary.decode(ids) == line
+        assert vocabulary.special["[UNK]"] not in ids
+    assert any(len(piece) > 3 and unicodedata.category(piece[-1]) == "Co" for piece in vocabulary.pieces)
+
+
+# --- sharing ---
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_disjoint_shares_nothing_but_special_tokens(trained, lines, model: str):
+    vocabulary = trained("disjoint", model)
+    special = set(vocabulary.special.values())
+    sets = {code: set(vocabulary.ids_of(code).tolist()) for code in vocabulary.languages}
+    for first, second in (("en", "fr"), ("en", "de"), ("fr", "de")):
+        assert sets[first] & sets[second] == special
+        assert not len(vocabulary.anchors(first, second))
+    for code, text in lines.items():
+        seen = {index for ids in vocabulary.encode_batch(text[:200], code) for index in ids}
+        assert seen <= sets[code]
+    assert sum(len(found - special) for found in sets.values()) + len(special) == len(vocabulary)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_union_is_the_set_union_of_its_languages(trained, model: str):
+    whole, apart = trained("union", model), trained("disjoint", model)
+    pieces = {code: {apart.pieces[i] for i in apart.ids_of(code)} for code in apart.languages}
+    assert len(whole.pieces) == len(set(whole.pieces))
+    assert set(whole.pieces) == set().union(*pieces.values())
+    for code in whole.languages:
+        assert {whole.pieces[i] for i in whole.ids_of(code)} == pieces[code]
+    shared = {whole.pieces[i] for i in whole.anchors("en", "fr")}
+    assert shared == (pieces["en"] & pieces["fr"]) - set(SPECIAL)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_language_is_cut_the_same_whatever_is_shared(trained, lines, model: str):
+    modes = [trained(mode, model) for mode in ("union", "disjoint", "graded")]
+    for code, text in lines.items():
+        for line in text[:50]:
+            cuts = [[v.pieces[i] for i in v.encode(line, code)] for v in modes]
+            assert cuts[0] == cuts[1] == cuts[2]
+
+
+def test_an_id_knows_its_languages(trained):
+    vocabulary = trained("union")
+    for index in (0, 300, len(vocabulary) - 1):
+        assert vocabulary.languages_of(index) == tuple(c for c in vocabulary.languages if vocabulary.mask_of(c)[index])
+
+
+def test_every_id_a_text_gets_in_a_joint_vocabulary_belongs_to_its_language(trained, lines):
+    vocabulary = trained("joint")
+    for code, text in lines.items():
+        seen = {index for ids in vocabulary.encode_batch(text, code) for index in ids}
+        assert set(vocabulary.ids_of(code).tolist()) == seen | set(vocabulary.special.values())
+        assert np.array_equal(np.flatnonzero(vocabulary.counts(code)), sorted(seen))
+
+
+# --- training ---
+
+
+def test_pieces_are_those_of_tokenizers_on_the_same_text(texts, lines):
+    """One language, all of its text: BPE by hand, with the same parts, gives the same merges."""
+    from tokenizers import Tokenizer, trainers
+
+    from isoglot.vocab.scheme import empty_model, normalizer, word_splitter
+
+    ours = train_vocabulary({"en": texts["en"]}, mode="joint", size=700, coverage=1.0)
+    direct = Tokenizer(empty_model("bpe", "bytes"))
+    direct.normalizer = normalizer("nfc")
+    direct.pre_tokenizer = word_splitter("bpe")
+    make: Any = trainers.BpeTrainer
+    trainer = make(vocab_size=700, special_tokens=[*SPECIAL, *BYTES], show_progress=False)
+    direct.train_from_iterator([line for line in lines["en"] if line], trainer)
+    models = [json.loads(tokenizer.to_str())["model"] for tokenizer in (direct, ours.tokenizer("en"))]
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_same_text_and_seed_same_vocabulary(texts, trained, model):
+    again = train_vocabulary(texts, mode="joint", size=700, model=model, coverage=1.0)
+    assert again.hash == trained("joint", model).hash
+
+
+def test_another_sample_is_another_vocabulary(texts, tmp_path: Path):
+    small = tmp_path / "fr.txt"
+    small.write_text("\n".join(texts["fr"][0].read_text().split("\n")[:60]) + "\n")
+    hashes = {
+        train_vocabulary({"en": texts["en"], "fr": [small]}, mode="joint", size=600, exponent=e, seed=s).hash
+        for e, s in ((0.7, 0), (0.7, 1), (1.0, 0), (1.0, 1))
+    }
+    assert len(hashes) == 3  # in proportion, nothing is left to chance
+
+
+def test_characters_outside_the_alphabet(texts):
+    as_bytes = train_vocabulary({"en": texts["en"]}, mode="joint", size=600)
+    as_unknown = train_vocabulary({"en": texts["en"]}, mode="joint", size=600, unknown="unk")
+    assert [as_bytes.pieces[i] for i in as_bytes.encode("日")] == ["▁", "<0xE6>", "<0x97>", "<0xA5>"]
+    assert [as_unknown.pieces[i] for i in as_unknown.encode("日")] == ["▁", "[UNK]"]
+    assert as_unknown.decode(as_unknown.encode("a 日")) == "a [UNK]"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "jointly"}, "no mode 'jointly'; did you mean 'joint'?"),
+        (
+            {"model": "wordpiece", "unknown": "bytes"},
+            "WordPiece cannot fall back on bytes; choose unknown unk, or another model",
+        ),
+        (
+            {"mode": "graded"},
+            "mode graded takes anchors to keep; say which anchors stay with mode graded, and only there",
+        ),
+    ],
+)
+def test_options_that_do_not_fit(texts, options, message: str):
+    with pytest.raises(ConfigError) as caught:
+        train_vocabulary(texts, **{"mode": "joint", "size": 700, **options})
+    assert str(caught.value) == message
+
+
+def test_a_size_without_room(texts):
+    with pytest.raises(
+        ConfigError, match=r"size 300 leaves no room beside 261 reserved pieces and \d+ characters; ask for more than"
+    ):
+        train_vocabulary({"en": texts["en"]}, mode="joint", size=300)
+
+
+def test_blank_text(tmp_path: Path):
+    path = tmp_path / "a.txt"
+    path.write_text("\n  \n")
+    with pytest.raises(InputError) as caught:
+        train_vocabulary({"en": [path]}, mode="joint", size=700)
+    assert str(caught.value) == f"{path}: no text in en; every line is blank: name another file"
+
+
+def test_a_language_must_be_named_and_known(trained):
+    with pytest.raises(ConfigError) as caught:
+        trained("union").encode("a")
+    assert str(caught.value) == "a union vocabulary encodes by language and none is named; choose one of en, fr, de"
+    with pytest.raises(ConfigError) as caught:
+        trained("joint").encode("a", "ru")
+    assert str(caught.value) == "the vocabulary has no language 'ru'; choose one of de, en, fr"
+
+
+# --- files ---
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_saved_and_loaded_it_is_the_same(trained, lines, tmp_path: Path, mode: str):
+    vocabulary = trained(mode)
+    vocabulary.save(tmp_path / "v")
+    loaded = Vocabulary.load(tmp_path / "v")
+    assert (loaded.hash, loaded.mode, loaded.languages) == (vocabulary.hash, mode, vocabulary.languages)
+    assert loaded.pieces == vocabulary.pieces
+    assert loaded.about == json.loads(json.dumps(vocabulary.about))
+    for code in loaded.languages:
+        assert np.array_equal(loaded.ids_of(code), vocabulary.ids_of(code))
+        assert loaded.counts(code).tolist() == vocabulary.counts(code).tolist()  # type: ignore[union-attr]
+        assert loaded.encode(lines[code][0], code) == vocabulary.encode(lines[code][0], code)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()}
+    loaded.save(tmp_path / "v")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "v").rglob("*") if path.is_file()} == before
+
+
+def test_an_altered_file_is_refused(trained, tmp_path: Path):
+    trained("union").save(tmp_path)
+    path = tmp_path / "fr" / "tokenizer.json"
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(CorruptFileError) as caught:
+        Vocabulary.load(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_what_is_no_vocabulary_is_refused(tmp_path: Path):
+    with pytest.raises(IsoglotError) as caught:
+        Vocabulary.load(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/vocabulary.json: cannot read a vocabulary")
+    (tmp_path / "vocabulary.json").write_text("[]")
+    with pytest.raises(InputError, match="not a vocabulary of format 1"):
+        Vocabulary.load(tmp_path)
+
+
+def test_each_view_opens_in_tokenizers_with_global_ids(trained, lines, tmp_path: Path):
+    from tokenizers import Tokenizer
+
+    for mode, name in (("joint", ""), ("union", "de"), ("graded", "fr")):
+        vocabulary = trained(mode)
+        vocabulary.save(tmp_path / mode)
+        view = Tokenizer.from_file(str(tmp_path / mode / name / "tokenizer.json"))
+        code = name or "en"
+        line = lines[code][1]
+        ids = vocabulary.encode(line, code)
+        framed = [vocabulary.special["[CLS]"], *ids, vocabulary.special["[SEP]"]]
+        assert view.encode(line).ids == framed
+        assert view.decode(framed) == line
+        assert view.get_vocab_size() == len(vocabulary)
+
+
+def test_transformers_opens_it(trained, lines, tmp_path: Path):
+    transformers = pytest.importorskip("transformers")
+    for mode, name in (("joint", ""), ("disjoint", "de")):
+        vocabulary = trained(mode)
+        vocabulary.save(tmp_path / mode)
+        for fast in (
+            transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path / mode / name),
+            transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / mode / name / "tokenizer.json")),
+        ):
+            ids = fast(lines["de"][1], add_special_tokens=False)["input_ids"]
+            assert ids == vocabulary.encode(lines["de"][1], "de")
+            assert fast.decode(ids) == lines["de"][1]
+        assert transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path / mode / name).mask_token == SPECIAL[4]
