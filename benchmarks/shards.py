@@ -30,6 +30,7 @@ from isoglot.vocab.survey import text_lines
 
 ROUNDS = 5
 SIZE = 32_000
+WORKERS = 2
 
 
 def built_in(folder: Path, language: str, sentences: int = 30_000) -> Path:
@@ -48,7 +49,7 @@ def compare(language: str, path: Path, folder: Path) -> None:
         out = folder / f"{language}.shards"
         shutil.rmtree(out, ignore_errors=True)
         start = time.perf_counter()
-        shards = build_shards([path], vocabulary, language, out, dev_share=0)
+        shards = build_shards([path], vocabulary, language, out, dev_share=0, workers=WORKERS)
         ours.append(time.perf_counter() - start)
         start = time.perf_counter()
         for first in range(0, len(lines), 1000):
@@ -89,7 +90,7 @@ def memory(language: str, path: Path, folder: Path, megabytes: int) -> None:
                     break
     program = (
         "import sys; from isoglot.vocab import Vocabulary, build_shards; _, text, vocab, language, out = sys.argv;"
-        "build_shards([text], Vocabulary.load(vocab), language, out)"
+        "__name__ == '__main__' and build_shards([text], Vocabulary.load(vocab), language, out, workers=2)"
     )
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", program, noisy, vocabulary, language, folder / "out"], check=True)

@@ -58,7 +58,7 @@ def test_friends_by_a_dictionary(counted, tmp_path: Path):
     assert pair.friends == {"true": 1, "false": 1}
     assert [friend.word for friend in pair.true_friends] == [words[0]]
     assert [friend.word for friend in pair.false_friends] == [words[1]]
-    assert report.dictionaries[0]["files"][0]["file"] == "en-fr.txt"
+    assert report.dictionaries[0]["file"] == "en-fr.txt"
 
 
 def test_one_language_is_no_pair(counted):

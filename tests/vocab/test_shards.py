@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.core.files import read_json
-from isoglot.vocab import Shards, Vocabulary, build_shards, shard_build
-from isoglot.vocab.shard_build import split_of
+from isoglot.text.dictionary import Entry
+from isoglot.text.recorded import use_dictionary, write_record
+from isoglot.vocab import Shards, Vocabulary, build_shards, shard_build, train_vocabulary
+from isoglot.vocab.shard_build import split_of, workers_for
 from isoglot.vocab.shards import Windows
 
 
@@ -263,11 +265,38 @@ def test_options_out_of_range(trained, texts, tmp_path: Path, options, message: 
     assert str(caught.value) == message
 
 
-def test_the_dictionary_of_a_vocabulary_is_passed_on(trained, texts, tmp_path: Path):
+def test_dictionaries_of_vocabulary_and_text_are_passed_on(trained, texts, tmp_path: Path):
+    text = tmp_path / "en.txt"
+    text.write_bytes(texts["en"][0].read_bytes())
+    (tmp_path / "d.txt").write_text("cat chat\n")
+    write_record(text, [use_dictionary("en", "fr", tmp_path / "d.txt", [Entry("cat", "chat")])])
     base = trained("joint")
-    used = [{"pair": ["en", "fr"], "files": [], "words": {"en": ["cat"], "fr": ["chat"]}}]
+    used = [{"source": "de", "target": "fr", "file": "x", "sha256": "0", "source_words": ["Kuh"], "target_words": []}]
     shaped = Vocabulary(
         mode="joint", languages=base.languages, views=base._views, about={**base.about, "dictionaries": used}
     )
-    shards = build_shards(texts["en"], shaped, "en", tmp_path)
-    assert shards.index["dictionaries"] == used
+    shards = build_shards([text], shaped, "en", tmp_path / "out")
+    assert [(found["source"], found["file"]) for found in shards.index["dictionaries"]] == [
+        ("de", "x"),
+        ("en", "d.txt"),
+    ]
+    assert shards.words_seen("fr") == {"chat"}
+    trained_on = train_vocabulary({"en": [text]}, mode="joint", size=600)
+    assert trained_on.dictionary_words("en") == {"cat"}
+
+
+def test_processes_give_the_same_bytes(built: Shards, trained, texts, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(shard_build, "_BLOCK", 2000)
+    again = build_shards(texts["en"], trained("joint"), "en", tmp_path / "s", dev_share=0.2, seed=3, workers=2)
+    assert contents(again.folder) == contents(built.folder)
+    (tmp_path / "a.txt").write_text("a b\n" * 3000 + "日" * 1_000_001 + "\n")
+    with pytest.raises(InputError, match=r"a\.txt:3001: 1,000,001 characters without a blank"):
+        build_shards([tmp_path / "a.txt"], trained("joint"), "en", tmp_path / "out", workers=2)
+
+
+def test_only_a_large_text_is_worth_processes(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    (tmp_path / "a.txt").write_bytes(b"a " * 100)
+    assert workers_for([tmp_path / "a.txt"]) == 1
+    (tmp_path / "a.txt").write_bytes(b"a " * 3_000_000)
+    assert workers_for([tmp_path / "a.txt"]) == 4

@@ -36,6 +36,12 @@ def build(
     dev_share: Annotated[
         float, typer.Option("--dev-share", min=0, max=0.99, help="Share of the documents set apart for dev.")
     ] = 0.01,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", metavar="N", min=1, max=256, help="Processes that share the work; left out: by size."
+        ),
+    ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever is in the folder.")] = False,
     seed: Seed = 0,
     json: Json = False,
@@ -48,6 +54,7 @@ def build(
     """
     from isoglot.core.record import record_run
     from isoglot.vocab import build_shards
+    from isoglot.vocab.shard_build import workers_for
 
     output = Output(json=json, quiet=quiet)
     texts = parse_named(text)
@@ -68,6 +75,7 @@ def build(
                 dev_share=dev_share,
                 seed=seed,
                 resume=not restart,
+                workers=workers or workers_for(paths),
                 progress=output.progress,
             )
             for name in (*shards.index["files"], "index.json"):

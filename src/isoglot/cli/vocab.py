@@ -163,6 +163,8 @@ def _grading(keep: Keep | None, band: str | None, dictionary: list[str] | None) 
 def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
     from itertools import combinations
 
+    from isoglot.vocab.seen_words import without_words
+
     languages = vocabulary.languages
     return {
         "mode": vocabulary.mode,
@@ -174,10 +176,7 @@ def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
         },
         "special": vocabulary.special,
         "about": {key: value for key, value in vocabulary.about.items() if key != "dictionaries"},
-        "dictionaries": [
-            {key: value for key, value in used.items() if key != "words"}
-            for used in vocabulary.about.get("dictionaries", [])
-        ],
+        "dictionaries": without_words(vocabulary.about.get("dictionaries", ())),
     }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.vocab.friends import read_friends
+from isoglot.vocab.seen_words import facts_of, without_words
 from isoglot.vocab.survey import text_lines
 
 if TYPE_CHECKING:
@@ -121,14 +122,14 @@ def anchor_report(
         _pair(vocabulary, (first, second), ordinary, friends.get((first, second)), at_least, top)
         for first, second in combinations(ordinary, 2)
     ]
-    used = dict.fromkeys(friends.values())
+    judges = dict.fromkeys(friends.values())
     return AnchorReport(
         vocabulary=vocabulary.hash,
         mode=vocabulary.mode,
         size=len(vocabulary),
         at_least=at_least,
         tokens={code: int(count.sum()) for code, count in ordinary.items()},
-        dictionaries=tuple({key: value for key, value in found.record().items() if key != "words"} for found in used),
+        dictionaries=tuple(without_words(facts_of(used) for found in judges for used in found.used)),
         pairs=tuple(pairs),
     )
 

@@ -8,15 +8,17 @@ and a cat). A word the dictionary does not have is neither. Case does not count:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError, nearest_name
-from isoglot.core.files import file_hash
 from isoglot.text.dictionary import read_dictionary
+from isoglot.text.recorded import use_dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.text.recorded import UsedDictionary
 
 Friendship = Literal["true", "false"]
 Pair = tuple[str, str]
@@ -27,15 +29,13 @@ class Friends:
     """What the dictionaries of a pair say of the words that its languages write alike.
 
     Args:
-        pair: From which language to which.
-        files: Name and SHA-256 of each file.
-        words: All words of the first language, and all of the second.
+        used: The dictionaries.
+        words: All their words, of either language.
         same: Those that translate themselves.
     """
 
-    pair: Pair
-    files: tuple[tuple[str, str], ...]
-    words: tuple[frozenset[str], frozenset[str]]
+    used: tuple[UsedDictionary, ...]
+    words: frozenset[str]
     same: frozenset[str]
 
     @classmethod
@@ -46,27 +46,20 @@ class Friends:
             InputError: A line is malformed.
             StorageError: A file cannot be read.
         """
-        entries = {
-            (entry.source.casefold(), entry.target.casefold()) for path in paths for entry in read_dictionary(path)
-        }
-        words = frozenset(source for source, _ in entries), frozenset(target for _, target in entries)
-        files = tuple((Path(path).name, file_hash(path)) for path in paths)
-        return cls(pair, files, words, frozenset(source for source, target in entries if source == target))
+        entries = {path: list(read_dictionary(path)) for path in paths}
+        folded = {(one.source.casefold(), one.target.casefold()) for found in entries.values() for one in found}
+        return cls(
+            tuple(use_dictionary(*pair, path, found) for path, found in entries.items()),
+            frozenset(word for both in folded for word in both),
+            frozenset(source for source, target in folded if source == target),
+        )
 
     def judge(self, word: str) -> Friendship | None:
         """True, false or neither, for a word that both languages have."""
         word = word.casefold()
         if word in self.same:
             return "true"
-        return "false" if word in self.words[0] or word in self.words[1] else None
-
-    def record(self) -> dict[str, Any]:
-        """What a vocabulary keeps of it, so that scoring can refuse words it was shaped by."""
-        return {
-            "pair": list(self.pair),
-            "files": [{"file": name, "sha256": sha256} for name, sha256 in self.files],
-            "words": {code: sorted(found) for code, found in zip(self.pair, self.words, strict=True)},
-        }
+        return "false" if word in self.words else None
 
 
 def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: Collection[str]) -> dict[Pair, Friends]:

@@ -44,6 +44,17 @@ def id_type(size: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype("<u2" if size <= 2**16 else "<u4")
 
 
+class LongChunkError(InputError):
+    """A run of characters without a blank that is too long to be text."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(f"{length:,} characters without a blank", remedy="is this text? Put blanks or line ends in it")
+        self.length = length
+
+    def __reduce__(self) -> tuple[type, tuple[int]]:
+        return LongChunkError, (self.length,)  # it crosses from process to process
+
+
 class LineEncoder:
     """Turns lines into ids, as bytes.
 
@@ -78,7 +89,7 @@ class LineEncoder:
         """The ids of each line, as the bytes of an array of ``dtype``.
 
         Raises:
-            InputError: There are a million characters without a blank.
+            LongChunkError: There are a million characters without a blank.
         """
         if not self._splits:
             return self._ask(lines)
@@ -144,9 +155,7 @@ def _parts(chunks: Sequence[str]) -> Iterator[str]:
     length = 0
     for chunk in chunks:
         if len(chunk) > _LONGEST_CHUNK:
-            raise InputError(
-                f"{len(chunk):,} characters without a blank", remedy="is this text? Put blanks or line ends in it"
-            )
+            raise LongChunkError(len(chunk))
         if length + len(chunk) > _PART and part:
             yield MARK + MARK.join(part)
             part, length = [], 0

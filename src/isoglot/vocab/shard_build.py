@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,13 +22,16 @@ from isoglot.core.files import file_hash, read_json, storage_error, writable_fol
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.lines import read_lines
-from isoglot.text.recorded import recorded_dictionary
+from isoglot.text.pool import map_chunks
+from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, id_type
+from isoglot.vocab.scheme import literal
+from isoglot.vocab.seen_words import of_texts, without_repeats
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from isoglot.vocab.line_encoder import LineEncoder
+    from isoglot.vocab.scheme import Normalization
     from isoglot.vocab.vocabulary import Vocabulary
 
 _BLOCK = 1_000_000  # characters encoded at a time
@@ -49,6 +52,7 @@ def build_shards(
     dev_share: float = 0.01,
     seed: int = 0,
     resume: bool = True,
+    workers: int = 1,
     progress: Progress = SILENT,
 ) -> Shards:
     """Turn text into shards.
@@ -66,6 +70,8 @@ def build_shards(
         dev_share: The share of documents set apart. Which, hangs on each document's first sentence and the seed.
         seed: For the split.
         resume: Go on where a build of the same text was cut short; otherwise begin anew.
+        workers: Processes that share the work; the bytes are the same. More than 1 takes a main module that can be
+            imported, as Python's multiprocessing does.
         progress: Shows how far it is.
 
     Raises:
@@ -75,18 +81,18 @@ def build_shards(
     """
     paths = [Path(path) for path in texts]
     _check(paths, window, sentences, dev_share)
-    encoder = vocabulary.line_encoder(language)
+    work = Encoding(vocabulary, language)
     recipe = {
         "format": FORMAT,
         "language": language_code(language),
         "vocabulary": {"hash": vocabulary.hash, "size": len(vocabulary)},
-        "dtype": encoder.dtype.str,
+        "dtype": work.dtype,
         "window": window,
         "sources": [{"file": path.name, "sha256": file_hash(path)} for path in paths],
         "sentences_asked": sentences,
         "dev_share": dev_share,
         "seed": seed,
-        "dictionaries": [*vocabulary.about.get("dictionaries", []), *_dictionaries_of(paths)],
+        "dictionaries": without_repeats([*vocabulary.about.get("dictionaries", ()), *of_texts(paths)]),
     }
     folder = writable_folder(out)
     state = _start(folder, recipe, resume=resume)
@@ -98,26 +104,14 @@ def build_shards(
     ):
         writer = _Writer(folder, recipe, state, stack)
         task.advance(state.done)
-        for block, encoded in _encoded(_blocks(paths, sentences, state.done, dev_share, seed), encoder):
-            writer.append(block, encoded, encoder.dtype.itemsize)
+        for block, encoded in _encoded(_blocks(paths, sentences, state.done, dev_share, seed), work, workers):
+            writer.append(block, encoded)
             task.advance(len(block))
             task.note(f"{state.tokens:,} tokens")
         writer.checkpoint()
     if not state.done:
         raise InputError("no text", remedy="every line is blank: name another file", file=paths[0])
     return _finish(folder, recipe, state)
-
-
-def _dictionaries_of(paths: list[Path]) -> Iterator[dict[str, Any]]:
-    """The dictionaries that the texts were switched with, by the records beside them, as a vocabulary keeps its own."""
-    for path in paths:
-        record = recorded_dictionary(path)
-        for used in () if record is None else record.dictionaries:
-            yield {
-                "pair": [used.source, used.target],
-                "files": [{"file": Path(used.file).name, "sha256": used.sha256}],
-                "words": {used.source: sorted(used.source_words), used.target: sorted(used.target_words)},
-            }
 
 
 def _check(paths: list[Path], window: int, sentences: int | None, dev_share: float) -> None:
@@ -185,25 +179,57 @@ def split_of(first: str, dev_share: float, seed: int = 0) -> Split:
 
 
 def _encoded(
-    blocks: Iterator[list[_Sentence]], encoder: LineEncoder
+    blocks: Iterable[list[_Sentence]], work: Encoding, workers: int
 ) -> Iterator[tuple[list[_Sentence], Sequence[bytes]]]:
-    """Blocks with their ids; while one is being encoded, the next is read and the last is written."""
-    with ThreadPoolExecutor(1) as other:
-        waiting: deque[tuple[list[_Sentence], Future[list[bytes]]]] = deque()
+    """Blocks with their ids."""
+    waiting: deque[list[_Sentence]] = deque()
+
+    def texts() -> Iterator[list[str]]:
         for block in blocks:
-            waiting.append((block, other.submit(encoder.encode, [sentence.text for sentence in block])))
-            if len(waiting) > 1:
-                yield _result(*waiting.popleft())
-        while waiting:
-            yield _result(*waiting.popleft())
+            waiting.append(block)
+            yield [sentence.text for sentence in block]
 
-
-def _result(block: list[_Sentence], encoded: Future[list[bytes]]) -> tuple[list[_Sentence], Sequence[bytes]]:
     try:
-        return block, encoded.result()
-    except InputError as error:  # a line that is too long
-        longest = max(block, key=lambda sentence: len(sentence.text))
+        for encoded in map_chunks(work, texts(), workers=workers):
+            yield waiting.popleft(), encoded
+    except LongChunkError as error:
+        longest = max(waiting[0], key=lambda sentence: len(sentence.text))
         raise InputError(error.problem, remedy=error.remedy, file=longest.path, line=longest.line) from error
+
+
+class Encoding:
+    """Encodes blocks of lines, in this process or another, where it is built anew from the vocabulary's view."""
+
+    def __init__(self, vocabulary: Vocabulary, language: str) -> None:
+        self.view = vocabulary.tokenizer(language).to_str()
+        self.normalization: Normalization | None = vocabulary.about.get("normalization")
+        self.dtype = id_type(len(vocabulary)).str
+        self._encoder: LineEncoder | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_encoder": None}
+
+    def __call__(self, lines: Sequence[str]) -> list[bytes]:
+        """The ids of each line, as bytes."""
+        if self._encoder is None:
+            import numpy as np
+
+            if parent_process() is not None:  # processes share the cores already
+                os.environ["TOKENIZERS_PARALLELISM"] = "false"
+            from tokenizers import Tokenizer
+
+            tokenizer = literal(Tokenizer.from_str(self.view))
+            self._encoder = LineEncoder(tokenizer, normalization=self.normalization, dtype=np.dtype(self.dtype))
+        return self._encoder.encode(lines)
+
+
+def workers_for(paths: Sequence[Path]) -> int:
+    """How many processes a text is worth: one for each core and four at most, which is also what memory allows for.
+
+    Each takes half a second to start and up to 300 MB.
+    """
+    large = sum(path.stat().st_size for path in paths) > 4_000_000
+    return min(os.cpu_count() or 1, 4) if large else 1
 
 
 # --- writing ---
@@ -272,11 +298,11 @@ class _Writer:
                 raise storage_error(error, folder / name, doing="write") from error
             self.files[name] = file
 
-    def append(self, block: Sequence[_Sentence], encoded: Sequence[bytes], width: int) -> None:
+    def append(self, block: Sequence[_Sentence], encoded: Sequence[bytes]) -> None:
         """Write a block, and now and then the journal."""
         try:
             for split in SPLITS:
-                self._append(split, block, encoded, width)
+                self._append(split, block, encoded)
         except OSError as error:
             raise storage_error(error, self.folder, doing="write") from error
         self.state.done += len(block)
@@ -296,9 +322,10 @@ class _Writer:
         write_json(self.folder / JOURNAL, {"recipe": self.recipe, "state": self.state.facts()})
         self.since = 0
 
-    def _append(self, split: Split, block: Sequence[_Sentence], encoded: Sequence[bytes], width: int) -> None:
+    def _append(self, split: Split, block: Sequence[_Sentence], encoded: Sequence[bytes]) -> None:
         import numpy as np
 
+        width = np.dtype(self.recipe["dtype"]).itemsize
         rows = [index for index, sentence in enumerate(block) if sentence.split == split]
         lengths = np.array([len(encoded[row]) // width for row in rows], dtype="<u4")
         self.files[file_name(split, "ids")].write(b"".join(encoded[row] for row in rows))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, nearest_name, shown
 from isoglot.core.files import check_file, read_json
 from isoglot.core.language_codes import language_code
+from isoglot.vocab.seen_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,8 +121,7 @@ class Shards:
 
     def words_seen(self, language: str) -> frozenset[str]:
         """The words of a language that a dictionary gave away, to the vocabulary or to the text: no score on these."""
-        code = language_code(language)
-        return frozenset(word for used in self.index["dictionaries"] for word in used["words"].get(code, ()))
+        return words_of(self.index["dictionaries"], language_code(language))
 
     @property
     def language(self) -> str:

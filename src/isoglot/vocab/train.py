@@ -26,6 +26,7 @@ from isoglot.vocab.scheme import (
     normalizer,
     word_splitter,
 )
+from isoglot.vocab.seen_words import facts_of, of_texts, without_repeats
 from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, graded, lay_out, union
 from isoglot.vocab.survey import alphabet, sampling_rates, survey, text_lines, thinned
 from isoglot.vocab.vocabulary import Vocabulary
@@ -101,6 +102,7 @@ def train_vocabulary(
         "texts": {
             code: [{"file": path.name, "sha256": file_hash(path)} for path in files] for code, files in paths.items()
         },
+        "dictionaries": of_texts(path for files in paths.values() for path in files),
         "sample": {code: {"lines": found.lines, "every": found.every} for code, found in surveys.items()},
     }
     if mode == "joint":
@@ -260,7 +262,9 @@ def _shared(
     if grading is not None:
         kept, friends = choose_anchors(grading, pieces, counted)
         share = graded(kept)
-        about |= {"keep": grading.keep, "band": grading.band, "dictionaries": [found.record() for found in friends]}
+        graders = [facts_of(used) for found in friends for used in found.used]
+        about |= {"keep": grading.keep, "band": grading.band}
+        about["dictionaries"] = without_repeats([*about["dictionaries"], *graders])
     assert share is not None  # noqa: S101 - the modes were checked at the door
     types, ids = lay_out(pieces, share)
     members: dict[str, np.ndarray] = {}

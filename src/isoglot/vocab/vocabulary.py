@@ -31,6 +31,7 @@ from isoglot.vocab.given import open_given, special_ids
 from isoglot.vocab.line_encoder import LineEncoder, id_type
 from isoglot.vocab.ranges import from_ranges, to_ranges
 from isoglot.vocab.scheme import MARK, SPECIAL, literal
+from isoglot.vocab.seen_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -226,9 +227,7 @@ class Vocabulary:
 
     def dictionary_words(self, language: str) -> frozenset[str]:
         """The words of a language in any dictionary that shaped the vocabulary: scoring on them would be a leak."""
-        code = self._code(language)
-        used: list[dict[str, Any]] = self.about.get("dictionaries", [])
-        return frozenset(word for dictionary in used for word in dictionary["words"].get(code, ()))
+        return words_of(self.about.get("dictionaries", ()), self._code(language))
 
     def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
         """The same vocabulary with counts from elsewhere, such as whole shards.
