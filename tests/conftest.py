@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 settings.register_profile("isoglot", deadline=None)
 settings.load_profile("isoglot")
 os.environ["COLUMNS"] = "120"
+# A test run started in the background ignores Ctrl-C, and so would every process it starts; tests that send one need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 for colourful in ("FORCE_COLOR", "GITHUB_ACTIONS", "CLICOLOR_FORCE"):
     os.environ.pop(colourful, None)
 
