@@ -1,8 +1,8 @@
 """Building shards against ``tokenizers`` encoding the same lines with its own threads, in the same run.
 
 Ours reads the file, encodes, writes to the disk and hashes; the peer gets the lines in memory, encodes them with
-``encode_batch_fast`` and throws the encodings away. They take turns, the best of the rounds counts, and the ids are
-compared. Targets on two cores: English 1.2 x, Chinese 0.9 x the peer's speed; less than 1.5 GB of memory.
+``encode_batch_fast``, takes the ids and throws them away. They take turns, the best of the rounds counts, and the ids
+are compared. Targets on two cores: English 1.2 x, Chinese 0.9 x the peer's speed; less than 1.5 GB of memory.
 
     python benchmarks/shards.py en=wiki.en.txt zh=wiki.zh.txt
     python benchmarks/shards.py --memory 300 en=wiki.en.txt     # 300 MB of it, repeated with noise: peak memory only
@@ -30,7 +30,6 @@ from isoglot.vocab.survey import text_lines
 
 ROUNDS = 5
 SIZE = 32_000
-WORKERS = 2
 
 
 def built_in(folder: Path, language: str, sentences: int = 30_000) -> Path:
@@ -49,11 +48,12 @@ def compare(language: str, path: Path, folder: Path) -> None:
         out = folder / f"{language}.shards"
         shutil.rmtree(out, ignore_errors=True)
         start = time.perf_counter()
-        shards = build_shards([path], vocabulary, language, out, dev_share=0, workers=WORKERS)
+        shards = build_shards([path], vocabulary, language, out, dev_share=0)
         ours.append(time.perf_counter() - start)
         start = time.perf_counter()
         for first in range(0, len(lines), 1000):
-            tokenizer.encode_batch_fast(lines[first : first + 1000], add_special_tokens=False)
+            encodings = tokenizer.encode_batch_fast(lines[first : first + 1000], add_special_tokens=False)
+            _ = [encoding.ids for encoding in encodings]
         peer.append(time.perf_counter() - start)
     check(shards, vocabulary, lines)
     tokens = len(shards.ids())
@@ -73,7 +73,7 @@ def check(shards: Shards, vocabulary: Vocabulary, lines: list[str]) -> None:
 
 
 def memory(language: str, path: Path, folder: Path, megabytes: int) -> None:
-    """Peak memory of a process that does nothing but build."""
+    """Peak memory of a process that does nothing but build; with several workers, each has about as much."""
     noisy, vocabulary = folder / "noisy.txt", folder / "vocabulary"
     train_vocabulary({language: [path]}, mode="joint", size=SIZE, sentences=20_000).save(vocabulary)
     chance = random.Random(0)  # noqa: S311 - not for secrets
@@ -90,10 +90,10 @@ def memory(language: str, path: Path, folder: Path, megabytes: int) -> None:
                     break
     program = (
         "import sys; from isoglot.vocab import Vocabulary, build_shards; _, text, vocab, language, out = sys.argv;"
-        "__name__ == '__main__' and build_shards([text], Vocabulary.load(vocab), language, out, workers=2)"
+        "build_shards([text], Vocabulary.load(vocab), language, out)"
     )
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", program, noisy, vocabulary, language, folder / "out"], check=True)
+    subprocess.run([sys.executable, "-c", program, noisy, vocabulary, language, folder / f"{language}.out"], check=True)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
     print(
         f"{language}: {noisy.stat().st_size / 1e6:.0f} MB with noise, {time.perf_counter() - start:.0f} s, "

@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
@@ -51,6 +51,7 @@ def same_ids(encoder: LineEncoder, tokenizer, lines: list[str]) -> None:
     assert found == wanted
 
 
+@settings(max_examples=40)
 @given(blocks=st.lists(st.lists(LINE, max_size=6), min_size=1, max_size=4))
 @pytest.mark.parametrize("model", MODELS)
 def test_the_ids_are_the_tokenizers_own(trained, model: str, blocks):
@@ -60,6 +61,7 @@ def test_the_ids_are_the_tokenizers_own(trained, model: str, blocks):
         same_ids(encoder, vocabulary.tokenizer("fr"), block)
 
 
+@settings(max_examples=40)
 @given(blocks=st.lists(st.lists(LINE, max_size=6), min_size=1, max_size=4))
 def test_they_are_with_next_to_no_memory(trained, blocks):
     with pytest.MonkeyPatch.context() as patch:
@@ -81,6 +83,7 @@ def by_form(texts):
     }
 
 
+@settings(max_examples=40)
 @given(block=st.lists(LINE, max_size=8))
 @pytest.mark.parametrize("form", ["nfc", "nfkc", "none"])
 def test_they_are_in_every_normal_form(by_form, form: str, block):

@@ -298,5 +298,6 @@ def test_only_a_large_text_is_worth_processes(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 64)
     (tmp_path / "a.txt").write_bytes(b"a " * 100)
     assert workers_for([tmp_path / "a.txt"]) == 1
-    (tmp_path / "a.txt").write_bytes(b"a " * 3_000_000)
+    with (tmp_path / "a.txt").open("wb") as file:
+        file.truncate(60_000_000)
     assert workers_for([tmp_path / "a.txt"]) == 4

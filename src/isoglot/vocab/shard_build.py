@@ -23,8 +23,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.lines import read_lines
 from isoglot.text.pool import map_chunks
-from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, id_type
-from isoglot.vocab.scheme import literal
+from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, ahead, id_type
 from isoglot.vocab.seen_words import of_texts, without_repeats
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
 
@@ -181,7 +180,7 @@ def split_of(first: str, dev_share: float, seed: int = 0) -> Split:
 def _encoded(
     blocks: Iterable[list[_Sentence]], work: Encoding, workers: int
 ) -> Iterator[tuple[list[_Sentence], Sequence[bytes]]]:
-    """Blocks with their ids."""
+    """Blocks with their ids; while one is being encoded, the next is read and the last is written."""
     waiting: deque[list[_Sentence]] = deque()
 
     def texts() -> Iterator[list[str]]:
@@ -190,7 +189,8 @@ def _encoded(
             yield [sentence.text for sentence in block]
 
     try:
-        for encoded in map_chunks(work, texts(), workers=workers):
+        results = map_chunks(work, texts(), workers=workers) if workers > 1 else ahead(work, texts())
+        for encoded in results:
             yield waiting.popleft(), encoded
     except LongChunkError as error:
         longest = max(waiting[0], key=lambda sentence: len(sentence.text))
@@ -201,7 +201,7 @@ class Encoding:
     """Encodes blocks of lines, in this process or another, where it is built anew from the vocabulary's view."""
 
     def __init__(self, vocabulary: Vocabulary, language: str) -> None:
-        self.view = vocabulary.tokenizer(language).to_str()
+        self.view = vocabulary.view(language)
         self.normalization: Normalization | None = vocabulary.about.get("normalization")
         self.dtype = id_type(len(vocabulary)).str
         self._encoder: LineEncoder | None = None
@@ -216,19 +216,16 @@ class Encoding:
 
             if parent_process() is not None:  # processes share the cores already
                 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-            from tokenizers import Tokenizer
-
-            tokenizer = literal(Tokenizer.from_str(self.view))
-            self._encoder = LineEncoder(tokenizer, normalization=self.normalization, dtype=np.dtype(self.dtype))
+            self._encoder = LineEncoder(self.view, normalization=self.normalization, dtype=np.dtype(self.dtype))
         return self._encoder.encode(lines)
 
 
 def workers_for(paths: Sequence[Path]) -> int:
     """How many processes a text is worth: one for each core and four at most, which is also what memory allows for.
 
-    Each takes half a second to start and up to 300 MB.
+    Each has to start and to meet the frequent words, so that below some 50 MB threads alone are as fast.
     """
-    large = sum(path.stat().st_size for path in paths) > 4_000_000
+    large = sum(path.stat().st_size for path in paths) > 50_000_000
     return min(os.cpu_count() or 1, 4) if large else 1
 
 

@@ -301,7 +301,7 @@ def count_ids(tokenizer: Tokenizer, lines: Iterable[str], normalization: Normali
     import numpy as np
 
     size = tokenizer.get_vocab_size()
-    encoder = LineEncoder(tokenizer, normalization=normalization, dtype=id_type(size))
+    encoder = LineEncoder(tokenizer.to_str(), normalization=normalization, dtype=id_type(size))
     counts = np.zeros(size, dtype=np.int64)
     source = iter(lines)
     while block := list(islice(source, 20_000)):

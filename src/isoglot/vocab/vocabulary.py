@@ -173,9 +173,11 @@ class Vocabulary:
 
     def line_encoder(self, language: str | None = None) -> LineEncoder:
         """The fast way to encode many lines; the ids are those of :meth:`encode`."""
-        return LineEncoder(
-            self.tokenizer(language), normalization=self.about.get("normalization"), dtype=id_type(len(self))
-        )
+        return LineEncoder(self.view(language), normalization=self.about.get("normalization"), dtype=id_type(len(self)))
+
+    def view(self, language: str | None = None) -> str:
+        """The ``tokenizer.json`` of a language's view."""
+        return self._views[self._view(language)]
 
     def encode(self, text: str, language: str | None = None) -> list[int]:
         """The ids of a text, without special tokens around it."""
