@@ -38,7 +38,7 @@ PARTS = (
     Part(extra="cluster", libraries=("ray",)),
 )
 
-_CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "tokenizers", "zstandard")
+_CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensors", "tokenizers", "zstandard")
 
 
 def version_of(library: str) -> str | None:

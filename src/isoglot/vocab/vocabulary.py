@@ -151,6 +151,15 @@ class Vocabulary:
         return None if opening is None else piece.removeprefix(opening) or None
 
     @cached_property
+    def starts(self) -> np.ndarray:
+        """Whether each piece begins a word written with a blank before it, or stands for none (V, bool)."""
+        import numpy as np
+
+        if self._continues:
+            return np.array([not piece.startswith(self._continues) for piece in self.pieces])
+        return np.array([piece.startswith((MARK, "Ġ")) for piece in self.pieces])
+
+    @cached_property
     def _continues(self) -> str | None:
         """What a tokenizer from elsewhere puts before pieces that continue a word, if it does that."""
         prefix = json.loads(next(iter(self._views.values())))["model"].get("continuing_subword_prefix")

@@ -1,0 +1,47 @@
+"""The encoder, what its languages share, and the bridge to Hugging Face."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isoglot.model.batch import Batch, batch_of_ids, make_batch
+    from isoglot.model.encoder import Encoder
+    from isoglot.model.folder import save_encoder
+    from isoglot.model.load import load_encoder
+    from isoglot.model.plan import SharingPlan
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.model.settings import EncoderConfig, encoder_config
+
+_HOMES = {
+    "Batch": "batch",
+    "batch_of_ids": "batch",
+    "make_batch": "batch",
+    "Encoder": "encoder",
+    "save_encoder": "folder",
+    "load_encoder": "load",
+    "SharingPlan": "plan",
+    "EncoderLike": "protocol",
+    "EncoderConfig": "settings",
+    "encoder_config": "settings",
+}
+
+__all__ = [
+    "Batch",
+    "Encoder",
+    "EncoderConfig",
+    "EncoderLike",
+    "SharingPlan",
+    "batch_of_ids",
+    "encoder_config",
+    "load_encoder",
+    "make_batch",
+    "save_encoder",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - torch is imported only when something of this room is used
+    if name not in _HOMES:
+        raise AttributeError(name)
+    return getattr(import_module(f"isoglot.model.{_HOMES[name]}"), name)

@@ -1,0 +1,115 @@
+"""A layer of the encoder: attention and a feed-forward part, in the ways of BERT or of ModernBERT.
+
+Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``H`` heads, ``E`` numbers in a head, ``F`` inner width.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+if TYPE_CHECKING:
+    from isoglot.model.settings import EncoderConfig
+
+
+def norm(config: EncoderConfig) -> nn.LayerNorm:
+    """The norm of the family: with a bias or without."""
+    return nn.LayerNorm(config.width, eps=config.norm_eps, bias=config.bias == "all")
+
+
+def rotation(config: EncoderConfig, layer: int, positions_T: torch.Tensor) -> torch.Tensor:
+    """Cosines and sines of rotary positions (2 x T x E), in float32."""
+    size = config.width // config.heads
+    base = config.local_rotary_base if config.is_local(layer) else config.rotary_base
+    halves = torch.arange(0, size, 2, device=positions_T.device, dtype=torch.float32) / size
+    angles_TE = positions_T.float()[:, None] * (1.0 / base**halves)
+    angles_TE = torch.cat([angles_TE, angles_TE], dim=-1)
+    return torch.stack([angles_TE.cos(), angles_TE.sin()])
+
+
+def rotated(x_BHTE: torch.Tensor, rotation_2TE: torch.Tensor) -> torch.Tensor:
+    """Queries or keys turned by their place; the two halves of a head are the two coordinates."""
+    cos_TE, sin_TE = rotation_2TE.to(x_BHTE.dtype).unbind()
+    one, other = x_BHTE.chunk(2, dim=-1)
+    return x_BHTE * cos_TE + torch.cat([-other, one], dim=-1) * sin_TE
+
+
+class Attention(nn.Module):
+    """Every token looks at every other, or at its neighbourhood."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.dropout = config.dropout
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=config.bias == "all")
+        self.out = nn.Linear(config.width, config.width, bias=config.bias == "all")
+
+    def forward(
+        self, x_BTD: torch.Tensor, mask: torch.Tensor | None, rotation_2TE: torch.Tensor | None
+    ) -> torch.Tensor:
+        """The mask (broadcast to B x H x T x T) is True where a token may look."""
+        B, T, D = x_BTD.shape
+        q_BHTE, k_BHTE, v_BHTE = self.qkv(x_BTD).view(B, T, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
+        if rotation_2TE is not None:
+            q_BHTE, k_BHTE = rotated(q_BHTE, rotation_2TE), rotated(k_BHTE, rotation_2TE)
+        seen_BHTE = F.scaled_dot_product_attention(
+            q_BHTE, k_BHTE, v_BHTE, attn_mask=mask, dropout_p=self.dropout if self.training else 0.0
+        )
+        out: torch.Tensor = self.out(seen_BHTE.transpose(1, 2).reshape(B, T, D))
+        return out
+
+
+class FeedForward(nn.Module):
+    """Two matrices with GELU between, or GELU of one half of the first times the other half."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.gated = config.mlp == "geglu"
+        bias = config.bias == "all"
+        self.up = nn.Linear(config.width, config.inner * (2 if self.gated else 1), bias=bias)
+        self.down = nn.Linear(config.inner, config.width, bias=bias)
+
+    def forward(self, x_BTD: torch.Tensor) -> torch.Tensor:
+        """Each token by itself."""
+        up_BTF = self.up(x_BTD)
+        if self.gated:
+            value_BTF, gate_BTF = up_BTF.chunk(2, dim=-1)
+            up_BTF = F.gelu(value_BTF) * gate_BTF
+        else:
+            up_BTF = F.gelu(up_BTF)
+        down: torch.Tensor = self.down(up_BTF)
+        return down
+
+
+class Block(nn.Module):
+    """One layer.
+
+    Args:
+        config: The encoder's.
+        layer: Its number from 0. A pre-norm encoder has no norm before the attention of the first: the embeddings end
+            in one.
+    """
+
+    def __init__(self, config: EncoderConfig, layer: int) -> None:
+        super().__init__()
+        self.pre = config.norm == "pre"
+        self.attention = Attention(config)
+        self.attention_norm = nn.Identity() if self.pre and layer == 0 else norm(config)
+        self.mlp = FeedForward(config)
+        self.mlp_norm = norm(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x_BTD: torch.Tensor, mask: torch.Tensor | None = None, rotation_2TE: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Attention, then the feed-forward part, each added to what came in."""
+        if self.pre:
+            x_BTD = x_BTD + self.dropout(self.attention(self.attention_norm(x_BTD), mask, rotation_2TE))
+            x_BTD = x_BTD + self.dropout(self.mlp(self.mlp_norm(x_BTD)))
+        else:
+            x_BTD = self.attention_norm(x_BTD + self.dropout(self.attention(x_BTD, mask, rotation_2TE)))
+            x_BTD = self.mlp_norm(x_BTD + self.dropout(self.mlp(x_BTD)))
+        return x_BTD

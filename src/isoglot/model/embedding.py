@@ -1,0 +1,113 @@
+"""From ids to vectors: tokens, positions, and the language if it has a vector of its own.
+
+A private table of tokens has a row only for each id of its language; any other id reads the row of ``[UNK]``.
+
+Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError
+from isoglot.model.blocks import norm
+from isoglot.model.per_language import SHARED, PerLanguage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.settings import EncoderConfig
+
+
+class Members(nn.Module):
+    """Which ids a language has, and the row of each in its private tables.
+
+    Args:
+        ids: The ids, sorted; ``[UNK]`` among them.
+        size: The size of the vocabulary.
+        unknown: The id whose row stands for all others.
+    """
+
+    ids: torch.Tensor
+    row_V: torch.Tensor
+
+    def __init__(self, ids: torch.Tensor, size: int, unknown: int) -> None:
+        super().__init__()
+        rows_V = torch.full((size,), -1, dtype=torch.int64)
+        rows_V[ids] = torch.arange(len(ids))
+        rows_V[rows_V < 0] = rows_V[unknown].clone()
+        self.register_buffer("ids", ids, persistent=False)
+        self.register_buffer("row_V", rows_V, persistent=False)
+
+
+class Embedding(nn.Module):
+    """Tokens, positions and languages, added and normalised."""
+
+    def __init__(self, config: EncoderConfig, members: Mapping[str, Members]) -> None:
+        super().__init__()
+        plan = config.sharing
+        own = config.languages if plan.is_private("emb") else ()
+        own_positions = config.languages if plan.is_private("pos") else ()
+        self.config = config
+        self.members = dict(members)  # registered by the encoder
+        self.tokens = PerLanguage(own, lambda name: nn.Embedding(self._rows(name), config.width))
+        self.positions = (
+            PerLanguage(own_positions, lambda _: nn.Embedding(config.length, config.width))
+            if config.positions == "learned"
+            else None
+        )
+        added = config.language_embeddings == "added"
+        self.languages = nn.Embedding(len(config.languages), config.width) if added else None
+        self.norm = PerLanguage(own, lambda _: norm(config))
+        self.dropout = nn.Dropout(config.dropout)
+
+    def _rows(self, name: str) -> int:
+        return self.config.vocabulary_size if name == SHARED else len(self.members[name].ids)
+
+    def forward(
+        self,
+        ids_BT: torch.Tensor,
+        language: str | None = None,
+        languages_BT: torch.Tensor | None = None,
+        positions_BT: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Vectors of ids (B x T x D).
+
+        Args:
+            ids_BT: The tokens.
+            language: Whose parts to use, and whose vector to add.
+            languages_BT: The language of each token as its number in the config, where a row has several.
+            positions_BT: The place of each token; by default its column.
+
+        Raises:
+            ConfigError: The rows are too long, or the language is one the encoder does not have.
+        """
+        if ids_BT.shape[1] > self.config.length:
+            raise ConfigError(
+                f"{ids_BT.shape[1]} tokens in a row for an encoder of {self.config.length}",
+                remedy="cut the input to that length",
+            )
+        table = self.tokens.of(language)
+        if SHARED not in self.tokens:
+            ids_BT = self.members[language or ""].row_V[ids_BT]
+        x_BTD: torch.Tensor = table(ids_BT)
+        if self.positions is not None:
+            places = self.positions.of(language)
+            x_BTD = x_BTD + (places.weight[: ids_BT.shape[1]] if positions_BT is None else places(positions_BT))
+        if self.languages is not None:
+            x_BTD = x_BTD + (
+                self.languages.weight[self._number(language)] if languages_BT is None else self.languages(languages_BT)
+            )
+        normed: torch.Tensor = self.dropout(self.norm.of(language)(x_BTD))
+        return normed
+
+    def _number(self, language: str | None) -> int:
+        if language not in self.config.languages:
+            raise ConfigError(
+                f"the encoder adds a vector of the language, and has none for {language!r}",
+                remedy=f"choose one of {', '.join(self.config.languages)}",
+            )
+        return self.config.languages.index(language)

@@ -1,0 +1,112 @@
+"""From the last layer to scores of pieces: a transform, then a softmax tied to the token embeddings.
+
+A private softmax has a score only for each id of its language. It is tied to the private embeddings where there are
+such, and to the language's rows of the shared ones where not; a shared softmax over private embeddings has a matrix of
+its own, for there is no one table to be tied to.
+
+Shapes: ``N`` vectors, ``D`` width, ``V`` vocabulary, ``R`` ids of a language.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from isoglot.model.blocks import norm
+from isoglot.model.per_language import SHARED, PerLanguage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.embedding import Members
+    from isoglot.model.settings import EncoderConfig
+
+ABSENT = -1e9
+"""The score of an id that a private softmax does not have."""
+
+
+class Transform(nn.Module):
+    """A matrix, GELU and a norm, as BERT has before its softmax."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.width, config.width, bias=config.bias == "all")
+        self.norm = norm(config)
+
+    def forward(self, x_ND: torch.Tensor) -> torch.Tensor:
+        """The vectors that the softmax scores."""
+        normed: torch.Tensor = self.norm(F.gelu(self.dense(x_ND)))
+        return normed
+
+
+class Softmax(nn.Module):
+    """What a softmax has of its own: a bias, and a matrix where it is tied to nothing."""
+
+    weight: nn.Parameter | None
+
+    def __init__(self, rows: int, width: int, *, own_matrix: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(rows, width)) if own_matrix else None
+        self.bias = nn.Parameter(torch.zeros(rows))
+
+
+class Head(nn.Module):
+    """The transform and the softmax.
+
+    Args:
+        config: The encoder's.
+        members: The ids of each language, where a part is private.
+        tokens: The token embeddings it is tied to.
+    """
+
+    def __init__(
+        self, config: EncoderConfig, members: Mapping[str, Members], tokens: PerLanguage[nn.Embedding]
+    ) -> None:
+        super().__init__()
+        plan, size, width = config.sharing, config.vocabulary_size, config.width
+        self.members = dict(members)
+        self.tokens = [tokens]  # in a list, so that it is not registered here too
+        own = config.languages if plan.is_private("transform") else ()
+        own_softmax = config.languages if plan.is_private("softmax") else ()
+        untied = plan.is_private("emb") and not own_softmax
+        self.size = size
+        self.transform = PerLanguage(own, lambda _: Transform(config))
+        self.softmax = PerLanguage(
+            own_softmax,
+            lambda name: Softmax(size if name == SHARED else len(members[name].ids), width, own_matrix=untied),
+        )
+
+    def weight(self, language: str | None) -> torch.Tensor:
+        """The matrix of the softmax: V x D, or R x D where it is private."""
+        own = self.softmax.of(language).weight
+        if own is not None:
+            return own
+        tokens = self.tokens[0]
+        table = tokens.of(language).weight
+        if SHARED in tokens and SHARED not in self.softmax:
+            return table[self.members[language or ""].ids]
+        return table
+
+    def loss(
+        self, x_ND: torch.Tensor, targets_N: torch.Tensor, language: str | None, *, reduction: str = "mean"
+    ) -> torch.Tensor:
+        """Cross entropy of the targets, in float32; a target of -100 counts for nothing."""
+        if SHARED not in self.softmax:
+            rows_N = self.members[language or ""].row_V[targets_N.clamp(min=0)]
+            targets_N = torch.where(targets_N < 0, targets_N, rows_N)
+        return F.cross_entropy(self._scores(x_ND, language).float(), targets_N, reduction=reduction)
+
+    def logits(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
+        """Scores of every piece of the vocabulary (… x V)."""
+        scores = self._scores(x, language)
+        if SHARED in self.softmax:
+            return scores
+        every = scores.new_full((*scores.shape[:-1], self.size), ABSENT)
+        return every.index_copy(-1, self.members[language or ""].ids, scores)
+
+    def _scores(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
+        bias = self.softmax.of(language).bias
+        return F.linear(self.transform.of(language)(x), self.weight(language), bias)

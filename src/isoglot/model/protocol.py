@@ -1,0 +1,49 @@
+"""What every encoder can do: ours, one imported from Hugging Face, and any other in a hooked wrapper.
+
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import torch
+
+    from isoglot.model.batch import Batch
+    from isoglot.vocab import Vocabulary
+
+
+class EncoderLike(Protocol):
+    """An encoder that every analysis works on."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What turns text into its ids."""
+
+    @property
+    def width(self) -> int:
+        """Numbers in a representation."""
+
+    @property
+    def depth(self) -> int:
+        """How many layers it has."""
+
+    @property
+    def length(self) -> int:
+        """The longest input in tokens."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+
+    def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
+        """The output of every layer (each B x T x D); the first is the embeddings, after their norm."""
+
+    def run_from(
+        self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
+    ) -> torch.Tensor:
+        """Go on from the output of a layer to the output of a later one, the last unless told."""
+
+    def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
+        """Scores of every piece (… x V) from the last layer's output (… x D)."""

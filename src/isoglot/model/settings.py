@@ -1,0 +1,144 @@
+"""What an encoder is: its shape, its family's ways, and what languages share.
+
+>>> config = encoder_config("paper", "base", vocabulary_size=80_000, languages=("en", "fr"), plan="sep-l1-3")
+>>> config.layers, config.heads, config.width, config.inner
+(8, 12, 768, 3072)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from isoglot.core.config import Config, build_config
+from isoglot.core.language_codes import language_code
+from isoglot.model.plan import SharingPlan
+
+Preset = Literal["paper", "modern"]
+"""``paper`` is BERT as the papers have it, ``modern`` is ModernBERT with attention over everything in every layer."""
+Size = Literal["nano", "micro", "mini", "small", "base", "base12"]
+"""``base`` is the first paper's, ``base12`` the second's."""
+
+
+class EncoderConfig(Config):
+    """The shape of an encoder and what its languages share."""
+
+    layers: int = Field(ge=1)
+    """how many layers"""
+    heads: int = Field(ge=1)
+    """attention heads in each layer"""
+    width: int = Field(ge=2)
+    """numbers in a representation"""
+    inner: int = Field(ge=1)
+    """the width between the two halves of a layer's feed-forward part"""
+    length: int = Field(256, ge=3)
+    """the longest input in tokens, special ones included"""
+    vocabulary_size: int = Field(ge=1)
+    """how many pieces the vocabulary has"""
+    languages: tuple[str, ...] = ()
+    """the languages it is for; none: any, which only a plan that shares all allows"""
+    plan: str = "default"
+    """which parts each language has to itself"""
+    language_embeddings: Literal["none", "added"] = "none"
+    """whether a vector of the language is added to every token"""
+    norm: Literal["post", "pre"] = "post"
+    """whether a layer's parts are normalised after they are added (BERT) or before they compute"""
+    positions: Literal["learned", "rotary"] = "learned"
+    """a vector a place, or a rotation of queries and keys by place"""
+    mlp: Literal["gelu", "geglu"] = "gelu"
+    """the feed-forward part: two matrices with GELU between, or gated by a third"""
+    bias: Literal["all", "none"] = "all"
+    """whether matrices and norms have biases; the softmax always has one"""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """the share of numbers dropped in training"""
+    norm_eps: float = Field(1e-5, gt=0)
+    """what keeps a norm from dividing by nothing"""
+    rotary_base: float = Field(160_000.0, gt=0)
+    """the longest wavelength of rotary positions, where a layer attends to everything"""
+    local_rotary_base: float = Field(10_000.0, gt=0)
+    """the same where it attends to its neighbourhood"""
+    local_window: int = Field(0, ge=0)
+    """tokens of a neighbourhood that layers attend to; 0: everything, everywhere"""
+    global_every: int = Field(1, ge=1)
+    """with neighbourhoods: the first of so many layers attends to everything all the same"""
+    pad_id: int = Field(0, ge=0)
+    """the id that fills up a batch"""
+    unk_id: int = Field(1, ge=0)
+    """the id that stands for a piece a language does not have"""
+
+    @field_validator("languages")
+    @classmethod
+    def _canonical(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        codes = tuple(language_code(code) for code in languages)
+        if len(set(codes)) != len(codes):
+            raise ValueError("names a language twice")
+        return codes
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is no multiple of {self.heads} heads")
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise ValueError(f"rotary positions need heads of even width, not {self.width // self.heads}")
+        if (not self.sharing.is_default or self.language_embeddings == "added") and not self.languages:
+            raise ValueError("an encoder with parts for each language needs their names in 'languages'")
+        if max(self.pad_id, self.unk_id) >= self.vocabulary_size:
+            raise ValueError(f"pad_id and unk_id lie outside a vocabulary of {self.vocabulary_size}")
+        if self.sharing.is_private("pos") and self.positions == "rotary":
+            raise ValueError("rotary positions have nothing to be private: leave pos out of the plan")
+        return self
+
+    @property
+    def sharing(self) -> SharingPlan:
+        """The plan, read."""
+        return SharingPlan.parse(self.plan, self.layers)
+
+    def is_local(self, layer: int) -> bool:
+        """Whether a layer (from 0) attends to its neighbourhood only."""
+        return self.local_window > 0 and layer % self.global_every != 0
+
+
+PRESETS: dict[Preset, dict[str, Any]] = {
+    "paper": {
+        "norm": "post",
+        "positions": "learned",
+        "mlp": "gelu",
+        "bias": "all",
+        "dropout": 0.1,
+        "norm_eps": 1e-12,
+    },
+    "modern": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "bias": "none", "dropout": 0.0, "norm_eps": 1e-5},
+}
+
+# GeGLU has three matrices where GELU has two: two thirds of the inner width is the same size.
+SIZES: dict[Size, dict[str, int]] = {
+    "nano": {"layers": 2, "heads": 2, "width": 32, "inner": 96, "length": 64},
+    "micro": {"layers": 4, "heads": 4, "width": 128, "inner": 384, "length": 128},
+    "mini": {"layers": 8, "heads": 6, "width": 384, "inner": 1536, "length": 256},
+    "small": {"layers": 8, "heads": 8, "width": 512, "inner": 2048, "length": 256},
+    "base": {"layers": 8, "heads": 12, "width": 768, "inner": 3072, "length": 256},
+    "base12": {"layers": 12, "heads": 12, "width": 768, "inner": 3072, "length": 512},
+}
+
+
+def encoder_config(
+    preset: Preset = "paper",
+    size: Size = "micro",
+    *,
+    vocabulary_size: int,
+    languages: tuple[str, ...] = (),
+    plan: str = "default",
+    **changes: Any,  # noqa: ANN401 - any field of the config
+) -> EncoderConfig:
+    """The config of a preset and a size, with any field changed.
+
+    Raises:
+        ConfigError: A value will not do; the message says why.
+    """
+    shape = dict(SIZES[size])
+    if preset == "modern":
+        shape["inner"] = shape["inner"] * 2 // 3
+    values = {**PRESETS[preset], **shape, **changes}
+    values |= {"vocabulary_size": vocabulary_size, "languages": languages, "plan": plan}
+    return build_config(EncoderConfig, values=values)

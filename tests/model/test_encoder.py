@@ -1,0 +1,275 @@
+"""The encoder: who gets gradient from whom, and what depends on nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from isoglot.core.errors import ConfigError
+from isoglot.model import Batch, Encoder, EncoderConfig, EncoderLike, encoder_config
+from isoglot.model.head import ABSENT
+from isoglot.model.settings import SIZES, Preset
+
+LANGUAGES = ("en", "fr")
+MEMBERS = {"en": np.arange(30), "fr": np.array([*range(5), *range(25, 50)])}
+PLANS = [
+    "default",
+    "sep-emb",
+    "sep-l1-1",
+    "sep-emb+l1-1",
+    "emb",
+    "pos",
+    "softmax",
+    "transform",
+    "emb,softmax",
+    "1",
+    "2",
+    "1-2",
+    "emb,pos,1-2,transform,softmax",
+]
+
+
+def build(plan: str = "default", preset: Preset = "paper", **changes) -> Encoder:
+    if preset == "modern":
+        plan = (
+            ",".join(part for part in plan.replace("sep-emb", "emb,softmax").split(",") if part != "pos") or "default"
+        )
+        plan = plan.replace("+l1-1", ",1")
+    changes = {"dropout": 0.0} | changes
+    config = encoder_config(preset, "nano", vocabulary_size=50, languages=LANGUAGES, plan=plan, **changes)
+    return Encoder(config, members=MEMBERS)
+
+
+def rows(language: str = "en", count: int = 4, length: int = 10, seed: int = 0) -> torch.Tensor:
+    chance = torch.Generator().manual_seed(seed)
+    own = torch.from_numpy(MEMBERS[language][5:])
+    return own[torch.randint(len(own), (count, length), generator=chance)]
+
+
+def batch(ids_BT: torch.Tensor, lengths: list[int] | None = None) -> Batch:
+    mask_BT = torch.ones_like(ids_BT, dtype=torch.bool)
+    for row, length in enumerate(lengths or []):
+        mask_BT[row, length:] = False
+    return Batch(ids_BT, mask_BT, mask_BT, full=lengths is None)
+
+
+def train_loss(encoder: Encoder, language: str) -> torch.Tensor:
+    ids_BT = rows(language)
+    at_BK = torch.tensor([[1, 4, 7]]).expand(len(ids_BT), -1)
+    loss: torch.Tensor = encoder(ids_BT, at_BK, ids_BT.gather(1, at_BK), language)
+    return loss
+
+
+def expected_parts(plan: str, preset: Preset, encoder: Encoder, language: str) -> set[str]:
+    """Worked out from the plan, not from the encoder's own answer."""
+    private = encoder.config.sharing
+    found = set()
+    for name, _ in encoder.named_parameters():
+        part, *rest = name.split(".")
+        if part == "embedding":
+            owner = {"tokens": "emb", "positions": "pos", "norm": "emb"}[rest[0]]
+            is_private, holder = private.is_private(owner), rest[1]
+        elif part == "blocks":
+            is_private, holder = private.layer_is_private(int(rest[0]) + 1), rest[1]
+        elif part == "final_norm":
+            is_private, holder = private.layer_is_private(encoder.depth), rest[0]
+        else:
+            is_private, holder = private.is_private(rest[0]), rest[1]
+        assert holder in (LANGUAGES if is_private else ("shared",)), name
+        if holder in ("shared", language):
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_batch_reaches_the_shared_parts_and_its_languages_own_only(plan: str, preset: Preset):
+    encoder = build(plan, preset)
+    for language in LANGUAGES:
+        encoder.zero_grad(set_to_none=True)
+        train_loss(encoder, language).backward()
+        reached = {name for name, parameter in encoder.named_parameters() if parameter.grad is not None}
+        moved = {n for n, p in encoder.named_parameters() if p.grad is not None and bool(p.grad.abs().sum() > 0)}
+        wanted = expected_parts(plan, preset, encoder, language)
+        assert reached == moved == wanted == encoder.parameters_of(language)
+
+
+@pytest.mark.parametrize("plan", ["default", "sep-emb", "emb", "softmax", "emb,softmax"])
+def test_the_loss_is_the_softmax_over_what_the_plan_says(plan: str):
+    encoder = build(plan).eval()
+    ids_BT = rows("fr")
+    at_BK = torch.tensor([[2, 5]]).expand(len(ids_BT), -1)
+    scores = encoder.logits(encoder.layers(batch(ids_BT), "fr")[-1], "fr")
+    chosen = scores.gather(1, at_BK[:, :, None].expand(-1, -1, 50)).double()
+    wanted = -chosen.log_softmax(-1).gather(2, ids_BT.gather(1, at_BK)[:, :, None]).squeeze(2)
+    hidden = encoder.hidden(ids_BT, "fr")
+    found = encoder.loss(hidden, at_BK, ids_BT.gather(1, at_BK), "fr", reduction="none")
+    torch.testing.assert_close(found.double(), wanted, atol=1e-5, rtol=0)
+    outside = [index for index in range(50) if index not in MEMBERS["fr"]]
+    if "softmax" in encoder.config.sharing.private:
+        assert (scores[..., outside] == ABSENT).all()
+    else:
+        assert (scores > -100).all()
+
+
+def test_a_position_without_target_counts_for_nothing():
+    encoder = build("sep-emb").eval()
+    hidden, ids_BT = encoder.hidden(rows("fr"), "fr"), rows("fr")
+    at_BK = torch.tensor([[1, 2, 3]]).expand(4, -1)
+    targets_BK = ids_BT.gather(1, at_BK).clone()
+    wanted = encoder.loss(hidden, at_BK[:, :2], targets_BK[:, :2], "fr")
+    targets_BK[:, 2] = -100
+    torch.testing.assert_close(encoder.loss(hidden, at_BK, targets_BK, "fr"), wanted)
+
+
+def test_a_private_softmax_is_tied_to_the_private_embeddings():
+    encoder = build("sep-emb")
+    assert encoder.head.weight("fr") is encoder.embedding.tokens.of("fr").weight
+    assert not any(
+        name.startswith("head.softmax") and name.endswith("weight") for name, _ in encoder.named_parameters()
+    )
+    assert len(encoder.embedding.tokens.of("fr").weight) == len(MEMBERS["fr"])
+
+
+def test_a_shared_softmax_over_private_embeddings_has_its_own_matrix():
+    assert build("emb").head.weight("fr").shape == (50, 32)
+    assert "head.softmax.shared.weight" in dict(build("emb").named_parameters())
+
+
+def test_an_id_of_another_language_is_unknown_to_private_embeddings():
+    encoder = build("emb").eval()
+    foreign = torch.tensor([[10, 11]])
+    unknown = torch.tensor([[1, 1]])
+    torch.testing.assert_close(encoder.embedding(foreign, "fr"), encoder.embedding(unknown, "fr"))
+
+
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+def test_padding_changes_nothing(preset: Preset):
+    encoder = build(preset=preset).eval()
+    ids_BT = rows(count=2, length=10)
+    padded = encoder.layers(batch(ids_BT, [10, 6]))
+    alone = encoder.layers(batch(ids_BT[1:, :6]))
+    for one, other in zip(padded, alone, strict=True):
+        torch.testing.assert_close(one[1:, :6], other, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+@pytest.mark.parametrize("plan", ["default", "1", "2"])
+def test_going_on_from_any_layer_gives_the_same(plan: str, preset: Preset):
+    encoder = build(plan, preset).eval()
+    one = batch(rows("fr"))
+    found = encoder.layers(one, "fr")
+    assert len(found) == encoder.depth + 1
+    for layer, hidden in enumerate(found):
+        torch.testing.assert_close(encoder.run_from(layer, hidden, one, "fr"), found[-1])
+        torch.testing.assert_close(encoder.run_from(0, found[0], one, "fr", to=layer), hidden)
+    torch.testing.assert_close(encoder.hidden(one.ids_BT, "fr"), found[-1])
+
+
+def test_local_layers_see_their_neighbourhood_only():
+    encoder = build(preset="modern", layers=1, local_window=4, global_every=2).eval()
+    everywhere = build(preset="modern", layers=3, local_window=4, global_every=3).eval()
+    ids_BT, changed_BT = rows(count=1, length=12), rows(count=1, length=12)
+    changed_BT[0, 0] = 7 if int(ids_BT[0, 0]) != 7 else 8
+    first = everywhere.run_from(1, everywhere.layers(batch(ids_BT))[0], batch(ids_BT), to=2)
+    other = everywhere.run_from(1, everywhere.layers(batch(changed_BT))[0], batch(ids_BT), to=2)
+    differs_T = (first - other).abs().amax(-1)[0] > 0
+    assert differs_T.tolist() == [True] * 3 + [False] * 9
+    assert not encoder.config.is_local(0)
+
+
+def test_the_same_part_starts_the_same_in_every_plan():
+    shared, separated = dict(build("default").named_parameters()), dict(build("1").named_parameters())
+    common = shared.keys() & separated.keys()
+    assert "blocks.1.shared.attention.qkv.weight" in common
+    assert all(torch.equal(shared[name], separated[name]) for name in common)
+    assert not torch.equal(separated["blocks.0.en.attention.qkv.weight"], separated["blocks.0.fr.attention.qkv.weight"])
+
+
+def test_seeds_are_twins_apart():
+    config = encoder_config("paper", "nano", vocabulary_size=50)
+    one, same, other = (Encoder(config, seed=seed) for seed in (1, 1, 2))
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), same.parameters(), strict=True))
+    assert not torch.equal(one.embedding.tokens.of(None).weight, other.embedding.tokens.of(None).weight)
+
+
+def test_language_vectors_are_added_by_row_or_by_token():
+    encoder = build(language_embeddings="added").eval()
+    ids_BT = rows()
+    by_row = encoder.hidden(ids_BT, "fr")
+    by_token = encoder.hidden(ids_BT, languages_BT=torch.ones_like(ids_BT))
+    torch.testing.assert_close(by_row, by_token)
+    assert not torch.allclose(by_row, encoder.hidden(ids_BT, "en"))
+    with pytest.raises(ConfigError, match=r"has none for 'de'; choose one of en, fr"):
+        encoder.hidden(ids_BT, "de")
+
+
+def test_base_is_the_first_papers_encoder_and_base12_the_seconds():
+    one = encoder_config("paper", "base", vocabulary_size=80_000)
+    assert (one.layers, one.heads, one.width, one.inner, one.dropout) == (8, 12, 768, 3072, 0.1)
+    two = encoder_config("paper", "base12", vocabulary_size=119_547)
+    assert (two.layers, two.heads, two.width, two.inner, two.length) == (12, 12, 768, 3072, 512)
+
+
+def test_sizes_grow():
+    sizes = [
+        sum(p.numel() for p in Encoder(encoder_config("modern", size, vocabulary_size=100), seed=None).parameters())
+        for size in ("nano", "micro", "mini", "small", "base", "base12")
+    ]
+    assert sizes == sorted(sizes)
+    assert set(SIZES) == {"nano", "micro", "mini", "small", "base", "base12"}
+
+
+def test_it_is_an_encoder_as_every_analysis_takes_it():
+    encoder: EncoderLike = build()  # the type checker is the test
+    assert (encoder.width, encoder.depth, encoder.length, encoder.device.type) == (32, 2, 64, "cpu")
+    with pytest.raises(ConfigError, match="the encoder has no vocabulary"):
+        _ = build().vocabulary
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"heads": 3}, "width 32 is no multiple of 3 heads"),
+        ({"plan": "7"}, "no layers 7"),
+        ({"languages": (), "plan": "1"}, "needs their names in 'languages'"),
+        ({"languages": ("en", "eng")}, "names a language twice"),
+        ({"positions": "rotary", "plan": "pos"}, "rotary positions have nothing to be private"),
+        ({"colour": 1}, "unknown key 'colour'"),
+    ],
+)
+def test_what_cannot_be_built(changes: dict[str, Any], message: str):
+    values: dict[str, Any] = {"vocabulary_size": 50, "languages": LANGUAGES} | changes
+    with pytest.raises(ConfigError, match=message):
+        encoder_config("paper", "nano", **values)
+
+
+def test_what_the_language_must_be():
+    encoder = build("1").eval()
+    with pytest.raises(ConfigError, match="none is named; choose one of en, fr"):
+        encoder.layers(batch(rows()))
+    with pytest.raises(ConfigError, match="no language 'de'; choose one of en, fr"):
+        encoder.layers(batch(rows()), "de")
+    assert len(encoder.layers(batch(rows()), "eng")) == 3
+
+
+def test_rows_that_are_too_long():
+    with pytest.raises(ConfigError, match="65 tokens in a row for an encoder of 64; cut the input to that length"):
+        build().hidden(rows(length=65))
+
+
+def test_no_way_back():
+    encoder = build().eval()
+    with pytest.raises(ConfigError, match=r"no way from layer 2 to 1; layers go from 0 up to 2"):
+        encoder.run_from(2, torch.zeros(1, 3, 32), batch(rows(count=1, length=3)), to=1)
+
+
+def test_private_tables_need_to_know_the_ids():
+    config = EncoderConfig(
+        layers=1, heads=1, width=4, inner=4, vocabulary_size=9, languages=("en", "fr"), plan="softmax"
+    )
+    with pytest.raises(ConfigError, match="need to know the ids of each language; give the vocabulary"):
+        Encoder(config)

@@ -1,0 +1,82 @@
+"""An encoder on disk is the encoder, or an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.core.errors import CorruptFileError, InputError
+from isoglot.model import Encoder, encoder_config, load_encoder, make_batch, save_encoder
+from isoglot.model.folder import open_encoder
+from isoglot.vocab import Vocabulary, train_vocabulary
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory) -> Vocabulary:
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "en.txt").write_text("the cat sees a dog\nthe dog sleeps\n" * 20)
+    (folder / "fr.txt").write_text("le chat voit un chien\nle chien dort\n" * 20)
+    texts = {"en": [folder / "en.txt"], "fr": [folder / "fr.txt"]}
+    return train_vocabulary(texts, mode="union", size=320)
+
+
+def build(vocabulary: Vocabulary, plan: str = "default") -> Encoder:
+    config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "fr"), plan=plan)
+    return Encoder(config, vocabulary).eval()
+
+
+@pytest.mark.parametrize("plan", ["default", "sep-emb+l1-1", "softmax"])
+def test_what_is_read_is_what_was_written(vocabulary: Vocabulary, tmp_path: Path, plan: str):
+    encoder = build(vocabulary, plan)
+    files = save_encoder(encoder, tmp_path / "model", about={"steps": 3})
+    again = load_encoder(tmp_path / "model", device="cpu")
+    batch = make_batch(vocabulary, ["le chat dort", "un chien"], "fr")
+    wanted = encoder.logits(encoder.layers(batch, "fr")[-1], "fr")
+    assert torch.equal(again.logits(again.layers(batch, "fr")[-1], "fr"), wanted)
+    assert again.vocabulary.hash == vocabulary.hash
+    first = [path.read_bytes() for path in files]
+    assert [path.read_bytes() for path in save_encoder(encoder, tmp_path / "other", about={"steps": 3})] == first
+
+
+def test_an_encoder_without_vocabulary(tmp_path: Path):
+    encoder = Encoder(encoder_config("modern", "nano", vocabulary_size=20))
+    save_encoder(encoder, tmp_path)
+    assert not open_encoder(tmp_path).has_vocabulary
+
+
+def test_altered_weights_are_refused(vocabulary: Vocabulary, tmp_path: Path):
+    save_encoder(build(vocabulary), tmp_path)
+    path = tmp_path / "encoder.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CorruptFileError, match="the file was cut short or altered"):
+        load_encoder(tmp_path, device="cpu")
+
+
+def test_another_vocabulary_is_refused(vocabulary: Vocabulary, tmp_path: Path):
+    save_encoder(build(vocabulary), tmp_path)
+    (tmp_path / "a.txt").write_text("other words altogether\n" * 9)
+    train_vocabulary({"en": [tmp_path / "a.txt"]}, mode="joint", size=300).save(tmp_path / "vocabulary")
+    with pytest.raises(CorruptFileError, match="put back the vocabulary the encoder was trained with"):
+        load_encoder(tmp_path, device="cpu")
+
+
+def test_what_is_no_encoder_of_ours(tmp_path: Path):
+    (tmp_path / "encoder.json").write_text('{"format": 99}')
+    with pytest.raises(InputError, match="not an encoder of format 1; make it with isoglot pretrain"):
+        load_encoder(tmp_path, device="cpu")
+
+
+def test_a_batch_has_its_sentences_in_order(vocabulary: Vocabulary):
+    batch = make_batch(vocabulary, ["le chat dort", "un"], "fr")
+    special = vocabulary.special
+    assert batch.ids_BT[0, 0] == special["[CLS]"]
+    assert batch.ids_BT[1, 1 : 1 + len(vocabulary.encode("un", "fr"))].tolist() == vocabulary.encode("un", "fr")
+    assert [vocabulary.decode(row.tolist()) for row in batch.ids_BT] == ["le chat dort", "un"]
+    assert batch.starts_BT.sum(1).tolist() == [3, 1]
+    assert not batch.full
+    assert make_batch(vocabulary, ["un"], "fr").full
+    assert make_batch(vocabulary, ["le chat dort"], "fr", length=3).ids_BT.shape == (1, 3)
