@@ -1,0 +1,219 @@
+"""Checkpoints: whole or not there, hashed, a few kept; and a good one found again.
+
+A checkpoint is a folder written under a temporary name and renamed when everything in it is on the disk::
+
+    checkpoints/step-00001000/model.safetensors
+                              optimiser.safetensors
+                              state.json             step, counts, time; the SHA-256 of the two, and its own
+
+Whenever the process dies, the folders with names are whole. One that was cut short or altered afterwards is refused,
+the one before it is used, and the caller is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from isoglot.core.config import Config
+from isoglot.core.errors import CorruptFileError, IsoglotError
+from isoglot.core.files import check_file, read_json, storage_error, writable_folder, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import torch
+
+FOLDER = "checkpoints"
+MODEL, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
+
+
+class CheckpointConfig(Config):
+    """When the state of a run is written down."""
+
+    every: int = Field(1000, ge=1)
+    """steps between two checkpoints; there is always one at the end"""
+    keep: int = Field(2, ge=1)
+    """how many are kept, the newest; 2 so that a damaged one has another before it"""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One that was found whole."""
+
+    path: Path
+    state: dict[str, Any]
+
+    def tensors(self, name: str) -> dict[str, torch.Tensor]:
+        """The tensors of a file of it, on the CPU."""
+        from safetensors.torch import load_file
+
+        return load_file(self.path / name)
+
+
+@dataclass
+class Checkpoints:
+    """The checkpoints of a run.
+
+    Args:
+        out: The folder of the run.
+        keep: How many are kept.
+        refused: What was wrong with those that were not whole, filled by :meth:`newest`.
+    """
+
+    out: Path
+    keep: int = 2
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self.out / FOLDER
+
+    def save(
+        self,
+        step: int,
+        model: Mapping[str, torch.Tensor],
+        optimiser: Mapping[str, torch.Tensor],
+        state: Mapping[str, Any],
+    ) -> Path:
+        """Write one and remove those that are too many.
+
+        Raises:
+            StorageError: The disk is full, or the folder cannot be written to.
+        """
+        from safetensors.torch import save
+
+        target = writable_folder(self.folder) / f"step-{step:08d}"
+
+        def fill(folder: Path) -> None:
+            hashes = {}
+            for name, tensors in ((MODEL, model), (OPTIMISER, optimiser)):
+                data = save({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()})
+                hashes[name] = hashlib.sha256(data).hexdigest()
+                (folder / name).write_bytes(data)
+            content = {"step": step, **state, "files": hashes}
+            write_json(folder / STATE, {**content, "sha256": _digest(content)})
+
+        replace_folder(target, fill)
+        for old in self._steps()[self.keep :]:
+            remove_folder(self._path(old))
+        return target
+
+    def newest(self) -> Checkpoint | None:
+        """The newest whole one, or None; what was refused on the way is in ``refused``, one line each."""
+        for step in self._steps():
+            try:
+                return self._open(self._path(step))
+            except IsoglotError as error:
+                self.refused.append(str(error))
+        return None
+
+    def last_step(self) -> int | None:
+        """The step of the newest, unverified."""
+        return next(iter(self._steps()), None)
+
+    def drop_after(self, step: int) -> None:
+        """Remove those after a step: a resumed run writes them anew."""
+        for later in [other for other in self._steps() if other > step]:
+            remove_folder(self._path(later))
+
+    def _path(self, step: int) -> Path:
+        return self.folder / f"step-{step:08d}"
+
+    def _steps(self) -> list[int]:
+        """The steps there are checkpoints of, newest first."""
+        if not self.folder.is_dir():
+            return []
+        names = (path.name.removeprefix("step-") for path in self.folder.glob("step-*"))
+        return sorted((int(name) for name in names if name.isdecimal()), reverse=True)
+
+    def _open(self, path: Path) -> Checkpoint:
+        found = read_json(path / STATE)
+        content = {key: value for key, value in found.items() if key != "sha256"} if isinstance(found, dict) else {}
+        if not content or found.get("sha256") != _digest(content):
+            raise CorruptFileError(
+                "not what was written", remedy="the checkpoint was cut short or altered", file=path / STATE
+            )
+        for name, sha256 in content["files"].items():
+            check_file(path / name, sha256=sha256)
+        return Checkpoint(path, content)
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+# --- folders that are whole or not there -------------------------------------------------------------------------
+
+
+def replace_folder(target: Path, fill: Callable[[Path], None]) -> None:
+    """Put a folder in the place of another, if any: filled under a temporary name, then renamed.
+
+    Between the two renames of a replacement the old one is under ``.NAME.old``; :func:`restore_folder` brings it back.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    scratch, old = _aside(target)
+    try:
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+        fill(scratch)
+        for path in sorted(scratch.rglob("*")):
+            _flush(path)
+        _flush(scratch)
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            target.rename(old)
+        scratch.rename(target)
+        _flush(target.parent)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise storage_error(error, target, doing="write") from error
+
+
+def restore_folder(target: Path) -> None:
+    """Undo what a replacement that was cut short has left; every name is as it was before or after."""
+    scratch, old = _aside(target)
+    if old.exists() and not target.exists():
+        old.rename(target)
+    for rest in (scratch, old):
+        shutil.rmtree(rest, ignore_errors=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder so that no half of it is ever seen under its name."""
+    scratch, _ = _aside(path)
+    with suppress(OSError):
+        shutil.rmtree(scratch, ignore_errors=True)
+        path.rename(scratch)
+        shutil.rmtree(scratch)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writes that were cut short have left in a folder of checkpoints."""
+    for rest in (*folder.glob(".*.new"), *folder.glob(".*.old")):
+        shutil.rmtree(rest, ignore_errors=True)
+
+
+def _aside(target: Path) -> tuple[Path, Path]:
+    return target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.old")
+
+
+def _flush(path: Path) -> None:
+    """Make a file or the names in a folder survive a power cut, where the platform can."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,37 @@
+"""How much useful arithmetic a step is: what "share of the peak" is the share of.
+
+Counted are the matrix products of the forward pass, and twice as many of the backward pass; a product of (m × k) and
+(k × n) is 2·m·k·n operations. Norms, softmaxes and look-ups are not counted, and neither is work done twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isoglot.model.settings import EncoderConfig
+
+
+def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, pieces: int | None = None) -> int:
+    """Operations of one training step.
+
+    Args:
+        config: The encoder's shape.
+        rows: Rows of the batch.
+        length: Tokens in a row.
+        masked: Positions of a row that the softmax is computed for.
+        pieces: How many pieces the softmax is over; None: the whole vocabulary.
+
+    >>> from isoglot.model.settings import encoder_config
+    >>> nano = encoder_config("paper", "nano", vocabulary_size=100)
+    >>> step_flops(nano, rows=1, length=10, masked=0) == 3 * 2 * 2 * 10 * (4 * 32**2 + 2 * 32 * 96 + 2 * 10 * 32)
+    True
+    """
+    width, inner = config.width, config.inner
+    feed_forward = (3 if config.mlp == "geglu" else 2) * width * inner
+    products = 0
+    for layer in range(config.layers):
+        seen = min(length, config.local_window + 1) if config.is_local(layer) else length
+        products += length * (4 * width**2 + feed_forward + 2 * seen * width)
+    products += masked * (width**2 + width * (config.vocabulary_size if pieces is None else pieces))
+    return 3 * 2 * rows * products

@@ -1,0 +1,194 @@
+"""What a run says on the way: the step line, ``metrics.jsonl``, and TensorBoard where it is wanted.
+
+``metrics.jsonl`` has one JSON object a line, each with its ``step`` and ``kind``: ``train`` (loss by language, rate,
+speed), ``dev`` (perplexity by language), ``probe``. After a resume there is no line twice.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from pydantic import Field
+
+from isoglot.core.config import Config
+from isoglot.core.files import storage_error, write_text
+from isoglot.core.parts import import_part
+from isoglot.core.progress import duration, rate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METRICS = "metrics.jsonl"
+BOARD = "tensorboard"
+
+
+class LogConfig(Config):
+    """What is said on the way, and how often."""
+
+    every: int = Field(50, ge=1)
+    """steps between two lines; only then the device is waited for"""
+    tensorboard: Literal["off", "on"] = "off"
+    """whether TensorBoard's files are written too (needs isoglot[tensorboard])"""
+    peak: Literal["measured", "off"] = "measured"
+    """whether the device's matrix peak is measured first, which takes about a second"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFacts:
+    """What is known of the steps since the last line."""
+
+    step: int
+    loss: Mapping[str, float]
+    """The mean loss of each language that had a step."""
+    rate_factor: float
+    gradient: float
+    """The length of the last gradient, before clipping."""
+    tokens: int
+    """Tokens of the whole run so far."""
+    seconds: float
+    """Time of the whole run so far."""
+    speeds: tuple[float, ...]
+    """Tokens a second of each process."""
+    flops: float
+    """Useful operations a second, all processes together."""
+    peak: float | None
+    """Measured operations a second at best, all processes together; None: not measured."""
+    memory: int
+    """Bytes of this process, at most."""
+    left: float | None
+    """Seconds to go, as far as that can be told."""
+
+    def line(self) -> str:
+        """The step line, for people.
+
+        >>> facts = StepFacts(step=9, loss={"en": 3.25, "fr": 4.0}, rate_factor=1.0, gradient=0.5, tokens=1000,
+        ...     seconds=2.0, speeds=(1200.0,), flops=3e9, peak=6e9, memory=2**30, left=75.0)
+        >>> facts.line()
+        'loss en 3.250 fr 4.000, 1,200 tokens/s, 50 % of peak, 1.0 GB, 1 min 15 s left'
+        """
+        parts = ["loss " + " ".join(f"{code} {loss:.3f}" for code, loss in sorted(self.loss.items()))]
+        speed = f"{rate(sum(self.speeds), 1)} tokens/s"
+        if len(self.speeds) > 1:
+            speed += f" ({' + '.join(rate(one, 1) for one in self.speeds)})"
+        parts.append(speed)
+        if self.peak:
+            parts.append(f"{100 * self.flops / self.peak:.0f} % of peak")
+        parts.append(f"{self.memory / 2**30:.1f} GB")
+        if self.left is not None:
+            parts.append(f"{duration(self.left)} left")
+        return ", ".join(parts)
+
+    def record(self) -> dict[str, Any]:
+        """The same as ``metrics.jsonl`` has it."""
+        return {
+            "step": self.step,
+            "kind": "train",
+            "loss": dict(self.loss),
+            "rate_factor": self.rate_factor,
+            "gradient": self.gradient,
+            "tokens": self.tokens,
+            "seconds": round(self.seconds, 3),
+            "tokens_per_second": [round(speed, 1) for speed in self.speeds],
+            "flops_per_second": self.flops,
+            "share_of_peak": self.flops / self.peak if self.peak else None,
+            "memory": self.memory,
+        }
+
+
+class MetricsLog:
+    """Writes what happens to ``metrics.jsonl``, and to TensorBoard if wanted.
+
+    Args:
+        out: The folder of the run.
+        after: Lines of later steps are dropped first: the run goes on from there. None: begin an empty file.
+        tensorboard: Whether TensorBoard gets the numbers too.
+
+    Raises:
+        MissingPartError: TensorBoard is wanted and not installed.
+        StorageError: The folder cannot be written to.
+    """
+
+    def __init__(self, out: Path, *, after: int | None = None, tensorboard: Literal["off", "on"] = "off") -> None:
+        self.path = out / METRICS
+        self.board: Any = None
+        if tensorboard == "on":
+            import_part("tensorboard")
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.board = SummaryWriter(str(out / BOARD), purge_step=None if after is None else after + 1)
+        kept = [] if after is None else [line for line in _lines(self.path) if line["step"] <= after]
+        write_text(self.path, "".join(_written(line) for line in kept))
+        try:
+            self.file = self.path.open("a", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise storage_error(error, self.path, doing="write") from error
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Write one line; it is there for whoever follows the file."""
+        try:
+            self.file.write(_written(record))
+            self.file.flush()
+        except OSError as error:
+            raise storage_error(error, self.path, doing="write") from error
+        if self.board is not None:
+            for name, value in _numbers(record):
+                self.board.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+
+    def close(self) -> None:
+        """No more lines."""
+        self.file.close()
+        if self.board is not None:
+            self.board.close()
+
+
+def read_metrics(out: str | Path) -> list[dict[str, Any]]:
+    """The lines of a run's ``metrics.jsonl``; one that was cut short by a kill is left out."""
+    return _lines(Path(out) / METRICS)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and isinstance(value.get("step"), int):
+            found.append(value)
+    return found
+
+
+def _written(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _numbers(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The numbers of a record by name: ``loss/en``, ``tokens_per_second/0``."""
+    found: list[tuple[str, float]] = []
+    for name, value in record.items():
+        if isinstance(value, dict):
+            found += [(f"{name}/{key}", number) for key, number in value.items() if isinstance(number, int | float)]
+        elif isinstance(value, list | tuple):
+            found += [(f"{name}/{index}", number) for index, number in enumerate(value)]
+        elif isinstance(value, int | float) and name != "step":
+            found.append((name, value))
+    return found
+
+
+def memory_used(device: torch.device) -> int:
+    """The most bytes this process has held: on the GPU where there is one, else of main memory."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,138 @@
+"""Checkpoints: whole or not there, checked, and the right ones kept."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.core.errors import StorageError
+from isoglot.pretrain import checkpoint as module
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, STATE, Checkpoints, replace_folder, restore_folder, sweep
+
+
+def save(checkpoints: Checkpoints, step: int) -> Path:
+    tensors = {"weight": torch.full((3,), float(step))}
+    return checkpoints.save(step, tensors, {"weight/step": torch.tensor(float(step))}, {"tokens": 10 * step})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_is_saved_is_found(tmp_path: Path):
+    checkpoints = Checkpoints(tmp_path)
+    assert checkpoints.newest() is None
+    save(checkpoints, 5)
+    found = checkpoints.newest()
+    assert found is not None
+    assert (found.state["step"], found.state["tokens"]) == (5, 50)
+    assert found.tensors(MODEL)["weight"].tolist() == [5.0, 5.0, 5.0]
+    assert found.tensors(OPTIMISER)["weight/step"].item() == 5.0
+    assert names(found.path) == [MODEL, OPTIMISER, STATE]
+
+
+def test_the_newest_are_kept(tmp_path: Path):
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    for step in (5, 10, 99_999_999, 100_000_000):
+        save(checkpoints, step)
+    assert names(checkpoints.folder) == ["step-100000000", "step-99999999"]
+    checkpoints.drop_after(99_999_999)
+    assert names(checkpoints.folder) == ["step-99999999"]
+
+
+@pytest.mark.parametrize("name", [MODEL, OPTIMISER, STATE])
+@pytest.mark.parametrize("harm", ["cut", "alter", "remove"])
+def test_a_damaged_one_is_refused_and_the_one_before_is_used(tmp_path: Path, name: str, harm: str):
+    checkpoints = Checkpoints(tmp_path)
+    save(checkpoints, 5)
+    path = save(checkpoints, 10) / name
+    data = path.read_bytes()
+    if harm == "cut":
+        path.write_bytes(data[:-7])
+    elif harm == "alter":
+        place = data.index(b"10,") if name == STATE else len(data) - 3
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    else:
+        path.unlink()
+    found = checkpoints.newest()
+    assert found is not None
+    assert found.state["step"] == 5
+    assert len(checkpoints.refused) == 1
+    assert checkpoints.refused[0].startswith(f"{path}:")
+
+
+def test_the_refusal_says_what_is_wrong(tmp_path: Path):
+    checkpoints = Checkpoints(tmp_path)
+    path = save(checkpoints, 5) / MODEL
+    path.write_bytes(path.read_bytes()[:-1])
+    assert checkpoints.newest() is None
+    assert checkpoints.refused[0].endswith("the file was cut short or altered: make it again or fetch it again")
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path)
+    save(checkpoints, 5)
+
+    def full(self, data):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StorageError, match="the disk is full"):
+        save(checkpoints, 10)
+    monkeypatch.undo()
+    found = checkpoints.newest()
+    assert found is not None
+    assert found.state["step"] == 5
+    sweep(checkpoints.folder)
+    assert names(checkpoints.folder) == ["step-00000005"]
+
+
+class Died(BaseException):
+    """The process ends here."""
+
+
+OPERATIONS = ("rename", "mkdir", "write_bytes", "rmtree", "flush")
+
+
+@pytest.mark.parametrize("death", range(20))
+def test_whenever_the_process_dies_one_is_whole(tmp_path: Path, monkeypatch, death: int):
+    """Every file operation of a write, a replacement and a removal in turn is the last."""
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    best = tmp_path / "best"
+    save(checkpoints, 5)
+    replace_folder(best, lambda folder: (folder / "x").write_text("old") and None)
+    left = [death]
+
+    def deadly(real):
+        def call(*args, **kwargs):
+            if left[0] == 0:
+                raise Died
+            left[0] -= 1
+            return real(*args, **kwargs)
+
+        return call
+
+    for name in ("rename", "mkdir", "write_bytes", "write_text"):
+        monkeypatch.setattr(Path, name, deadly(getattr(Path, name)))
+    monkeypatch.setattr(module.shutil, "rmtree", deadly(module.shutil.rmtree))
+    monkeypatch.setattr(module, "write_json", deadly(module.write_json))
+    died = False
+    try:
+        save(checkpoints, 10)
+        replace_folder(best, lambda folder: (folder / "x").write_text("new") and None)
+    except Died:
+        died = True
+    monkeypatch.undo()
+    after = Checkpoints(tmp_path, keep=1)
+    sweep(after.folder)
+    restore_folder(best)
+    found = after.newest()
+    assert found is not None
+    assert found.tensors(MODEL)["weight"][0].item() == found.state["step"]
+    assert after.refused == []
+    assert (best / "x").read_text() in ("old", "new")
+    assert died or (found.state["step"], (best / "x").read_text()) == (10, "new")
+    assert [name for name in names(tmp_path) if name.startswith(".")] == []

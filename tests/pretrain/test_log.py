@@ -1,0 +1,113 @@
+"""What a run says on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.core.errors import MissingPartError
+from isoglot.model import encoder_config
+from isoglot.pretrain.flops import step_flops
+from isoglot.pretrain.log import MetricsLog, StepFacts, memory_used, read_metrics
+
+
+def facts(**changes) -> StepFacts:
+    values = {
+        "step": 50,
+        "loss": {"fr": 4.5, "en": 3.25},
+        "rate_factor": 0.5,
+        "gradient": 1.5,
+        "tokens": 1000,
+        "seconds": 2.0,
+        "speeds": (600.0, 650.0),
+        "flops": 1e9,
+        "peak": 4e9,
+        "memory": 3 * 2**29,
+        "left": None,
+    }
+    return StepFacts(**{**values, **changes})
+
+
+def test_the_line_has_what_a_person_looks_for():
+    assert facts().line() == "loss en 3.250 fr 4.500, 1,250 tokens/s (600 + 650), 25 % of peak, 1.5 GB"
+    assert facts(peak=None, left=7.0).line().endswith("(600 + 650), 1.5 GB, 7.0 s left")
+
+
+def test_a_resumed_run_has_no_line_twice(tmp_path: Path):
+    log = MetricsLog(tmp_path)
+    for step in (1, 2, 3):
+        log.add({"step": step, "kind": "train", "loss": {"en": step / 2}})
+    log.close()
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 4, "kind": "tr')  # killed in the middle of a line
+    log = MetricsLog(tmp_path, after=2)
+    log.add({"step": 3, "kind": "train", "loss": {"en": 9.0}})
+    log.close()
+    assert [(line["step"], line["loss"]["en"]) for line in read_metrics(tmp_path)] == [(1, 0.5), (2, 1.0), (3, 9.0)]
+    MetricsLog(tmp_path).close()
+    assert read_metrics(tmp_path) == []
+
+
+def test_the_record_is_json_with_all_of_it(tmp_path: Path):
+    log = MetricsLog(tmp_path)
+    log.add(facts().record())
+    log.close()
+    (line,) = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    record = json.loads(line)
+    assert (record["kind"], record["share_of_peak"], record["tokens_per_second"]) == ("train", 0.25, [600.0, 650.0])
+
+
+def test_tensorboard_gets_every_number(tmp_path: Path, monkeypatch):
+    import types
+
+    added = []
+
+    class Writer:
+        def __init__(self, folder, purge_step):
+            added.append((folder, purge_step))
+
+        def add_scalar(self, name, value, step):
+            added.append((name, value, step))
+
+        def close(self):
+            added.append("closed")
+
+    monkeypatch.setitem(__import__("sys").modules, "tensorboard", types.ModuleType("tensorboard"))
+    fake = types.ModuleType("torch.utils.tensorboard")
+    fake.SummaryWriter = Writer  # type: ignore[attr-defined]
+    monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", fake)
+    log = MetricsLog(tmp_path, after=7, tensorboard="on")
+    log.add({"step": 8, "kind": "dev", "perplexity": {"en": 9.0}, "speeds": [1.0], "note": None})
+    log.close()
+    assert added == [
+        (str(tmp_path / "tensorboard"), 8),
+        ("dev/perplexity/en", 9.0, 8),
+        ("dev/speeds/0", 1.0, 8),
+        "closed",
+    ]
+
+
+def test_tensorboard_that_is_not_there_is_named(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "tensorboard", None)
+    with pytest.raises(MissingPartError, match=r"pip install 'isoglot\[tensorboard\]'"):
+        MetricsLog(tmp_path, tensorboard="on")
+
+
+def test_operations_are_those_torch_counts():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from isoglot.model import Encoder
+
+    config = encoder_config("modern", "nano", vocabulary_size=100)
+    model = Encoder(config)
+    ids = torch.randint(0, 100, (3, 10))
+    with FlopCounterMode(display=False) as counter, torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        model(ids, ids[:, :2] % 10, ids[:, :2]).backward()
+    assert step_flops(config, rows=3, length=10, masked=2) == counter.get_total_flops()
+
+
+def test_memory_is_more_than_nothing():
+    assert memory_used(torch.device("cpu")) > 2**20

@@ -1,0 +1,115 @@
+"""Optimisers: their formulas, who has decay, and that what is not reached does not move."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.model import Encoder, encoder_config
+from isoglot.pretrain.optimiser import OptimiserConfig, build_optimiser
+
+KINDS = ["adam", "adamw", "muon"]
+
+
+def encoder(plan: str = "default") -> Encoder:
+    config = encoder_config("modern", "nano", vocabulary_size=40, languages=("en", "fr"), plan=plan)
+    return Encoder(config, members={"en": range(25), "fr": range(20, 40)})  # type: ignore[dict-item]
+
+
+def step(model: Encoder, optimiser, language: str, seed: int = 0, factor: float = 1.0) -> torch.Tensor:
+    ids = torch.randint(20, 25, (2, 8), generator=torch.Generator().manual_seed(seed))
+    optimiser.clear()
+    model(ids, torch.tensor([[1, 2], [3, 4]]), ids[:, :2], language).backward()
+    return optimiser.step(factor)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("plan", ["default", "1", "emb,softmax", "emb,1-2,transform,softmax"])
+def test_what_a_language_does_not_reach_does_not_move(kind, plan):
+    model = encoder(plan)
+    optimiser = build_optimiser(dict(model.named_parameters()), OptimiserConfig(kind=kind, weight_decay=0.1), "cpu")
+    for seed in range(3):  # the others get momentum first, which must then do nothing
+        step(model, optimiser, "fr", seed)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    memory = {name: value.clone() for name, value in optimiser.state().items()}
+    step(model, optimiser, "en")
+    moved = {name for name, value in model.named_parameters() if not torch.equal(value, before[name])}
+    still = set(before) - model.parameters_of("en")
+    assert moved == model.parameters_of("en")
+    assert all(
+        torch.equal(optimiser.state()[name], memory[name]) for name in memory if name.rpartition("/")[0] in still
+    )
+
+
+def test_adamw_is_torchs_with_decay_on_matrices_only():
+    model, twin = encoder(), encoder()
+    config = OptimiserConfig(kind="adamw", rate=1e-2, weight_decay=0.1, clip=0.0)
+    optimiser = build_optimiser(dict(model.named_parameters()), config, "cpu")
+    groups = [
+        {"params": [p for p in twin.parameters() if p.dim() > 1], "weight_decay": 0.1},
+        {"params": [p for p in twin.parameters() if p.dim() == 1], "weight_decay": 0.0},
+    ]
+    plain = torch.optim.AdamW(groups, lr=1e-2)
+    for seed in range(3):
+        step(model, optimiser, "en", seed)
+        ids = torch.randint(20, 25, (2, 8), generator=torch.Generator().manual_seed(seed))
+        plain.zero_grad()
+        twin(ids, torch.tensor([[1, 2], [3, 4]]), ids[:, :2], "en").backward()
+        plain.step()
+    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_muon_takes_the_matrices_of_the_layers_and_nothing_else():
+    model = encoder("1")
+    optimiser = build_optimiser(dict(model.named_parameters()), OptimiserConfig(kind="muon"), "cpu")
+    assert optimiser.kinds == ["Muon", "AdamW"]
+    step(model, optimiser, "en")
+    for name in {name.rpartition("/")[0] for name in optimiser.state()}:
+        by_muon = f"{name}/momentum_buffer" in optimiser.state()
+        assert by_muon == (name.startswith("blocks.") and name.endswith(".weight") and "norm" not in name), name
+
+
+def test_a_torch_without_muon_is_named(monkeypatch):
+    monkeypatch.delattr(torch.optim, "Muon")
+    with pytest.raises(ConfigError) as error:
+        build_optimiser(dict(encoder().named_parameters()), OptimiserConfig(kind="muon"), "cpu")
+    assert str(error.value) == (
+        f"torch {torch.__version__} has no Muon; install torch 2.9 or newer, or --set optimiser.kind=adamw"
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_rate_follows_the_factor(kind):
+    model = encoder()
+    optimiser = build_optimiser(dict(model.named_parameters()), OptimiserConfig(kind=kind, weight_decay=0.1), "cpu")
+    before = [value.clone() for value in model.parameters()]
+    step(model, optimiser, "en", factor=0.0)
+    assert all(torch.equal(one, other) for one, other in zip(before, model.parameters(), strict=True))
+
+
+def test_clipping_shortens_the_gradient_and_tells_its_length():
+    layer = nn.Linear(3, 1, bias=False)
+    optimiser = build_optimiser(dict(layer.named_parameters()), OptimiserConfig(clip=1.0), "cpu")
+    layer(torch.tensor([[2.0, 3.0, 6.0]])).sum().backward()
+    assert float(optimiser.step(1.0)) == pytest.approx(7.0)
+    assert layer.weight.grad is not None
+    assert float(layer.weight.grad.norm()) == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_state_taken_and_given_back_goes_on_the_same(kind):
+    one, other = encoder("1"), encoder("1")
+    first = build_optimiser(dict(one.named_parameters()), OptimiserConfig(kind=kind), "cpu")
+    second = build_optimiser(dict(other.named_parameters()), OptimiserConfig(kind=kind), "cpu")
+    step(one, first, "en", 0)
+    other.load_state_dict(one.state_dict())
+    second.load(first.state())
+    for model, optimiser in ((one, first), (other, second)):
+        step(model, optimiser, "fr", 1)
+        step(model, optimiser, "en", 2)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    with pytest.raises(CorruptFileError, match="no parameter 'x' here"):
+        second.load({"x/step": torch.tensor(1.0)})
