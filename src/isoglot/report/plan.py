@@ -5,6 +5,7 @@ It is Figure 1 of Wu et al. (2020) for any plan, any depth and any number of lan
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
@@ -43,11 +44,13 @@ def plan_svg(plan: SharingPlan, languages: Sequence[str], *, depth: int, positio
     """
     rows = _rows(plan, depth, positions=positions)
     width = len(languages) * _COLUMN + (len(languages) - 1) * _GAP
-    total = (max(2 * _MARGIN + _LABEL + width, 420), 150 + len(rows) * (_ROW + _SPACE))
+    across = max(2 * _MARGIN + _LABEL + width, 420)
+    lines = textwrap.wrap(said(plan), (across - 2 * _MARGIN) // 7)  # a letter of this size is no wider than 7
     left = _MARGIN + _LABEL
-    top = 76
-    drawn = [_text(_MARGIN, 32, plan.name, size=16, weight="bold"), _text(_MARGIN, 52, said(plan))]
-    y = top
+    drawn = [_text(_MARGIN, 32, plan.name, size=16, weight="bold")]
+    drawn += [_text(_MARGIN, 52 + 16 * number, line) for number, line in enumerate(lines)]
+    y = 60 + 16 * len(lines)
+    total = (across, y + 60 + len(rows) * (_ROW + _SPACE))
     for row in rows:
         drawn.append(_text(left - 12, y + _ROW / 2 + 4, row.label, anchor="end"))
         if row.private:
