@@ -1,0 +1,127 @@
+"""Rows: the ids of one language's shards as an endless, numbered stream of ``[CLS] ids… [SEP]``.
+
+Row number ``n`` is a function of (seed, n) alone, so a run goes on after a crash where the counter says, and each
+process takes its own numbers. An epoch cuts the text into windows, beginning at a place of its own (the text is a
+circle), and takes them in an order of its own: every id comes once, but for a remainder shorter than a row, and no
+window of one epoch is a window of the next.
+
+Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` = T - 2 ids of text in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+from isoglot.core.errors import ConfigError
+from isoglot.pretrain.chance import below, permuted, step_key, stream
+from isoglot.vocab.shards import Shards, Split, file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor
+
+Storage = Literal["auto", "device", "mapped"]
+"""``device`` copies all ids to the device, ``mapped`` reads them from the file when needed, ``auto`` takes a CUDA
+device when they need at most a quarter of its free memory; on the CPU a mapped file is as fast."""
+
+_FREE_SHARE = 4
+_AHEAD = 4096  # rows whose places are found at once: the 400 small operations cost the same for one row
+
+
+class Rows:
+    """An endless stream of rows, each known by its number.
+
+    Args:
+        shards: The text of one language.
+        length: Tokens in a row, ``[CLS]`` and ``[SEP]`` included.
+        special: The ids of the special tokens, as :attr:`Vocabulary.special` has them.
+        device: Where the rows are wanted.
+        split: The part of the text.
+        seed: The run's seed.
+        storage: Where the ids are kept; the rows are the same.
+
+    Raises:
+        ConfigError: The text has not even one row.
+    """
+
+    def __init__(
+        self,
+        shards: Shards,
+        *,
+        length: int,
+        special: Mapping[str, int],
+        device: torch.device | str = "cpu",
+        split: Split = "train",
+        seed: int = 0,
+        storage: Storage = "auto",
+    ) -> None:
+        if length < 3:
+            raise ConfigError(f"a row of {length} tokens has no room for text", remedy="give a length of at least 3")
+        self.shards, self.length, self.split, self.seed = shards, length, split, seed
+        self.device = torch.device(device)
+        self.text = length - 2
+        self.tokens = len(shards.ids(split))
+        self.per_epoch = self.tokens // self.text
+        if not self.per_epoch:
+            raise ConfigError(
+                f"{shards.folder}: the {split} split has {self.tokens:,} ids, fewer than the {self.text:,} of one row",
+                remedy="give a shorter length or build the shards from more text",
+            )
+        self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
+        self._first, self._last = special["[CLS]"], special["[SEP]"]
+        ids = _mapped_ids(shards, split)
+        self._all_bits = 2 ** (8 * ids.element_size()) - 1
+        self._ids = ids.to(self.device, copy=True) if _on_device(storage, ids, self.device) else ids
+        self._known: tuple[int, Tensor] = (0, torch.zeros(0, dtype=torch.int64))
+
+    def take(self, first: int, count: int) -> Tensor:
+        """Rows number ``first`` to ``first + count - 1`` of the stream, int64 on the device (B, T)."""
+        start, places_N = self._known
+        if not start <= first <= first + count <= start + len(places_N):
+            numbers_N = torch.arange(first, first + max(count, _AHEAD), device=self._ids.device)
+            start, places_N = self._known = first, self.places(numbers_N)
+        return self._at(places_N[first - start : first - start + count])
+
+    def numbered(self, numbers_B: Tensor) -> Tensor:
+        """The rows of any numbers (B, T); with ids on the device, nothing waits for it."""
+        return self._at(self.places(numbers_B.to(self._ids.device)))
+
+    def fixed(self, count: int) -> Tensor:
+        """The first rows of the text in its own order, at most ``count``: the same in every run, for evaluation."""
+        return self._at(torch.arange(min(count, self.per_epoch), device=self._ids.device) * self.text)
+
+    def places(self, numbers_B: Tensor) -> Tensor:
+        """Where in the text the rows of these numbers begin."""
+        epoch_B, index_B = numbers_B // self.per_epoch, numbers_B % self.per_epoch
+        window_B = permuted(index_B, self.per_epoch, step_key(self._order, epoch_B))
+        shift_B = below(step_key(self._shift, epoch_B), self.tokens)
+        return (window_B * self.text + shift_B) % self.tokens
+
+    def _at(self, places_B: Tensor) -> Tensor:
+        index_BW = places_B[:, None] + torch.arange(self.text, device=places_B.device)
+        index_BW = torch.where(index_BW < self.tokens, index_BW, index_BW - self.tokens)  # the text is a circle
+        text_BW = self._ids[index_BW].to(torch.int64) & self._all_bits  # they were kept as signed numbers
+        ids_BT = torch.empty(len(places_B), self.length, dtype=torch.int64, device=places_B.device)
+        ids_BT[:, 0], ids_BT[:, -1], ids_BT[:, 1:-1] = self._first, self._last, text_BW
+        if self.device.type == "cuda" and not ids_BT.is_cuda:
+            return ids_BT.pin_memory().to(self.device, non_blocking=True)
+        return ids_BT.to(self.device)
+
+
+def _mapped_ids(shards: Shards, split: Split) -> Tensor:
+    """The ids as a tensor on the file, with the bits of uint16 or uint32 in a signed type that torch can index."""
+    ids = shards.ids(split)
+    dtype = {2: torch.int16, 4: torch.int32}[ids.dtype.itemsize]
+    path = shards.folder / file_name(split, "ids")
+    return torch.from_file(str(path), shared=False, size=len(ids), dtype=dtype)
+
+
+def _on_device(storage: Storage, ids: Tensor, device: torch.device) -> bool:
+    if storage != "auto":
+        return storage == "device"
+    if device.type == "cuda":
+        return ids.nbytes * _FREE_SHARE <= torch.cuda.mem_get_info(device)[0]
+    return False

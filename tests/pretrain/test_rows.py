@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import ConfigError
+from isoglot.pretrain.rows import Rows, Storage
+from isoglot.vocab import Shards
+
+SPECIAL = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
+
+
+def written(folder: Path, train: np.ndarray, dev: np.ndarray | None = None) -> Shards:
+    folder.mkdir(parents=True, exist_ok=True)
+    train.tofile(folder / "train.ids.bin")
+    (train[:0] if dev is None else dev).tofile(folder / "dev.ids.bin")
+    return Shards(folder, {"language": "en", "dtype": train.dtype.str})
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> Shards:
+    """A text in which every id is its own place, above 32,767 too."""
+    folder = tmp_path_factory.mktemp("rows")
+    return written(folder, np.arange(65_536, dtype="<u2"), np.arange(40_000, 40_105, dtype="<u2"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("any")
+
+
+def test_a_row_is_framed_text(shards: Shards):
+    rows = Rows(shards, length=12, special=SPECIAL)
+    ids = rows.take(0, 50)
+    assert (ids.shape, ids.dtype) == ((50, 12), torch.int64)
+    assert bool((ids[:, 0] == 2).all())
+    assert bool((ids[:, -1] == 3).all())
+    steps = (ids[:, 2:-1] - ids[:, 1:-2]) % 65_536  # one after the other, around the end too
+    assert bool((steps == 1).all())
+    assert int(ids.max()) > 60_000
+
+
+@given(tokens=st.integers(1, 300), length=st.integers(3, 20), seed=st.integers(0, 5), epoch=st.integers(0, 10**6))
+def test_every_id_once_an_epoch_but_for_a_remainder_shorter_than_a_row(
+    folder: Path, tokens: int, length: int, seed: int, epoch: int
+):
+    if tokens < length - 2:
+        return
+    rows = Rows(written(folder, np.arange(tokens, dtype="<u2")), length=length, special=SPECIAL, seed=seed)
+    assert rows.per_epoch == tokens // (length - 2)
+    text = rows.take(epoch * rows.per_epoch, rows.per_epoch)[:, 1:-1].flatten()
+    assert len(text.unique()) == len(text)
+    assert tokens - len(text) < length - 2
+
+
+def test_each_epoch_has_windows_and_an_order_of_its_own(shards: Shards):
+    rows = Rows(shards, length=66, special=SPECIAL)
+    epochs = [rows.take(epoch * rows.per_epoch, rows.per_epoch)[:, 1] for epoch in range(4)]
+    for one in range(4):
+        for other in range(one):
+            assert not set(epochs[one].tolist()) & set(epochs[other].tolist())
+            order = [torch.argsort(epochs[epoch]) for epoch in (one, other)]
+            assert abs(float(torch.corrcoef(torch.stack(order).double())[0, 1])) < 4 / rows.per_epoch**0.5
+    phases = {int(starts[0]) % 64 for starts in epochs}
+    assert len(phases) > 1
+
+
+@given(st.integers(0, 10**6), st.integers(0, 9000), st.integers(1, 12))
+def test_a_row_is_known_by_its_number_alone(shards: Shards, first: int, more: int, count: int):
+    walked, fresh = (Rows(shards, length=100, special=SPECIAL, seed=1) for _ in range(2))
+    walked.take(first, 3)
+    taken = walked.take(first + more, count)
+    assert torch.equal(taken, fresh.take(first + more, count))
+    assert torch.equal(taken, fresh.numbered(torch.arange(first + more, first + more + count)))
+    assert torch.equal(taken, torch.cat([fresh.take(first + more + row, 1) for row in range(count)]))
+
+
+def test_a_batch_may_cross_from_one_epoch_into_the_next(shards: Shards):
+    rows = Rows(shards, length=1002, special=SPECIAL)
+    assert rows.per_epoch == 65
+    assert torch.equal(rows.take(60, 10), torch.cat([rows.take(60, 5), rows.take(65, 5)]))
+
+
+def test_the_seed_changes_the_stream(shards: Shards):
+    one, other = (Rows(shards, length=10, special=SPECIAL, seed=seed).take(0, 20) for seed in (1, 2))
+    assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", ["<u2", "<u4"])
+def test_ids_on_the_device_and_in_the_file_give_the_same_rows(tmp_path: Path, dtype: str):
+    top = np.iinfo(dtype).max
+    ids = np.random.default_rng(0).integers(0, top, 5000, dtype=dtype, endpoint=True)
+    ids[7] = top
+    text = written(tmp_path, ids, ids[:500])
+    storages: tuple[Storage, ...] = ("device", "mapped", "auto")
+    held = [Rows(text, length=34, special=SPECIAL, storage=storage) for storage in storages]
+    taken = [rows.take(100, 200) for rows in held]
+    assert torch.equal(taken[0], taken[1])
+    assert torch.equal(taken[0], taken[2])
+    wanted = torch.from_numpy(ids.astype(np.int64))
+    assert torch.equal(held[0].fixed(3)[:, 1:-1].flatten(), wanted[:96])
+    assert int(held[0].take(0, held[0].per_epoch).min()) >= 0
+    assert top in held[0].fixed(1)
+
+
+def test_fixed_rows_are_the_first_of_the_text(shards: Shards):
+    rows = Rows(shards, length=12, special=SPECIAL, split="dev", seed=8)
+    assert rows.fixed(2).tolist() == [[2, *range(start, start + 10), 3] for start in (40_000, 40_010)]
+    assert rows.fixed(1000).shape == (10, 12)
+    assert torch.equal(rows.fixed(5), Rows(shards, length=12, special=SPECIAL, split="dev", seed=9).fixed(5))
+
+
+def test_reading_leaves_the_file_as_it_was(tmp_path: Path):
+    shards = written(tmp_path, np.arange(100, dtype="<u2"))
+    before = (tmp_path / "train.ids.bin").read_bytes()
+    rows = Rows(shards, length=12, special=SPECIAL, storage="mapped")
+    rows.take(0, 5).zero_()
+    assert (tmp_path / "train.ids.bin").read_bytes() == before
+    assert int(rows.take(0, 5).max()) > 0
+
+
+def test_a_text_shorter_than_a_row_is_refused(tmp_path: Path):
+    shards = written(tmp_path / "en", np.arange(1253, dtype="<u2"))
+    assert Rows(shards, length=1255, special=SPECIAL).take(5, 2).shape == (2, 1255)
+    with pytest.raises(ConfigError) as caught:
+        Rows(shards, length=1256, special=SPECIAL)
+    assert str(caught.value) == (
+        f"{tmp_path / 'en'}: the train split has 1,253 ids, fewer than the 1,254 of one row; "
+        "give a shorter length or build the shards from more text"
+    )
+    with pytest.raises(ConfigError, match="the dev split has 0 ids"):
+        Rows(shards, length=12, special=SPECIAL, split="dev")
+    with pytest.raises(ConfigError, match=r"^a row of 2 tokens has no room for text; give a length of at least 3$"):
+        Rows(shards, length=2, special=SPECIAL)
