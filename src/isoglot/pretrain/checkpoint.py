@@ -117,9 +117,14 @@ class Checkpoints:
                 self.refused.append(str(error))
         return None
 
-    def last_step(self) -> int | None:
-        """The step of the newest, unverified."""
-        return next(iter(self._steps()), None)
+    def at(self, step: int) -> Checkpoint:
+        """The one of a step.
+
+        Raises:
+            CorruptFileError: It is not whole.
+            StorageError: It is not there.
+        """
+        return self._open(self._path(step))
 
     def drop_after(self, step: int) -> None:
         """Remove those after a step: a resumed run writes them anew."""

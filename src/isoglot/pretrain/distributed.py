@@ -77,6 +77,14 @@ class World:
         distributed.broadcast(told, src=0)
         return float(told.item())
 
+    def mean(self, value: torch.Tensor) -> torch.Tensor:
+        """The mean of a tensor over all processes, on its device; the host does not wait for it."""
+        if self.size == 1:
+            return value
+        total = value.to(torch.float32, copy=True)
+        distributed.all_reduce(total)
+        return total / self.size
+
     def wait(self) -> None:
         """Go on when all are here."""
         self.sums([0.0])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +23,7 @@ from isoglot.core.parts import import_part
 from isoglot.core.progress import duration, rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 METRICS = "metrics.jsonl"
 BOARD = "tensorboard"
@@ -180,6 +182,35 @@ def _numbers(record: Mapping[str, Any]) -> list[tuple[str, float]]:
         elif isinstance(value, int | float) and name != "step":
             found.append((name, value))
     return found
+
+
+class Speed:
+    """How fast a process trains; what else it does meanwhile is not counted."""
+
+    def __init__(self) -> None:
+        self.since = time.perf_counter()
+        self.elsewhere = 0.0
+        self.tokens = 0
+        self.flops = 0
+
+    def add(self, tokens: int, flops: int) -> None:
+        """Count in a step: tokens of this process, and operations of all."""
+        self.tokens += tokens
+        self.flops += flops
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The block is no training."""
+        start = time.perf_counter()
+        yield
+        self.elsewhere += time.perf_counter() - start
+
+    def take(self) -> tuple[float, float]:
+        """Tokens and operations a second since this was last asked; the device must be at rest."""
+        seconds = max(time.perf_counter() - self.since - self.elsewhere, 1e-9)
+        speeds = self.tokens / seconds, self.flops / seconds
+        self.__init__()  # type: ignore[misc]
+        return speeds
 
 
 def memory_used(device: torch.device) -> int:

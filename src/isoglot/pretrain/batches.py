@@ -1,0 +1,221 @@
+"""What a step learns from: its language, its rows, switched and masked, for one process's share.
+
+Which rows these are depends on the step and on how many rows of the language came before, never on how many processes
+there are or into how many parts a share is cut.
+
+Shapes: ``B`` rows of the share, ``T`` tokens of a row, ``S`` ids read for a row that is switched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn.functional import pad
+
+from isoglot.core.config import Config
+from isoglot.core.errors import ConfigError
+from isoglot.pretrain.chance import high, host_draw
+from isoglot.pretrain.masking import IGNORED, Masked, Masker, random_pools
+from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs
+from isoglot.pretrain.rows import Rows
+from isoglot.pretrain.sampling import LanguageSampler
+from isoglot.pretrain.switch_table import build_switch_table, check_switching
+from isoglot.pretrain.switching import DeviceSwitcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from isoglot.pretrain.distributed import World
+    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.text.dictionary import Entry
+    from isoglot.vocab import Shards, Vocabulary
+
+
+RowsT = TypeVar("RowsT", Masked, PairRows)
+
+PAIRS = "pairs"
+"""What stands for a language where a step is on pairs of sentences."""
+
+
+class PairsConfig(Config):
+    """How often a step is on parallel text, where there is some."""
+
+    share: float = Field(0.5, ge=0, le=1)
+    """the share of the steps that learn from pairs of sentences (TLM)"""
+
+
+@dataclass(frozen=True)
+class StepBatch:
+    """One process's share of a step, or a part of it."""
+
+    language: str
+    """A language, or ``pairs``."""
+    masked: Masked
+    pairs: PairRows | None = None
+    weight: float | Tensor = 1.0
+    """What the mean loss of these rows counts for."""
+
+    def parts(self, count: int) -> Iterator[StepBatch]:
+        """The share in so many parts of one size, whose weighted losses add up to its own."""
+        if count == 1:
+            yield self
+            return
+        kept = (self.masked.targets_BK != IGNORED).sum() if self.pairs else None
+        pairs = [None] * count if self.pairs is None else _chunks(self.pairs, count)
+        for masked, pair in zip(_chunks(self.masked, count), pairs, strict=True):
+            weight = 1 / count if kept is None else (masked.targets_BK != IGNORED).sum() / kept
+            yield StepBatch(self.language, masked, pair, self.weight * weight)
+
+    def loss(self, module: Callable[..., Tensor]) -> Tensor:
+        """What the rows add to the mean loss of the step."""
+        inputs = self.masked.inputs_BT, self.masked.at_BK, self.masked.targets_BK
+        if self.pairs is None:
+            return module(*inputs, self.language) * self.weight
+        where = {
+            "languages_BT": self.pairs.languages_BT,
+            "positions_BT": self.pairs.positions_BT,
+            "mask_BT": self.pairs.mask_BT,
+        }
+        return module(*inputs, None, **where) * self.weight
+
+
+def _chunks(rows: RowsT, count: int) -> list[RowsT]:
+    """Tensors of rows side by side, cut into parts of one size."""
+    return [type(rows)(*piece) for piece in zip(*(one.chunk(count) for one in vars(rows).values()), strict=True)]
+
+
+class Batches:
+    """The batches of a run, one after another.
+
+    Args:
+        config: The run's.
+        shards: The text of each language.
+        vocabulary: What the ids are of.
+        length: Tokens of a row.
+        world: Whose share is wanted, and the device.
+        dictionaries: Words to switch by (source, target); none: nothing is switched.
+        parallel: Sentences by language, for pairs; none: no step is on pairs.
+
+    Raises:
+        ConfigError: Rows cannot be shared out evenly, a text is too short, or the plan does not allow switching.
+    """
+
+    def __init__(
+        self,
+        config: PretrainConfig,
+        shards: Mapping[str, Shards],
+        vocabulary: Vocabulary,
+        *,
+        length: int,
+        world: World,
+        dictionaries: Mapping[tuple[str, str], Iterable[Entry]] | None = None,
+        parallel: Sequence[Mapping[str, str]] = (),
+    ) -> None:
+        count = config.batch.rows
+        if count % (world.size * config.batch.accumulate):
+            raise ConfigError(
+                f"{count} rows cannot be shared by {world.size} processes in {config.batch.accumulate} parts each",
+                remedy="set batch.rows to a multiple of both together",
+            )
+        self.config, self.world, self.length = config, world, length
+        self.special = vocabulary.special
+        mine = world.share_of(count)
+        self.first, self.count = mine.start, mine.stop - mine.start
+        self.numbers_B = torch.arange(mine.start, mine.stop, device=world.device)
+        self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
+        self.rows = {
+            code: Rows(
+                one,
+                length=self.switchers[code].window + 2 if code in self.switchers else length,
+                special=self.special,
+                device=world.device,
+                seed=config.seed,
+            )
+            for code, one in shards.items()
+        }
+        self.sampler = LanguageSampler(
+            {code: rows.tokens for code, rows in self.rows.items()}, config.sampling, seed=config.seed
+        )
+        pools = random_pools(vocabulary, shards, config.masking.random_from)
+        pools[PAIRS] = np.unique(np.concatenate(list(pools.values())))
+        self.masker = Masker(
+            config.masking, mask_id=self.special["[MASK]"], pools=pools, seed=config.seed, device=world.device
+        )
+        self.pairs = None
+        if parallel:
+            check_pairs(config.sharing)
+            self.pairs = Pairs(parallel, vocabulary, list(shards), length=length, seed=config.seed, device=world.device)
+        self.pair_rows = 0
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """What a step may be on."""
+        return (*self.rows, PAIRS) if self.pairs else tuple(self.rows)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of one step, all processes together."""
+        return self.config.batch.rows * self.length
+
+    def next(self, step: int, progress: float) -> StepBatch:
+        """This process's share of a step; the rows of all are counted."""
+        if (
+            self.pairs is not None
+            and high(host_draw(self.config.seed, "pairs", step), 53) < self.config.pairs.share * 2**53
+        ):
+            return self._next_pairs(self.pairs, step, progress)
+        turn = self.sampler.turn(step, self.config.batch.rows, progress)
+        ids_BT = self.rows[turn.language].take(turn.first + self.first, self.count)
+        switcher = self.switchers.get(turn.language)
+        if switcher is not None:
+            switched = switcher.switched(ids_BT[:, 1:-1], step, self.numbers_B)
+            ids_BT = pad(pad(switched.ids_BT, (1, 0), value=self.special["[CLS]"]), (0, 1), value=self.special["[SEP]"])
+        masked = self.masker.masked(ids_BT, step, self.numbers_B, turn.language, progress=progress)
+        return StepBatch(turn.language, masked)
+
+    def _next_pairs(self, pairs: Pairs, step: int, progress: float) -> StepBatch:
+        rows = pairs.take(self.pair_rows + self.first, self.count)
+        self.pair_rows += self.config.batch.rows
+        masked = self.masker.masked_among(
+            rows.ids_BT, rows.candidates_BT, step, self.numbers_B, PAIRS, progress=progress
+        )
+        # Short pairs have fewer masked positions, so processes have to agree on what a position counts for.
+        mine = (masked.targets_BK != IGNORED).sum()
+        return StepBatch(PAIRS, masked, rows, mine / self.world.mean(mine))
+
+    def _switchers(
+        self,
+        shards: Mapping[str, Shards],
+        vocabulary: Vocabulary,
+        dictionaries: Mapping[tuple[str, str], Iterable[Entry]],
+    ) -> dict[str, DeviceSwitcher]:
+        """A switcher for each language that a dictionary has."""
+        if not dictionaries:
+            return {}
+        check_switching(self.config.sharing)
+        settings, text = self.config.switching, self.length - 2
+        known = {code for pair in dictionaries for code in pair}
+        for code in sorted(known - set(shards)):
+            raise ConfigError(
+                f"a dictionary is for {code}, and there are no shards of it",
+                remedy=f"leave it out, or add --shards {code}=…",
+            )
+        return {
+            code: DeviceSwitcher(
+                build_switch_table(dictionaries, vocabulary, code),
+                window=ceil(settings.window * text),
+                length=text,
+                rate=settings.rate,
+                cap=settings.cap,
+                seed=self.config.seed,
+                device=self.world.device,
+            )
+            for code in shards
+            if code in known
+        }

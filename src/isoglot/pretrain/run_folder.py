@@ -1,0 +1,116 @@
+"""The folder of a run: what it is of, whether it may be begun or gone on with, and what comes out.
+
+In it::
+
+pretrain.json            config and hashes of the data, written first: --resume must be given the same
+run.json                 the run record: command, versions, device, time, how it ended
+metrics.jsonl            losses, speed, dev perplexity
+checkpoints/             the newest whole states
+best/                    the encoder with the lowest dev perplexity
+encoder.json, …          the encoder at the end
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError
+from isoglot.core.files import file_hash, read_json, writable_folder, write_json
+from isoglot.pretrain.checkpoint import FOLDER, restore_folder, sweep
+from isoglot.pretrain.settings import changed_key
+from isoglot.vocab.shards import INDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.text.dictionary import Entry
+    from isoglot.vocab import Shards, Vocabulary
+
+IDENTITY = "pretrain.json"
+BEST = "best"
+_FORMAT = 1
+
+
+def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> Vocabulary:
+    """The vocabulary, once it is known that the shards are of these languages and were made with it.
+
+    Where all languages have one view of it and something is private, the ids of a language are those in its shards.
+
+    Raises:
+        ConfigError: Shards of another language or vocabulary, or none at all.
+    """
+    if not shards:
+        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR")
+    made = {one.index["vocabulary"]["hash"] for one in shards.values()}
+    if len(made) > 1:
+        ways = ", ".join(f"{code} with {one.index['vocabulary']['hash'][:12]}…" for code, one in shards.items())
+        raise ConfigError(
+            f"the shards were made with different vocabularies: {ways}", remedy="build all of them with one"
+        )
+    for code, one in shards.items():
+        if one.language != code:
+            raise ConfigError(
+                f"{one.folder}: shards of {one.language}, named {code}", remedy=f"write --shards {one.language}=…"
+            )
+        one.check_vocabulary(vocabulary)
+        vocabulary.ids_of(code)  # refuses a language it does not have
+    apart = config.sharing.private & {"emb", "softmax"} or config.masking.random_from == "language"
+    if apart and vocabulary.mode in ("joint", "given"):
+        return vocabulary.observed({code: one.counts(len(vocabulary)) for code, one in shards.items()})
+    return vocabulary
+
+
+def identity_of(
+    config: PretrainConfig,
+    shards: Mapping[str, Shards],
+    vocabulary: Vocabulary,
+    dictionaries: Mapping[tuple[str, str], Iterable[Entry]],
+    parallel: Sequence[Mapping[str, str]],
+) -> dict[str, Any]:
+    """What makes a run this run: all settings, and hashes of all it learns from."""
+    return {
+        "format": _FORMAT,
+        "config": config.model_dump(mode="json"),
+        "data": {
+            "vocabulary": vocabulary.hash,
+            "shards": {code: file_hash(one.folder / INDEX) for code, one in shards.items()},
+            "dictionaries": {"-".join(pair): _hash(repr(list(entries))) for pair, entries in dictionaries.items()},
+            "parallel": _hash(repr(list(parallel))) if parallel else None,
+        },
+    }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+    """Begin a run in a folder, or go on with the one there.
+
+    Raises:
+        ConfigError: There is a run and no ``resume``, or it is another run.
+        StorageError: The folder cannot be written to.
+    """
+    path = out / IDENTITY
+    if path.exists():
+        if not resume:
+            raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
+        there = read_json(path)
+        changed = changed_key(there.get("config"), identity["config"])
+        if changed:
+            raise ConfigError(
+                f"{out} is a run with other settings: {changed}", remedy="resume with the same, or name another --out"
+            )
+        changed = changed_key(there.get("data"), identity["data"])
+        if changed:
+            raise ConfigError(
+                f"{out} is a run on other data: {changed}", remedy="resume with the same, or name another --out"
+            )
+        restore_folder(out / BEST)
+        sweep(out / FOLDER)
+    else:
+        writable_folder(out)
+        write_json(path, identity)

@@ -1,0 +1,169 @@
+"""Every knob of a pretraining run, with what it means; recipes in ``recipes/`` set them, ``--set`` changes them.
+
+>>> from isoglot.core.config import build_config
+>>> build_config(PretrainConfig, settings=["model.size=nano", "budget=100steps"]).budget
+'100steps'
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from isoglot.core.config import Config
+from isoglot.core.errors import ConfigError
+from isoglot.core.seeds import LARGEST_SEED
+from isoglot.model.plan import SharingPlan
+from isoglot.model.settings import SIZES, EncoderConfig, Preset, Size, encoder_config
+from isoglot.pretrain.batches import PairsConfig
+from isoglot.pretrain.budget import Budget, parse_budget
+from isoglot.pretrain.checkpoint import CheckpointConfig
+from isoglot.pretrain.evaluation import EvaluationConfig
+from isoglot.pretrain.log import LogConfig
+from isoglot.pretrain.masking import MaskingConfig
+from isoglot.pretrain.optimiser import OptimiserConfig
+from isoglot.pretrain.sampling import SamplingConfig
+from isoglot.pretrain.schedule import ScheduleConfig
+from isoglot.pretrain.switching import SwitchingConfig
+
+Precision = Literal["auto", "float32", "bfloat16"]
+"""auto: bfloat16 on a GPU that has it, else float32. bfloat16: products only; weights and sums stay float32."""
+
+
+class ModelConfig(Config):
+    """Which encoder is trained; what is None is as the preset and the size have it."""
+
+    preset: Preset = "paper"
+    """paper (BERT) or modern (ModernBERT)"""
+    size: Size = "micro"
+    """nano, micro, mini, small, base (the first paper's) or base12 (the second's)"""
+    plan: str = "default"
+    """what each language has to itself: default, sep-emb, sep-l1-3, emb,pos,1-3,softmax…"""
+    language_embeddings: Literal["none", "added"] = "none"
+    """whether a vector of the language is added to every token"""
+    length: int | None = Field(None, ge=3)
+    """the longest input in tokens, special ones included"""
+    layers: int | None = Field(None, ge=1)
+    """how many layers"""
+    heads: int | None = Field(None, ge=1)
+    """attention heads in each layer"""
+    width: int | None = Field(None, ge=2)
+    """numbers in a representation"""
+    inner: int | None = Field(None, ge=1)
+    """the width inside a layer's feed-forward part"""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """the share of numbers dropped in training"""
+    local_window: int | None = Field(None, ge=0)
+    """tokens of a neighbourhood that layers attend to; 0: everything"""
+    global_every: int | None = Field(None, ge=1)
+    """with neighbourhoods: the first of so many layers attends to everything all the same"""
+
+    @model_validator(mode="after")
+    def _plan_fits(self) -> Self:
+        try:
+            SharingPlan.parse(self.plan, self.layers or SIZES[self.size]["layers"])
+        except ConfigError as error:
+            raise ValueError(f"{error.problem}; {error.remedy}") from error
+        return self
+
+    def encoder(self, *, vocabulary_size: int, languages: tuple[str, ...], pad_id: int, unk_id: int) -> EncoderConfig:
+        """The whole config of the encoder, for a vocabulary and languages.
+
+        Raises:
+            ConfigError: The parts do not fit each other.
+        """
+        named = {"preset", "size", "plan"}
+        changes = {key: value for key, value in self.model_dump(exclude=named).items() if value is not None}
+        return encoder_config(
+            self.preset,
+            self.size,
+            vocabulary_size=vocabulary_size,
+            languages=languages,
+            plan=self.plan,
+            **changes,
+            pad_id=pad_id,
+            unk_id=unk_id,
+        )
+
+
+class BatchConfig(Config):
+    """What one step learns from."""
+
+    rows: int = Field(32, ge=1)
+    """rows of a step, all processes and all parts together"""
+    length: int | None = Field(None, ge=3)
+    """tokens of a row, special ones included; None: as many as the model takes"""
+    accumulate: int = Field(1, ge=1)
+    """parts a process's rows are cut into, one after another, where memory is short; the result is the same"""
+
+
+class PretrainConfig(Config):
+    """A pretraining run."""
+
+    model: ModelConfig = ModelConfig()
+    """the encoder"""
+    batch: BatchConfig = BatchConfig()
+    """what one step learns from"""
+    masking: MaskingConfig = MaskingConfig()
+    """how much is masked, and with what"""
+    sampling: SamplingConfig = SamplingConfig()
+    """how often each language comes"""
+    switching: SwitchingConfig = SwitchingConfig()
+    """how many words are switched, where dictionaries are given"""
+    pairs: PairsConfig = PairsConfig()
+    """how often a step is on parallel text, where some is given"""
+    optimiser: OptimiserConfig = OptimiserConfig()
+    """how weights move"""
+    schedule: ScheduleConfig = ScheduleConfig()
+    """how the learning rate changes over the run"""
+    budget: str = "1000steps"
+    """how long the run lasts: 8m, 2000steps or 400Mtokens; 0steps writes the random encoder"""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """dev perplexity on the way"""
+    checkpoints: CheckpointConfig = CheckpointConfig()
+    """when the state of the run is written down"""
+    log: LogConfig = LogConfig()
+    """what is said on the way"""
+    precision: Precision = "auto"
+    """the number format of matrix products: auto, float32 or bfloat16"""
+    compile: Literal["off", "on"] = "off"
+    """whether torch compiles the model first, which takes minutes and pays in long runs"""
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
+    """decides the order of the text, the masks and the dropout"""
+    init_seed: int | None = Field(None, ge=0, le=LARGEST_SEED)
+    """decides the initial weights; None: 'seed' does. Twins have one of the two in common"""
+
+    @field_validator("budget")
+    @classmethod
+    def _readable(cls, budget: str) -> str:
+        try:
+            parse_budget(budget)
+        except ConfigError as error:
+            raise ValueError(f"is no budget: {error.remedy}") from error
+        return budget
+
+    @property
+    def spending(self) -> Budget:
+        """The budget, read."""
+        return parse_budget(self.budget)
+
+    @property
+    def sharing(self) -> SharingPlan:
+        """The plan, read."""
+        return SharingPlan.parse(self.model.plan)
+
+
+def changed_key(old: object, new: object, path: str = "") -> str | None:
+    """The first setting in which two configs differ, as a dotted key with both values; None if they are the same.
+
+    >>> changed_key({"model": {"width": 64}, "seed": 1}, {"model": {"width": 128}, "seed": 1})
+    'model.width was 64 and is 128'
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in {**old, **new}:
+            found = changed_key(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
+            if found:
+                return found
+        return None
+    return None if old == new else f"{path} was {old} and is {new}"

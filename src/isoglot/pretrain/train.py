@@ -1,0 +1,440 @@
+"""Pretraining, from top to bottom: device, vocabulary and shards, encoder, batches, optimiser, resume, loop, end.
+
+One step is one batch of one language through the encoder, back, and one move of the weights. Everything random in it is
+a function of the seed and the step, so a run that is killed at any moment and resumed ends with the bits of one that
+was not (on the CPU; with a budget of steps or tokens, for a clock does not repeat itself).
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from isoglot.core.peak import PeakConfig, measure_peak
+from isoglot.core.progress import SILENT, Progress
+from isoglot.core.record import RunRecord, record_run
+from isoglot.core.seeds import derive_seed
+from isoglot.model.encoder import Encoder
+from isoglot.model.folder import save_encoder
+from isoglot.pretrain.batches import Batches
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, replace_folder
+from isoglot.pretrain.distributed import World, join_world
+from isoglot.pretrain.evaluation import Dev, perplexity
+from isoglot.pretrain.flops import step_flops
+from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
+from isoglot.pretrain.losses import Losses, not_finite
+from isoglot.pretrain.optimiser import build_optimiser
+from isoglot.pretrain.run_folder import BEST, fitting_vocabulary, identity_of, open_folder
+from isoglot.pretrain.schedule import rate_factor
+from isoglot.pretrain.switch_table import dictionaries_record
+from isoglot.vocab.shards import INDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from isoglot.core.progress import Task
+    from isoglot.pretrain.batches import StepBatch
+    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.text.dictionary import Entry
+    from isoglot.vocab import Shards, Vocabulary
+
+    Probe = Callable[[Encoder, int], dict[str, float]]
+
+
+@dataclass
+class Position:
+    """How far a run is; all of it is in a checkpoint."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows of each language so far."""
+    pair_rows: int = 0
+    """Rows of pairs so far."""
+    dev: dict[str, float] = field(default_factory=dict)
+    """The last dev perplexities, and when they were measured."""
+    dev_step: int = -1
+    best: float | None = None
+    """The lowest dev perplexity of the language that counts, and when it was."""
+    best_step: int = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pretrained:
+    """What a run came to."""
+
+    out: Path
+    """The folder: the encoder at its end, and ``best/`` inside it."""
+    position: Position
+    refused: tuple[str, ...]
+    """Checkpoints that were not whole, in words."""
+
+
+def pretrain(
+    config: PretrainConfig,
+    shards: Mapping[str, Shards],
+    vocabulary: Vocabulary,
+    out: str | Path,
+    *,
+    device: str = "auto",
+    dictionaries: Mapping[tuple[str, str], Sequence[Entry]] | None = None,
+    parallel: Sequence[Mapping[str, str]] = (),
+    probes: Sequence[Probe] = (),
+    resume: bool = False,
+    command: str = "isoglot.pretrain",
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> Pretrained:
+    """Train an encoder on shards and write it to a folder.
+
+    Under ``torchrun`` every process calls this with the same arguments, and they train as one.
+
+    Args:
+        config: Every knob.
+        shards: The text of each language; one language is a monolingual run.
+        vocabulary: The one they were made with.
+        out: The folder of the run.
+        device: ``auto``, ``cpu``, ``cuda``…
+        dictionaries: Entries by (source, target), for extra anchors.
+        parallel: Sentences by language, for steps on pairs (TLM).
+        probes: Each is called with the encoder and the step whenever dev perplexity is measured; what it returns is
+            logged.
+        resume: Go on with the run in the folder.
+        command: What the user typed, for the record.
+        progress: Shows how far it is.
+        say: Told what the user should know, such as a checkpoint that was refused.
+
+    Raises:
+        ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.
+        NumericError: A loss was not finite.
+        StorageError: The folder cannot be written to, or the disk is full.
+    """
+    out, dictionaries = Path(out), dictionaries or {}
+    with join_world(device) as world:
+        vocabulary = fitting_vocabulary(config, shards, vocabulary)
+        encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
+        trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
+        if world.first:
+            open_folder(out, identity_of(config, shards, vocabulary, dictionaries, parallel), resume=resume)
+        with _recorded(trainer, command) as record:
+            trainer.resume()
+            trainer.train(progress)
+            trainer.finish(record)
+        return Pretrained(out=out, position=trainer.position, refused=tuple(trainer.checkpoints.refused))
+
+
+def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
+    special = vocabulary.special
+    shape = config.model.encoder(
+        vocabulary_size=len(vocabulary), languages=languages, pad_id=special["[PAD]"], unk_id=special["[UNK]"]
+    )
+    return Encoder(shape, vocabulary, seed=config.seed if config.init_seed is None else config.init_seed)
+
+
+def _recorded(trainer: Trainer, command: str) -> AbstractContextManager[RunRecord | None]:
+    if not trainer.world.first:
+        return nullcontext()
+    processes = f", {trainer.world.size} processes" if trainer.world.size > 1 else ""
+    device = f"{trainer.world.device}{processes}, {trainer.precision}"
+    return record_run(trainer.out, command=command, seed=trainer.config.seed, config=trainer.config, device=device)
+
+
+class Trainer:
+    """A run in one process: what it is made of, and how it goes.
+
+    Args:
+        config: Every knob.
+        encoder: What is trained, on its device.
+        shards: The text of each language.
+        world: The processes.
+        out: The folder of the run.
+        dictionaries: For extra anchors.
+        parallel: For steps on pairs.
+        probes: Called at every evaluation.
+        say: Told what the user should know.
+    """
+
+    def __init__(
+        self,
+        config: PretrainConfig,
+        encoder: Encoder,
+        shards: Mapping[str, Shards],
+        world: World,
+        out: Path,
+        dictionaries: Mapping[tuple[str, str], Sequence[Entry]],
+        parallel: Sequence[Mapping[str, str]],
+        probes: Sequence[Probe],
+        say: Callable[[str], None],
+    ) -> None:
+        self.config, self.encoder, self.shards, self.world, self.out = config, encoder, shards, world, out
+        self.probes, self.say = probes, say
+        self.length = config.batch.length or encoder.length
+        self.precision = _precision(config, world.device)
+        self.budget = config.spending
+        vocabulary, share = encoder.vocabulary, config.batch.rows // (world.size * config.batch.accumulate)
+        self.batches = Batches(
+            config,
+            shards,
+            vocabulary,
+            length=self.length,
+            world=world,
+            dictionaries=dictionaries,
+            parallel=parallel,
+        )
+        self.dev = Dev(
+            config.evaluation,
+            shards,
+            vocabulary,
+            config.masking,
+            length=self.length,
+            batch=max(1, share),
+            world=world,
+        )
+        self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
+        self.parallel = _parallel(encoder, world)
+        module = self.parallel or encoder
+        self.module: Callable[..., torch.Tensor] = torch.compile(module) if config.compile == "on" else module
+        self.losses = Losses(self.batches.languages, world)
+        self.speed = Speed()
+        private = encoder.config.sharing.is_private("softmax")
+        self.pieces = {code: len(ids) for code, ids in encoder.member_ids().items()} if private else {}
+        self.checkpoints = Checkpoints(out, config.checkpoints.keep)
+        self.position = Position(rows=self.batches.sampler.state())
+        self.saved: int | None = None
+        self.metrics: MetricsLog | None = None
+        self.peak: float | None = None
+        self.about = {"config": config.model_dump(mode="json"), "dictionaries": dictionaries_record(dictionaries)}
+
+    # --- resume ---
+
+    def resume(self) -> None:
+        """Go on from the newest whole checkpoint, or begin; a refused one is spoken of."""
+        found = self.checkpoints.newest() if self.world.first else None
+        step = int(self.world.from_first(-1 if found is None else found.state["step"]))
+        if not self.world.first and step >= 0:
+            found = self.checkpoints.at(step)
+        if found is not None:
+            self._restore(found)
+        if self.world.first:
+            for refusal in self.checkpoints.refused:
+                instead = "from the beginning" if found is None else f"from step {step}"
+                self.say(f"checkpoint refused, going on {instead}: {refusal}")
+            self.checkpoints.drop_after(step)
+            self.metrics = MetricsLog(
+                self.out, after=None if step < 0 else step, tensorboard=self.config.log.tensorboard
+            )
+            if self.config.log.peak == "measured" and not self._spent():
+                self.peak = _measured_peak(self.world.device, self.precision)
+        self.clock = time.monotonic() - self.position.seconds
+
+    def _restore(self, found: Checkpoint) -> None:
+        position = {key: found.state[key] for key in asdict(self.position)}
+        self.position = Position(**position)
+        self.batches.sampler.restore(self.position.rows)
+        self.batches.pair_rows = self.position.pair_rows
+        self.encoder.load_state_dict(found.tensors(MODEL))
+        self.optimiser.load(found.tensors(OPTIMISER))
+        self.saved = self.position.step
+
+    # --- the loop ---
+
+    def train(self, progress: Progress) -> None:
+        """Take steps until the budget is spent."""
+        config, position = self.config, self.position
+        total = self.budget.steps(self.batches.tokens)
+        left = None if total is None else max(0, total - position.step)
+        self.encoder.train()
+        self.speed = Speed()
+        with progress.task("pretrain", total=left, unit="steps") as task:
+            while not self._spent():
+                self._step()
+                task.advance()
+                if position.step % config.log.every == 0:
+                    self._log(task)
+                if config.evaluation.every and position.step % config.evaluation.every == 0:
+                    self._evaluate()
+                if position.step % config.checkpoints.every == 0:
+                    self._save()
+                position.seconds = self._seconds()
+
+    def _spent(self) -> bool:
+        position = self.position
+        return self.budget.used(steps=position.step, tokens=position.tokens, seconds=position.seconds) >= 1
+
+    def _seconds(self) -> float:
+        """The time of the whole run, the same in every process where it decides something."""
+        seconds = time.monotonic() - self.clock
+        return self.world.from_first(seconds) if self.budget.kind == "time" else seconds
+
+    def _step(self) -> None:
+        """One batch of one language, forward, back, and a move of the weights; nothing waits for the device."""
+        config, position = self.config, self.position
+        progress = self.budget.progress(
+            steps=position.step,
+            tokens=position.tokens,
+            seconds=position.seconds,
+            step_tokens=self.batches.tokens,
+        )
+        batch = self.batches.next(position.step, progress)
+        if self.encoder.config.dropout:
+            torch.manual_seed(derive_seed(config.seed, "dropout", position.step, self.world.rank))
+        self.optimiser.clear()
+        loss = self._backward(batch)
+        self.factor = rate_factor(config.schedule, position.step + 1, progress)
+        self.gradient = self.optimiser.step(self.factor)
+        position.step += 1
+        self.losses.add(position.step, batch.language, loss, self.gradient)
+        position.tokens += self.batches.tokens
+        position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
+        self.speed.add(self.batches.tokens // self.world.size, self._flops(batch.language, batch.masked.at_BK.shape[1]))
+
+    def _backward(self, batch: StepBatch) -> torch.Tensor:
+        """The mean loss of this process's share, and its gradients; parts but the last are not yet sent around."""
+        count = self.config.batch.accumulate
+        total = torch.zeros((), device=self.world.device)
+        for number, part in enumerate(batch.parts(count), start=1):
+            with self._apart() if number < count else nullcontext():
+                with self._autocast():
+                    loss = part.loss(self.module)
+                loss.backward()
+            total += loss.detach()
+        return total
+
+    def _apart(self) -> AbstractContextManager[None]:
+        """Gradients inside are kept to this process for now."""
+        apart: AbstractContextManager[None] = self.parallel.no_sync() if self.parallel else nullcontext()
+        return apart
+
+    # --- on the way ---
+
+    def _log(self, task: Task) -> None:
+        """A line of what happened since the last; here the device is waited for."""
+        self.losses.check(self.saved)
+        loss = self.losses.take()
+        speed, flops = self.speed.take()
+        speeds = self.world.every(speed)
+        if self.metrics is None:
+            return
+        facts = StepFacts(
+            step=self.position.step,
+            loss=loss,
+            rate_factor=self.factor,
+            gradient=float(self.gradient),
+            tokens=self.position.tokens,
+            seconds=time.monotonic() - self.clock,
+            speeds=tuple(speeds),
+            flops=flops,
+            peak=None if self.peak is None else self.peak * self.world.size,
+            memory=memory_used(self.world.device),
+            left=max(0.0, self.budget.amount - self.position.seconds) if self.budget.kind == "time" else None,
+        )
+        self.metrics.add(facts.record())
+        task.note(facts.line())
+
+    def _evaluate(self) -> None:
+        """Dev perplexity and the probes; the best encoder is written where it is better than any before."""
+        self.losses.check(self.saved)
+        position = self.position
+        with self.speed.paused():
+            self.encoder.eval()
+            with self._autocast():
+                losses = self.dev.losses(self.encoder)
+            position.dev = {code: perplexity(loss) for code, loss in losses.items()}
+            position.dev_step = position.step
+            score = position.dev[self.dev.best_by]
+            better = position.best is None or score < position.best
+            if better:
+                position.best, position.best_step = score, position.step
+            if self.metrics is not None:
+                self.metrics.add({"step": position.step, "kind": "dev", "perplexity": position.dev})
+                for probe in self.probes:
+                    with torch.no_grad():
+                        found = probe(self.encoder, position.step)
+                    self.metrics.add({"step": position.step, "kind": "probe", "value": found})
+                if better:
+                    about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
+                    replace_folder(self.out / BEST, lambda folder: _save(self.encoder, folder, about))
+            self.encoder.train()
+
+    def _save(self) -> None:
+        """A checkpoint; never one of weights that are not finite."""
+        self.losses.check(self.saved)
+        position = self.position
+        if self.metrics is not None:
+            with self.speed.paused():
+                weights = self.encoder.state_dict()
+                if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+                    raise not_finite(position.step, "any", self.saved)
+                position.seconds = time.monotonic() - self.clock
+                self.checkpoints.save(position.step, weights, self.optimiser.state(), asdict(position))
+        self.saved = position.step
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.world.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
+
+    def _flops(self, language: str, masked: int) -> int:
+        """Operations of a step of all processes."""
+        return step_flops(
+            self.encoder.config,
+            rows=self.config.batch.rows,
+            length=self.length,
+            masked=masked,
+            pieces=self.pieces.get(language),
+        )
+
+    # --- the end ---
+
+    def finish(self, record: RunRecord | None) -> None:
+        """Measure once more, write the last checkpoint and the encoder, and record what the run read and wrote."""
+        position = self.position
+        if self.config.evaluation.every and position.dev_step != position.step:
+            self._evaluate()
+        if self.saved != position.step:
+            self._save()
+        self.encoder.eval()
+        if record is None or self.metrics is None:
+            return
+        self.metrics.close()
+        about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
+        for one in self.shards.values():
+            record.add_input(one.folder / INDEX)
+        for path in save_encoder(self.encoder, self.out, about=about):
+            record.add_output(path)
+
+
+def _save(encoder: Encoder, folder: Path, about: dict[str, Any]) -> None:
+    save_encoder(encoder, folder, about=about)
+
+
+def _precision(config: PretrainConfig, device: torch.device) -> Literal["float32", "bfloat16"]:
+    """The number format of products on this device."""
+    if config.precision != "auto":
+        return config.precision
+    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:
+    """The encoder with gradients that are averaged over the processes, where there are several."""
+    if world.size == 1:
+        return None
+    return DistributedDataParallel(
+        encoder,
+        device_ids=[world.device.index] if world.device.type == "cuda" else None,
+        find_unused_parameters=not encoder.config.sharing.is_default,  # the parts of the other languages
+        broadcast_buffers=False,
+    )
+
+
+def _measured_peak(device: torch.device, precision: str) -> float:
+    """Operations a second at best, in the number format of the run."""
+    sizes = (4096, 8192) if device.type == "cuda" else (1024,)
+    found = measure_peak(PeakConfig(sizes=sizes, dtypes=(precision,), seconds=0.2), device)  # type: ignore[arg-type]
+    return found[0].tflops * 1e12
