@@ -103,7 +103,8 @@ class Rows:
     def _at(self, places_B: Tensor) -> Tensor:
         index_BW = places_B[:, None] + torch.arange(self.text, device=places_B.device)
         index_BW = torch.where(index_BW < self.tokens, index_BW, index_BW - self.tokens)  # the text is a circle
-        text_BW = self._ids[index_BW].to(torch.int64) & self._all_bits  # they were kept as signed numbers
+        text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW)
+        text_BW = text_BW.to(torch.int64) & self._all_bits  # they were kept as signed numbers
         ids_BT = torch.empty(len(places_B), self.length, dtype=torch.int64, device=places_B.device)
         ids_BT[:, 0], ids_BT[:, -1], ids_BT[:, 1:-1] = self._first, self._last, text_BW
         if self.device.type == "cuda" and not ids_BT.is_cuda:
