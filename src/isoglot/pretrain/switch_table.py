@@ -1,0 +1,323 @@
+"""What switching on the device needs to know: which ids make a word, and what each word may become.
+
+A stream of ids has no blanks to see, but its pieces tell where words begin. By the scheme (:mod:`isoglot.vocab.scheme`)
+no piece has letters or digits together with other signs, so a word begins at a piece with the mark ``▁`` and where
+letters or digits meet signs; what ``unicode`` words (:mod:`isoglot.text.segment`) have inside them, such as the hyphen
+of *peut-être* and the point of *3.50*, joins here too. These are the words of the offline rule but for what a piece
+cannot show:
+
+- French *dort-il* and *est-ce* are one word here and two there, *aujourd'hui* is two here and one there;
+- an elided *l'* or *qu'* is here the word *l* and a sign, and English *don't* is *don*, ``'``, *t*, not *do* and *n't*;
+  so entries such as ``l'``, ``n't``, ``'s`` and ``-il`` find nothing here;
+- an address counts as several words, and a hyphen behind a digit (*1-a*, *a1-b*) parts what it joins there, or not;
+- a character outside the vocabulary and ASCII counts as a letter, be it a sign;
+- a word cut by the edge of a row is no word: it is neither counted nor replaced;
+- a word in mixed case (*cAt*) is looked up as it is written only, where the offline rule tries lower case too.
+
+In text without blanks, such as Chinese, words are found only if it was segmented before it was encoded, one blank
+between words (``isoglot text segment``; the first paper segments Chinese too). Where it was not, whole clauses look
+like words, next to none has an entry, and nothing warns of it.
+
+Shapes: ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from isoglot.core.errors import ConfigError, shown
+from isoglot.core.language_codes import language_code
+from isoglot.text.recorded import UsedDictionary, use_dictionary
+from isoglot.text.segment import segmenter
+from isoglot.text.switch import Switcher, _in_case_of
+from isoglot.vocab.scheme import BYTES, CONTINUES, MARK, literal
+from isoglot.vocab.seen_words import facts_of, without_repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.model.plan import SharingPlan
+    from isoglot.text.dictionary import Entry
+    from isoglot.vocab.seen_words import Facts
+    from isoglot.vocab.vocabulary import Vocabulary
+
+OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE = (1 << bit for bit in range(7))
+"""Traits of a piece: it has the mark; it is of letters or digits; it ends in a letter, in a digit; it joins what has
+letters, digits on both sides; it is the mark alone."""
+STEP_BITS = 32
+"""A translation's probability is a multiple of ``2**-STEP_BITS``."""
+
+
+class Option(NamedTuple):
+    """A translation as it is written in place of one form of a word."""
+
+    language: str
+    written: str
+    ids: tuple[int, ...]
+    step: int
+    """The probabilities up to this one's, added up; that of the last is ``2**STEP_BITS``."""
+
+
+class Span(NamedTuple):
+    """A run of ids that belong together."""
+
+    start: int
+    stop: int
+    word: bool
+    """Whether it is a whole word, not signs and not cut by the edge of the row."""
+
+
+@dataclass(frozen=True)
+class SwitchTable:
+    """The words of one language's text that can be replaced, by their ids."""
+
+    language: str
+    traits: np.ndarray
+    """Of every piece (V), uint8."""
+    entries: Mapping[tuple[int, ...], tuple[Option, ...]]
+    left_out: tuple[str, ...]
+    """Words of the dictionaries that are no word as ids, such as ``l'``: they are never replaced."""
+
+    def spans(self, ids: Sequence[int]) -> list[Span]:
+        """A row cut into words and what is between them; the plain twin of what the device does."""
+        return spans_of([int(self.traits[index]) for index in ids])
+
+
+def spans_of(traits: Sequence[int]) -> list[Span]:
+    """The spans of a row, from the traits of its pieces.
+
+    >>> spans_of([OPENS | WORD | LETTER, WORD | LETTER, 0, OPENS | WORD | LETTER])
+    [Span(start=0, stop=2, word=True), Span(start=2, stop=3, word=False), Span(start=3, stop=4, word=False)]
+    """
+    size = len(traits)
+    glue = [0 < at < size - 1 and _glues(*traits[at - 1 : at + 2]) for at in range(size)]
+    starts = [at for at in range(size) if at == 0 or _starts(traits[at - 1], traits[at], glue[at - 1] or glue[at])]
+    spans = []
+    for start, stop in zip(starts, [*starts[1:], size], strict=True):
+        whole = stop < size and bool(start or traits[start] & OPENS)
+        head = traits[start + 1] if traits[start] & BARE and stop > start + 1 else traits[start]
+        spans.append(Span(start, stop, whole and bool(head & WORD)))
+    return spans
+
+
+def _glues(before: int, here: int, after: int) -> bool:
+    """Whether a sign joins what stands around it to one word."""
+    letters = here & HYPHEN and before & LETTER and after & WORD
+    digits = here & POINT and before & DIGIT and after & DIGIT
+    return bool(letters or digits) and not (here | after) & OPENS
+
+
+def _starts(before: int, here: int, glued: bool) -> bool:
+    if here & OPENS:
+        return True
+    return not before & BARE and not glued and bool((before ^ here) & WORD)
+
+
+# --- making it ---
+
+
+def build_switch_table(
+    dictionaries: Mapping[tuple[str, str], Iterable[Entry]], vocabulary: Vocabulary, language: str
+) -> SwitchTable:
+    """The table for the text of one language.
+
+    Each word is looked for as text has it, with the mark and without (behind a bracket): as it is written, Capitalised
+    and in UPPER case, by the precedence of :class:`isoglot.text.switch.Switcher` and with its probabilities; the
+    translation gets the word's case and mark. Translations have the ids of their own language's view.
+
+    Args:
+        dictionaries: As for the switcher; each serves text of either language.
+        vocabulary: What the ids of the text come from.
+        language: The language of the text.
+
+    Raises:
+        ConfigError: The vocabulary is a tokenizer from elsewhere or lacks a language, no dictionary has the language,
+            none of its words is a word as ids, or the switcher refuses a dictionary.
+    """
+    code = language_code(language)
+    if vocabulary.mode == "given":
+        raise ConfigError(
+            "a tokenizer from elsewhere does not show where words begin",
+            remedy="train a vocabulary, or switch the text itself with isoglot text switch",
+        )
+    entries = {
+        pair: [one for one in found if one.source.strip() and one.target.strip()]
+        for pair, found in dictionaries.items()
+    }
+    switcher = Switcher(entries)
+    if code not in switcher.languages:
+        raise ConfigError(
+            f"no dictionary has {shown(code)}", remedy=f"those given are for {', '.join(switcher.languages) or 'none'}"
+        )
+    choices = {word: switcher.probabilities(word, code) for word in _words_of(entries, code)}
+    choices = {word: choice for word, choice in choices.items() if choice}
+    forms = [(word, form) for word in choices for form in _forms(word) if form == word or form not in choices]
+    written = {
+        (word, form): [
+            (target, translation if form == word else _in_case_of(form, translation), share)
+            for (target, translation), share in choices[word].items()
+        ]
+        for word, form in forms
+    }
+    texts = {code: {form for _, form in forms}}
+    for options in written.values():
+        for target, text, _ in options:
+            texts.setdefault(target, set()).add(text)
+    ids = {name: _encoded(sorted(found), vocabulary, name) for name, found in texts.items()}
+    traits = traits_of(vocabulary, code)
+    kinds, unknown = traits.tolist(), vocabulary.special["[UNK]"]
+    table: dict[tuple[int, ...], tuple[Option, ...]] = {}
+    found: set[str] = set()
+    for word, form in forms:
+        for marked, key in enumerate(ids[code][form]):
+            if unknown not in key and _is_word(tuple(kinds[index] for index in key)):
+                found.add(word)
+                table.setdefault(key, _options([(*one, ids[one[0]][one[1]][marked]) for one in written[word, form]]))
+    if not table:
+        raise ConfigError(
+            f"no word of the {code} dictionaries is a word in this vocabulary", remedy="is it a dictionary of words?"
+        )
+    return SwitchTable(code, traits, table, tuple(word for word in choices if word not in found))
+
+
+def _forms(word: str) -> list[str]:
+    """The word as it is written, Capitalised and in UPPER case, where lower case leads back to it.
+
+    >>> _forms("chat"), _forms("Paris"), _forms("straße")
+    (['chat', 'Chat', 'CHAT'], ['Paris'], ['straße', 'Straße'])
+    """
+    forms = dict.fromkeys((word, word[:1].upper() + word[1:], word.upper()))
+    return [form for form in forms if form == word or form.lower() == word]
+
+
+def _options(weighted: Sequence[tuple[str, str, float, tuple[int, ...]]]) -> tuple[Option, ...]:
+    """The translations of a form, from (language, as written, share, ids)."""
+    added = list(accumulate(share for _, _, share, _ in weighted))
+    steps = [round(value / added[-1] * 2**STEP_BITS) for value in added]
+    return tuple(Option(name, text, ids, step) for (name, text, _, ids), step in zip(weighted, steps, strict=True))
+
+
+def _encoded(
+    texts: Sequence[str], vocabulary: Vocabulary, language: str
+) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The ids of each text without the mark and with it."""
+    from tokenizers import Tokenizer
+
+    tokenizer = literal(Tokenizer.from_str(vocabulary.view(language)))
+    normalizer = tokenizer.normalizer
+    tokenizer.normalizer = None  # texts come to it normalised and marked, or not marked
+    marked = [normalizer.normalize_str(text) for text in texts]
+    bare = [text.removeprefix(MARK) for text in marked]
+    encodings = [tokenizer.encode_batch_fast(some, add_special_tokens=False) for some in (bare, marked)]
+    pairs = zip(*([tuple(one.ids) for one in some] for some in encodings), strict=True)
+    return dict(zip(texts, pairs, strict=True))
+
+
+def _words_of(dictionaries: Mapping[tuple[str, str], Sequence[Entry]], language: str) -> dict[str, None]:
+    """The words of a language in the order of the dictionaries."""
+    words: dict[str, None] = {}
+    for pair, entries in dictionaries.items():
+        for side, name in zip(("source", "target"), pair, strict=True):
+            if language_code(name) == language:
+                words.update(dict.fromkeys(getattr(entry, side) for entry in entries))
+    return words
+
+
+@lru_cache(maxsize=10_000)
+def _is_word(traits: tuple[int, ...]) -> bool:
+    """Whether pieces stand for one word wherever they occur: in a row, they would be one span."""
+    sign, opens = 0, OPENS
+    return Span(1, 1 + len(traits), word=True) in spans_of([sign, *traits, opens])
+
+
+def traits_of(vocabulary: Vocabulary, language: str) -> np.ndarray:
+    """The traits of every piece (V), uint8; what joins words is that of the language's ``unicode`` words."""
+    import numpy as np
+
+    split = segmenter(language)
+    joins = {sign: HYPHEN for sign in "-‑'’" if len(split(f"b{sign}b")) == 1}
+    joins |= {sign: joins.get(sign, 0) | POINT for sign in ".,:" if len(split(f"1{sign}1")) == 1}
+    wordpiece = vocabulary.about.get("model") == "wordpiece"
+    # A byte below 128 is a character, of which the traits are known; the others are parts of some letter or sign.
+    bytes_ = {name: _traits(chr(value), joins) if value < 128 else WORD | LETTER for value, name in enumerate(BYTES)}
+    traits = np.zeros(len(vocabulary), dtype=np.uint8)
+    for index, piece in enumerate(vocabulary.pieces):
+        if wordpiece and len(piece) > len(CONTINUES):
+            piece = piece.removeprefix(CONTINUES)  # noqa: PLW2901
+        traits[index] = bytes_[piece] if piece in bytes_ else _traits(piece, joins)
+    traits[list(vocabulary.special.values())] = OPENS
+    # WordPiece gives [UNK] for a whole word, mark and all; the others for a character.
+    traits[vocabulary.special["[UNK]"]] = WORD | LETTER | (OPENS if wordpiece else 0)
+    return traits
+
+
+def _traits(piece: str, joins: Mapping[str, int]) -> int:
+    opens = OPENS if piece.startswith(MARK) else 0
+    letters = piece.removeprefix(MARK)
+    if not letters:
+        return opens | BARE if opens else 0
+    category = unicodedata.category(letters[-1])
+    if category[0] in "LM" or category == "Co":
+        return opens | WORD | LETTER
+    if category[0] == "N":
+        return opens | WORD | DIGIT
+    return opens | joins.get(letters, 0)
+
+
+# --- what it may be used with, and what is remembered ---
+
+
+def check_switching(plan: SharingPlan) -> None:
+    """Refuse switching where a language's tables have its own ids only: a foreign word would have no vector.
+
+    Raises:
+        ConfigError: Token embeddings or the softmax are private.
+    """
+    private = [part for part in ("emb", "softmax") if plan.is_private(part)]
+    if private:
+        raise ConfigError(
+            f"switching puts words of one language into another's text, and {' and '.join(private)} are private",
+            remedy="share them (plan default or sep-l1-3, say), or switch nothing",
+        )
+
+
+def dictionaries_record(
+    dictionaries: Mapping[tuple[str, str], Iterable[Entry]], files: Mapping[tuple[str, str], str | Path] | None = None
+) -> list[Facts]:
+    """What a model folder keeps of the dictionaries its text was switched by: no score is taken on their words.
+
+    The facts are those that vocabularies and shards keep (:mod:`isoglot.vocab.seen_words`), each dictionary once.
+
+    Args:
+        dictionaries: The entries by (source, target).
+        files: Where they were read from; the hash of a dictionary without file is that of its entries.
+
+    Raises:
+        StorageError: A file cannot be read.
+    """
+    used = []
+    for pair, found in dictionaries.items():
+        entries = list(found)
+        if files and pair in files:
+            used.append(use_dictionary(*pair, files[pair], entries))
+            continue
+        lines = "".join(f"{entry.source}\t{entry.target}\t{entry.weight!r}\n" for entry in entries)
+        used.append(
+            UsedDictionary(
+                source=language_code(pair[0]),
+                target=language_code(pair[1]),
+                file="",
+                sha256=sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
+                source_words=frozenset(entry.source for entry in entries),
+                target_words=frozenset(entry.target for entry in entries),
+            )
+        )
+    return without_repeats(facts_of(one) for one in used)

@@ -1,0 +1,223 @@
+"""Dictionary switching on the device: words of a row replaced by translations as whole spans, the row packed anew.
+
+The rule is that of Wu et al. (2020) and of :mod:`isoglot.text.switch`: a word with an entry is replaced with
+probability ``rate``, the translation drawn by its weight. The cap differs in what it is a share of. The paper and the
+offline rule replace at most 15 % of the words of a batch; here it is 15 % of the words of a *row*, so that a row comes
+out the same however rows are spread over processes. A row's allowance is ``cap * words`` rounded up or down by a draw,
+with just that as its mean: where the cap binds throughout (rate 0.3 and a full dictionary), many rows together have the
+offline share, 15 %, and one row at most one word more. Where the rate alone comes just about to the cap, somewhat fewer
+words are replaced than offline, for a row with many entries cannot use what others leave. As offline, it is the
+smallest draws that stay.
+
+Draws depend on (seed, language, step, global row, number of the span in the row). What is a word, and where it differs
+from the words of the offline rule, stands in :mod:`.switch_table`. Words are found in a sorted table by a 64-bit hash
+of their ids: with a million forms, one word in 10**13 is taken for another.
+
+All is integer arithmetic on static shapes: nothing waits for the device, and compiled or not the bits are the same.
+
+Shapes: ``B`` rows, ``S`` ids read for a row, ``T`` ids given, ``W`` spans of a row (S of them, the last ones empty),
+``N`` forms of words, ``O`` translations, ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn.functional import pad
+
+from isoglot.core.config import Config
+from isoglot.core.errors import ConfigError
+from isoglot.pretrain.chance import LARGEST, draws, entry, high, step_key, stream
+from isoglot.pretrain.switch_table import BARE, DIGIT, HYPHEN, LETTER, OPENS, POINT, STEP_BITS, WORD, SwitchTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RATE_BITS = 40
+"""A draw is compared with the rate by so many bits."""
+CAP_BITS = 24
+"""The cap is a multiple of ``2**-CAP_BITS``."""
+_PLACE_BITS = 20  # two words with one draw are told apart by their place
+_BASE = 0xD1342543DE82EF95  # odd, so that its powers have inverses modulo 2**64
+
+
+class SwitchingConfig(Config):
+    """How much is switched on the way to the device."""
+
+    rate: float = Field(0.3, ge=0, le=1)
+    """the probability that a word with an entry is replaced"""
+    cap: float = Field(0.15, ge=0, le=1)
+    """the largest share of a row's words that may be replaced; 1 is no limit"""
+    window: float = Field(1.5, ge=1)
+    """how many ids are read for each id of a row: translations may be shorter than words"""
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A batch after switching, and how much was done in each row's window."""
+
+    ids_BT: Tensor
+    words_B: Tensor
+    with_entry_B: Tensor
+    replaced_B: Tensor
+
+
+class DeviceSwitcher:
+    """Replaces words in batches of ids of one language.
+
+    Args:
+        table: The words and what they may become.
+        window: The ids read for each row (S).
+        length: The ids given for each row (T).
+        rate: The probability that a word with an entry is replaced.
+        cap: The largest share of a row's words that may be replaced; 1 is no limit.
+        seed: The run's seed.
+        device: Where batches are.
+
+    Raises:
+        ConfigError: The window is shorter than the row or beyond a million, or a share is not between 0 and 1.
+    """
+
+    def __init__(
+        self,
+        table: SwitchTable,
+        *,
+        window: int,
+        length: int,
+        rate: float = 0.3,
+        cap: float = 0.15,
+        seed: int = 0,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        for name, value in (("rate", rate), ("cap", cap)):
+            if not 0 <= value <= 1:
+                raise ConfigError(f"the {name} {value} is not a share", remedy="give a number from 0 to 1")
+        if not 1 <= length <= window < 1 << _PLACE_BITS:
+            raise ConfigError(
+                f"a row of {length} ids from a window of {window}",
+                remedy=f"a window is as long as the row or longer, and below {1 << _PLACE_BITS:,}",
+            )
+        self.language, self.window, self.length = table.language, window, length
+        self._rate, self._cap = round(rate * 2**RATE_BITS), round(cap * 2**CAP_BITS)
+
+        self._stream = stream(seed, f"switching {table.language}")
+        self._traits_V = torch.from_numpy(table.traits.astype("int64")).to(device)
+        self._values_V = entry(torch.arange(1, len(table.traits) + 1)).to(device)
+        self._powers_S = _powers(_BASE, window).to(device)
+        self._inverses_S = _powers(pow(_BASE, -1, 2**64), window).to(device)
+        forms = list(table.entries)
+        hashes_N, order_N = span_hashes(forms).sort()
+        self._hashes_N = hashes_N.to(device)
+        options = [table.entries[forms[number]] for number in order_N.tolist()]
+        steps_O = [(form << STEP_BITS) + one.step for form, some in enumerate(options) for one in some]
+        self._steps_O = torch.tensor(steps_O).to(device)
+        pool, sizes_O, offsets_O = _flat([one.ids for some in options for one in some])
+        self._pool, self._sizes_O, self._offsets_O = pool.to(device), sizes_O.to(device), offsets_O.to(device)
+
+    def switched(self, raw_BS: Tensor, step: int | Tensor, rows_B: Tensor) -> Switched:
+        """The batch with words replaced.
+
+        Args:
+            raw_BS: Ids as the stream has them, no special tokens.
+            step: The step: a number, or inside a compiled function a tensor.
+            rows_B: The number of each row among all rows of the step.
+
+        Returns:
+            T ids a row, cut where the row ends. Where translations are so much shorter that the window does not fill
+            it, the row goes on with its own beginning.
+        """
+        starts_BW, stops_BW, words_BW = self._spans(raw_BS)
+        hashes_BW = self._hashes(raw_BS, starts_BW, stops_BW)
+        form_BW = torch.searchsorted(self._hashes_N, hashes_BW).clamp(max=len(self._hashes_N) - 1)
+        with_entry_BW = words_BW & (self._hashes_N[form_BW] == hashes_BW)
+
+        chance = draws(step_key(self._stream, step), rows_B, 1 + 2 * self.window)
+        round_B, whether_BW, which_BW = chance[:, 0], chance[:, 1::2], chance[:, 2::2]
+        chosen_BW = self._chosen(with_entry_BW, words_BW.sum(1), whether_BW, round_B)
+        wanted_BW = (form_BW << STEP_BITS) + high(which_BW, STEP_BITS)
+        option_BW = torch.searchsorted(self._steps_O, wanted_BW, right=True)
+
+        ids_BT = self._packed(raw_BS, starts_BW, stops_BW, chosen_BW, option_BW)
+        return Switched(ids_BT, words_BW.sum(1), with_entry_BW.sum(1), chosen_BW.sum(1))
+
+    def _spans(self, raw_BS: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Where each span of a row starts and stops (both S for those that are not there), and whether it is a word.
+
+        The same as :func:`.switch_table.spans_of`.
+        """
+        traits_BS = self._traits_V[raw_BS]
+        before_BS, after_BS = pad(traits_BS[:, :-1], (1, 0)), pad(traits_BS[:, 1:], (0, 1))
+        opens_BS, word_BS = traits_BS & OPENS != 0, traits_BS & WORD != 0
+        letters_BS = (traits_BS & HYPHEN != 0) & (before_BS & LETTER != 0) & (after_BS & WORD != 0)
+        digits_BS = (traits_BS & POINT != 0) & (before_BS & DIGIT != 0) & (after_BS & DIGIT != 0)
+        glue_BS = (letters_BS | digits_BS) & ((traits_BS | after_BS) & OPENS == 0)
+        glued_BS = glue_BS | pad(glue_BS[:, :-1], (1, 0))
+        meets_BS = ((before_BS ^ traits_BS) & WORD != 0) & (before_BS & BARE == 0) & ~glued_BS
+        place_S = torch.arange(self.window, device=raw_BS.device)
+        starts_BS = opens_BS | meets_BS | (place_S == 0)
+        # The place of each start goes where the span's number says; all else goes to a column that is not read.
+        number_BS = torch.where(starts_BS, starts_BS.cumsum(1) - 1, self.window + 1)
+        edges = torch.full((len(raw_BS), self.window + 2), self.window, device=raw_BS.device)
+        edges = edges.scatter(1, number_BS, place_S.expand_as(raw_BS))
+        starts_BW, stops_BW = edges[:, :-2], edges[:, 1:-1]
+        head_BS = word_BS | (traits_BS & BARE != 0) & (after_BS & WORD != 0) & (after_BS & OPENS == 0)
+        whole_BW = (stops_BW < self.window) & ((starts_BW > 0) | opens_BS[:, :1])
+        return starts_BW, stops_BW, whole_BW & head_BS.gather(1, starts_BW.clamp(max=self.window - 1))
+
+    def _hashes(self, raw_BS: Tensor, starts_BW: Tensor, stops_BW: Tensor) -> Tensor:
+        """The hash of each span: a polynomial of its ids, from differences of what is added up along the row."""
+        added = pad((self._values_V[raw_BS] * self._powers_S).cumsum(1), (1, 0))
+        inverse_BW = self._inverses_S[starts_BW.clamp(max=self.window - 1)]
+        return (added.gather(1, stops_BW) - added.gather(1, starts_BW)) * inverse_BW
+
+    def _chosen(self, with_entry_BW: Tensor, words_B: Tensor, whether_BW: Tensor, round_B: Tensor) -> Tensor:
+        """The words to replace: draws below the rate, and of those the smallest that the cap allows."""
+        draws_BW = high(whether_BW, RATE_BITS)
+        picked_BW = with_entry_BW & (draws_BW < self._rate)
+        place_W = torch.arange(self.window, device=words_B.device)
+        order_BW = torch.where(picked_BW, (draws_BW << _PLACE_BITS) | place_W, LARGEST)
+        allowed_B = (words_B * self._cap + high(round_B, CAP_BITS)) >> CAP_BITS
+        sorted_BW, _ = order_BW.sort(dim=1)
+        last_B1 = sorted_BW.gather(1, (allowed_B - 1).clamp(min=0).unsqueeze(1))
+        chosen_BW: Tensor = picked_BW & (order_BW <= last_B1) & (allowed_B > 0).unsqueeze(1)
+        return chosen_BW
+
+    def _packed(
+        self, raw_BS: Tensor, starts_BW: Tensor, stops_BW: Tensor, chosen_BW: Tensor, option_BW: Tensor
+    ) -> Tensor:
+        """The first T ids of what the spans have become."""
+        option_BW = option_BW.clamp(max=len(self._sizes_O) - 1)
+        sizes_BW = torch.where(chosen_BW, self._sizes_O[option_BW], stops_BW - starts_BW)
+        ends_BW = sizes_BW.cumsum(1)
+        place_BT = torch.arange(self.length, device=raw_BS.device) % ends_BW[:, -1:]
+        span_BT = torch.searchsorted(ends_BW, place_BT, right=True)
+        inside_BT = place_BT - (ends_BW - sizes_BW).gather(1, span_BT)
+        kept_BT = raw_BS.gather(1, (starts_BW.gather(1, span_BT) + inside_BT).clamp(max=self.window - 1))
+        pooled_BT = self._offsets_O[option_BW.gather(1, span_BT)] + inside_BT
+        return torch.where(chosen_BW.gather(1, span_BT), self._pool[pooled_BT.clamp(max=len(self._pool) - 1)], kept_BT)
+
+
+def span_hashes(spans: Sequence[Sequence[int]]) -> Tensor:
+    """The hash of each of some spans of ids (N), int64: the sum of ``entry(id + 1) * base**place``."""
+    ids, sizes_N, offsets_N = _flat(spans)
+    span = torch.repeat_interleave(sizes_N)
+    place = torch.arange(len(ids)) - offsets_N[span]
+    terms = entry(ids + 1) * _powers(_BASE, int(sizes_N.max()))[place]
+    return torch.zeros(len(spans), dtype=torch.int64).index_add(0, span, terms)
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Lists end to end; how long each is, and where it begins."""
+    sizes_N = torch.tensor([len(one) for one in lists])
+    return torch.tensor(list(chain.from_iterable(lists))), sizes_N, sizes_N.cumsum(0) - sizes_N
+
+
+def _powers(base: int, count: int) -> Tensor:
+    """The first powers of a number modulo 2**64, as int64."""
+    powers = accumulate(range(count - 1), lambda power, _: power * base % 2**64, initial=1)
+    return torch.tensor([power - 2**64 if power >= 2**63 else power for power in powers])
