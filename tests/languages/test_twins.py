@@ -78,6 +78,20 @@ def test_shift_keeps_case_apart():
     assert shift("Ёлка 𠮷野家 😀 42!").lower() == shift("Ёлка 𠮷野家 😀 42!")
 
 
+def test_kept_words_are_anchors_and_stay_so_as_their_share_grows():
+    words = [f"word{number}" for number in range(2000)]
+    before: set[str] = set()
+    for share in (0.0, 0.2, 0.5, 1.0):
+        anchors = {w for w, t in zip(words, next(twin([words], "shift", kept=share)).tokens, strict=True) if w == t}
+        assert before <= anchors
+        assert abs(len(anchors) / len(words) - share) < 4 * 0.5 / len(words) ** 0.5
+        before = anchors
+    assert len(before) == len(words)
+    first, second = (next(twin([["Cat", "cat", "CAT"]], "shift", kept=0.5, seed=seed)).tokens for seed in (0, 3))
+    for tokens in (first, second):
+        assert len({token == word for token, word in zip(tokens, ["Cat", "cat", "CAT"], strict=True)}) == 1
+
+
 @pytest.mark.parametrize("text", ["a", "\ue000", "\ue000a", "\ue100\ue100", shift("a") + "b", "\ue000\uf100"])
 def test_unshift_refuses_other_scripts(text: str):
     with pytest.raises(InputError, match="is not in the private script; give what shift returned, whole"):
@@ -308,6 +322,8 @@ def test_codes(language: str, kind: twins.Kind, code: str):
         ({"degree": 1.5}, "degree 1.5 is not between 0 and 1; 0 is no change, 1 is reversed"),
         ({"degree": math.nan}, "degree nan is not between 0 and 1; 0 is no change, 1 is reversed"),
         ({"order": "verb_last"}, "no order 'verb_last'; did you mean 'verb-last'?"),
+        ({"kind": "shift", "kept": 1.5}, "kept 1.5 is no share; 0 keeps no word as it is, 1 all of them"),
+        ({"kind": "order", "kept": 0.5}, 'the kind order keeps no words; leave kept out, or use the kind "shift"'),
         ({"kind": "shift", "degree": 0.5}, 'shift has no degree; leave degree out, or use the order "blend"'),
         ({"order": "permuted", "degree": 0.5}, 'permuted has no degree; leave degree out, or use the order "blend"'),
         (

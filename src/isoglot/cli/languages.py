@@ -8,6 +8,7 @@ import typer
 
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
+from isoglot.cli.text import SkipBad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +130,69 @@ def export(
     folders = sorted({path.parent for path in written})
     lines = [f"{folder}: {sum(path.parent == folder for path in written)} files" for folder in folders]
     output.result([str(path) for path in written], Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
+
+
+@app.command("twin", epilog="Example: isoglot languages twin --text en=en.txt --kind shift --kept 0.2 --out twins/")
+def twin(
+    text: Annotated[
+        list[str],
+        typer.Option("--text", metavar="LANG=PATH", help="Text to make the twin of. May be repeated."),
+    ],
+    out: Out,
+    kind: Annotated[
+        Literal["shift", "order", "frequency"],
+        typer.Option("--kind", help="shift: a script of its own; order: other word order; frequency: words at random."),
+    ] = "shift",
+    kept: Annotated[
+        float, typer.Option("--kept", min=0, max=1, help="shift: the share of words that stay as they are: anchors.")
+    ] = 0.0,
+    degree: Annotated[
+        float, typer.Option("--degree", min=0, max=1, help="order: the share of word pairs that change places.")
+    ] = 1.0,
+    skip_bad: SkipBad = 0,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a text as another language would have it that differs in one known way, with its word alignment.
+
+    The twin of en.txt is en-x-shift.txt; en-x-shift.align has the links between words, in the Pharaoh format.
+    """
+    from rich.text import Text
+
+    from isoglot.cli.named_paths import parse_named
+    from isoglot.core.record import record_run
+    from isoglot.languages import twin_code
+    from isoglot.languages.twin_text import twin_files
+    from isoglot.text.bad import Skip
+
+    output = Output(json=json, quiet=quiet)
+    named = parse_named(text)
+    facts: dict[str, Any] = {}
+    with record_run(out, command=command_line(), seed=seed) as run:
+        for language, paths in named.items():
+            code = twin_code(language, kind)
+            target, links = out / f"{code}.txt", out / f"{code}.align"
+            for path in paths:
+                run.add_input(path)
+            report = twin_files(
+                paths,
+                target,
+                language,
+                kind,
+                degree=degree,
+                kept=kept,
+                alignment=None if kind == "frequency" else links,
+                seed=seed,
+                skip=Skip(skip_bad),
+                progress=output.progress,
+            )
+            for path in (target,) if kind == "frequency" else (target, links):
+                run.add_output(path)
+            facts[code] = {"text": str(target), **report.facts()}
+    lines = [f"{fact['text']}: {fact['written']:,} lines, {fact['words']:,} words" for fact in facts.values()]
+    output.result(facts, Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
 
 
 # --- showing ---

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
-from isoglot.core.seeds import random_stream
+from isoglot.core.seeds import LARGEST_SEED, derive_seed, random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,6 +60,7 @@ def twin(
     degree: float = 1.0,
     order: Order = "blend",
     counts: Mapping[str, int] | None = None,
+    kept: float = 0.0,
     seed: int = 0,
 ) -> Iterator[Twin]:
     """The twin of each sentence, in order.
@@ -74,16 +75,18 @@ def twin(
             sentence stays there in each of them.
         counts: For ``frequency``: how often each token is to occur, in proportion. Left out, the sentences are counted,
             which takes a first pass over them.
-        seed: Chooses among the permutations and the resampled tokens. A sentence's order depends on the seed and its
-            words alone, wherever it stands.
+        kept: For ``shift``: the share of words, counted once each, that stay as they are: anchors. A word is kept or
+            not wherever it occurs, in upper or lower case, and one kept at a share is kept at every larger one.
+        seed: Chooses among the permutations, the resampled tokens and the words that are kept. A sentence's order
+            depends on the seed and its words alone, wherever it stands.
 
     Raises:
         ConfigError: There is no such kind, order or degree, or an order needs trees and has none.
         InputError: The heads of a sentence make no tree.
     """
-    _check_options(kind, degree, order, counts)
+    _check_options(kind, degree, order, counts, kept)
     if kind == "shift":
-        return (_shifted(_tokens(sentence)) for sentence in sentences)
+        return (_shifted(_tokens(sentence), kept, seed) for sentence in sentences)
     if kind == "order":
         return (_ordered(sentence, order, degree, seed) for sentence in sentences)
     if counts is None:
@@ -111,7 +114,7 @@ def twin_code(language: str, kind: Kind) -> str:
     return language_code(f"{code}-{_SUBTAGS[kind]}" if "-x-" in code else f"{code}-x-{_SUBTAGS[kind]}")
 
 
-def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, int] | None) -> None:
+def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, int] | None, kept: float) -> None:
     if kind not in _SUBTAGS:
         raise ConfigError(f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS))
     if order not in get_args(Order):
@@ -124,6 +127,10 @@ def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, in
         raise ConfigError(
             f"{kind if kind != 'order' else order} has no degree", remedy='leave degree out, or use the order "blend"'
         )
+    if not 0 <= kept <= 1:
+        raise ConfigError(f"kept {kept} is no share", remedy="0 keeps no word as it is, 1 all of them")
+    if kept and kind != "shift":
+        raise ConfigError(f"the kind {kind} keeps no words", remedy='leave kept out, or use the kind "shift"')
     if counts is not None:
         if kind != "frequency":
             raise ConfigError(f"the kind {kind} has no counts", remedy="leave counts out")
@@ -202,8 +209,15 @@ def unshift(text: str) -> str:
     return "".join(characters)
 
 
-def _shifted(tokens: Sequence[str]) -> Twin:
-    return Twin([shift(token) for token in tokens], [(i, i) for i in range(len(tokens))])
+def _shifted(tokens: Sequence[str], kept: float, seed: int) -> Twin:
+    forms = [token if kept and _place(token.lower(), seed) < kept else shift(token) for token in tokens]
+    return Twin(forms, [(i, i) for i in range(len(tokens))])
+
+
+@lru_cache(maxsize=1 << 16)
+def _place(word: str, seed: int) -> float:
+    """Where a word stands between 0 and 1 among those that may be kept."""
+    return derive_seed(seed, "twin", "kept", word) / (LARGEST_SEED + 1)
 
 
 # --- order ---
