@@ -11,14 +11,13 @@ whole. Memory is bounded: the chunks least recently met are forgotten.
 from __future__ import annotations
 
 import struct
-import unicodedata
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from isoglot.core.errors import InputError
-from isoglot.vocab.scheme import MARK, Normalization, literal
+from isoglot.vocab.scheme import MARK, Normalization, literal, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +33,8 @@ _LONG = 24  # characters in a chunk on average, from which on hardly any is met 
 _GROUP = 100  # chunks encoded as one text
 _PART = 200_000  # characters in a text for the tokenizer, which needs about 300 bytes for each
 _BATCH = 500  # texts it is given at once
-_LONGEST_CHUNK = 1_000_000  # characters
+LONGEST_CHUNK = 1_000_000
+"""Characters without a blank that may still be text."""
 
 
 def id_type(size: int) -> np.dtype[np.unsignedinteger]:
@@ -70,15 +70,13 @@ class LineEncoder:
 
     def __init__(self, view: str, *, normalization: Normalization | None, dtype: np.dtype[np.unsignedinteger]) -> None:
         import numpy as np
-        from tokenizers import Tokenizer, normalizers
+        from tokenizers import Tokenizer
 
         self.dtype = dtype
         self._letter = "H" if dtype.itemsize == 2 else "I"
         self._tokenizer = literal(Tokenizer.from_str(view))
         self._splits = normalization is not None
-        forms = {"nfc": normalizers.NFC, "nfkc": normalizers.NFKC}
-        self._form = forms[normalization]().normalize_str if normalization in forms else None
-        self._name: Literal["NFC", "NFKC"] = "NFKC" if normalization == "nfkc" else "NFC"
+        self._form = normal_form(normalization or "none")
         if self._splits:  # lines come to it normalised and marked; doing that again would take a quarter of its time
             self._tokenizer.normalizer = None
         vocab = self._tokenizer.get_vocab(with_added_tokens=True)
@@ -115,11 +113,7 @@ class LineEncoder:
 
     def _prepare(self, line: str) -> str:
         """The line in normal form, with a mark read as a blank, which is what it comes back as."""
-        if line.isascii():
-            return line
-        if self._form is not None and not _is_normal(line, self._name):
-            line = self._form(line)
-        return line.replace(MARK, " ")
+        return line if line.isascii() else self._form(line).replace(MARK, " ")
 
     def _learn(self, chunks: Sequence[str]) -> None:
         """Remember the ids of chunks."""
@@ -173,7 +167,7 @@ def _parts(chunks: Sequence[str]) -> Iterator[str]:
     part: list[str] = []
     length = 0
     for chunk in chunks:
-        if len(chunk) > _LONGEST_CHUNK:
+        if len(chunk) > LONGEST_CHUNK:
             raise LongChunkError(len(chunk))
         if length + len(chunk) > _PART and part:
             yield MARK + MARK.join(part)
@@ -182,11 +176,3 @@ def _parts(chunks: Sequence[str]) -> Iterator[str]:
         length += len(chunk) + 1
     if part:
         yield MARK + MARK.join(part)
-
-
-def _is_normal(line: str, form: Literal["NFC", "NFKC"]) -> bool:
-    """Whether a line is certainly in normal form, by Python's tables.
-
-    The tokenizer's may be of a later Unicode, but all that was added since lies beyond the first plane.
-    """
-    return len(line.encode("utf-16-le", "surrogatepass")) == 2 * len(line) and unicodedata.is_normalized(form, line)

@@ -14,10 +14,11 @@ are the categories L and M, and private use (Co): the made-up scripts of twins a
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokenizers import Tokenizer
 
@@ -50,6 +51,29 @@ def normalizer(form: Normalization) -> Any:  # noqa: ANN401 - tokenizers has no 
 
     forms: dict[str, list[Any]] = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
     return normalizers.Sequence([*forms[form], normalizers.Prepend(MARK), normalizers.Replace(" ", MARK)])
+
+
+def normal_form(form: Normalization) -> Callable[[str], str]:
+    """What brings a text to its normal form and marks nothing; a text that is in it already comes back at once.
+
+    >>> normal_form("nfc")("e\u0301") == "\u00e9"
+    True
+    """
+    from tokenizers import normalizers
+
+    if form == "none":
+        return str
+    bring = (normalizers.NFKC() if form == "nfkc" else normalizers.NFC()).normalize_str
+    name: Literal["NFC", "NFKC"] = "NFKC" if form == "nfkc" else "NFC"
+
+    def formed(text: str) -> str:
+        # By Python's tables. The tokenizer's may be of a later Unicode: what was added since is beyond the first plane.
+        if text.isascii():
+            return text
+        plane = len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
+        return text if plane and unicodedata.is_normalized(name, text) else bring(text)
+
+    return formed
 
 
 def word_splitter(model: ModelName) -> Any:  # noqa: ANN401 - as above

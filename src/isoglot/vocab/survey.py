@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING
 
+from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import random_stream
 from isoglot.text.lines import read_lines
+from isoglot.vocab.line_encoder import LONGEST_CHUNK, LongChunkError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +31,22 @@ class Survey:
 
 
 def text_lines(paths: Sequence[str | Path], sentences: int | None = None) -> Iterator[str]:
-    """The lines of several files that are not blank, one file after the other; at most so many."""
-    lines = (line for path in paths for _, line in read_lines(path) if line and not line.isspace())
-    return islice(lines, sentences)
+    """The lines of several files that are not blank, one file after the other; at most so many.
+
+    Raises:
+        InputError: A line is no text: it has a million characters without a blank, or is not UTF-8.
+        StorageError: A file cannot be read.
+    """
+    return islice((line for path in paths for line in _lines(path)), sentences)
+
+
+def _lines(path: str | Path) -> Iterator[str]:
+    for number, line in read_lines(path):
+        if line and not line.isspace():
+            if len(line) > LONGEST_CHUNK and (longest := max(map(len, line.split(" ")))) > LONGEST_CHUNK:
+                error = LongChunkError(longest)
+                raise InputError(error.problem, remedy=error.remedy, file=path, line=number)
+            yield line
 
 
 def survey(lines: Iterable[str], *, limit: int = SAMPLE, label: str = "survey", progress: Progress = SILENT) -> Survey:
@@ -75,15 +90,37 @@ def sampling_rates(lines: Mapping[str, int], exponent: float) -> dict[str, float
     return {language: wanted[language] / count / most for language, count in lines.items()}
 
 
-def thinned(lines: Iterable[str], rate: float, seed: int, language: str, block: int = 1000) -> Iterator[list[str]]:
-    """Blocks of lines, each line kept with probability ``rate``."""
+def thinned(lines: Iterable[str], rate: float, seed: int, language: str) -> Iterator[str]:
+    """Each line with probability ``rate``."""
+    if rate >= 1:
+        yield from lines
+        return
     random = random_stream(seed, "vocabulary sample", language)
     source = iter(lines)
-    while taken := list(islice(source, block)):
-        if rate < 1:
-            keep = (random.random(len(taken)) < rate).tolist()
-            taken = [line for line, kept in zip(taken, keep, strict=True) if kept]
-        yield taken
+    while taken := list(islice(source, 1000)):
+        yield from compress(taken, random.random(len(taken)) < rate)
+
+
+def blocks(lines: Iterable[str], size: int = 100_000) -> Iterator[str]:
+    """Lines joined by blanks to texts of about that many characters; a very long line in parts.
+
+    >>> list(blocks(["one", "two", "and a long one"], size=8))
+    ['one two', 'and a lo', 'ng one']
+    """
+    part: list[str] = []
+    room = size
+    for line in lines:
+        if len(line) > room:
+            if part:
+                yield " ".join(part)
+            part, room = [], size
+        if len(line) > size:
+            yield from (line[first : first + size] for first in range(0, len(line), size))
+            continue
+        part.append(line)
+        room -= len(line) + 1
+    if part:
+        yield " ".join(part)
 
 
 def alphabet(sample: Iterable[str], coverage: float) -> list[str]:
@@ -92,17 +129,11 @@ def alphabet(sample: Iterable[str], coverage: float) -> list[str]:
     >>> "".join(alphabet(["aaaaaaab", "aaaaaaaa"], coverage=0.9))
     'a'
     """
-    from collections import Counter
+    import numpy as np
 
-    counts: Counter[str] = Counter()
-    for line in sample:
-        counts.update(line)
-    needed = coverage * counts.total()
-    kept: list[str] = []
-    covered = 0
-    for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if covered >= needed:
-            break
-        covered += count
-        kept.append(character)
-    return sorted(kept)
+    codes = np.frombuffer("".join(sample).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    counts = np.bincount(codes)
+    present = np.flatnonzero(counts)
+    ranked = present[np.argsort(-counts[present], kind="stable")]
+    before = np.cumsum(counts[ranked]) - counts[ranked]  # how much the more frequent ones make up
+    return sorted(map(chr, ranked[before < coverage * counts.sum()].tolist()))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-from itertools import islice
+from collections import Counter
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -12,7 +13,6 @@ from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.files import file_hash
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.vocab.line_encoder import LineEncoder, id_type
 from isoglot.vocab.scheme import (
     BYTES,
     CONTINUES,
@@ -23,16 +23,18 @@ from isoglot.vocab.scheme import (
     Unknown,
     assemble,
     empty_model,
+    normal_form,
     normalizer,
     word_splitter,
 )
 from isoglot.vocab.seen_words import facts_of, of_texts, without_repeats
 from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, graded, lay_out, union
-from isoglot.vocab.survey import alphabet, sampling_rates, survey, text_lines, thinned
+from isoglot.vocab.survey import alphabet, blocks, sampling_rates, survey, text_lines, thinned
 from isoglot.vocab.vocabulary import Vocabulary
+from isoglot.vocab.word_counts import Repeated, count_chunks, grouped, only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from tokenizers import Tokenizer
@@ -107,23 +109,25 @@ def train_vocabulary(
     }
     if mode == "joint":
         rates = sampling_rates({code: found.lines for code, found in surveys.items()}, exponent)
-        blocks = (
-            block
-            for code, files in paths.items()
-            for block in thinned(text_lines(files, sentences), rates[code], seed, code)
+        fields, every = learner.learn(
+            lambda: chain.from_iterable(
+                thinned(text_lines(files, sentences), rates[code], seed, code) for code, files in paths.items()
+            ),
+            list(surveys.values()),
+            label="all languages",
+            progress=progress,
         )
-        with progress.task("all languages: learning", total=None, unit="pieces") as task:
-            fields = learner.learn(blocks, list(surveys.values()))
-            task.advance(len(fields["vocab"]))
+        about["learned"] = {code: {"every": every} for code in paths}
         whole = assemble(model, normalization, fields)
-        counts = {code: count_ids(whole, found.sample, normalization) for code, found in surveys.items()}
         joint = Vocabulary(mode="joint", languages=list(paths), views={"": whole.to_str()}, about=about)
-        return joint.observed(counts)
+        return joint.observed({code: count_ids(whole, found.sample) for code, found in surveys.items()})
     learned: dict[str, dict[str, Any]] = {}
+    about["learned"] = {}
     for code, files in paths.items():
-        with progress.task(f"{code}: learning", total=None, unit="pieces") as task:
-            learned[code] = learner.learn(thinned(text_lines(files, sentences), 1, seed, code), [surveys[code]])
-            task.advance(len(learned[code]["vocab"]))
+        learned[code], every = learner.learn(
+            partial(text_lines, files, sentences), [surveys[code]], label=code, progress=progress
+        )
+        about["learned"][code] = {"every": every}
     return _shared(mode, model, normalization, learned, surveys, grading, about)
 
 
@@ -161,9 +165,18 @@ class _Learner:
         self.normalization: Normalization = normalization
         self.coverage = coverage
 
-    def learn(self, blocks: Iterable[Sequence[str]], surveys: Sequence[Survey]) -> dict[str, Any]:
-        """The model's fields, as ``tokenizer.json`` has them."""
-        from tokenizers import Tokenizer
+    def learn(
+        self, lines: Callable[[], Iterator[str]], surveys: Sequence[Survey], *, label: str, progress: Progress
+    ) -> tuple[dict[str, Any], int]:
+        """The model's fields, as ``tokenizer.json`` has them; and of how many lines one was used.
+
+        Args:
+            lines: Starts reading the text.
+            surveys: What was seen of it.
+            label: What the text is called while it is worked on.
+            progress: Shows how far it is.
+        """
+        from tokenizers import Tokenizer, pre_tokenizers
 
         letters = self.letters(surveys)
         reserved = len(SPECIAL) + (len(BYTES) if self.unknown == "bytes" else 0)
@@ -173,20 +186,30 @@ class _Learner:
                 f"size {self.size} leaves no room beside {reserved} reserved pieces and {len(letters)} characters",
                 remedy=f"ask for more than {needed}, or lower the coverage",
             )
+        with progress.task(f"{label}: counting", total=None, unit="chunks") as task:
+            counts, every = count_chunks(lines)
+            task.advance(len(counts))
+        if self.model == "unigram":  # its trainer takes in every character it meets
+            counts = only(letters, counts)
         tokenizer = Tokenizer(empty_model(self.model, self.unknown))
         tokenizer.normalizer = normalizer(self.normalization)
-        tokenizer.pre_tokenizer = word_splitter(self.model)
-        if self.model == "unigram":
-            other = re.compile(f"[^ {re.escape(''.join(letters))}]+")
-            blocks = ([other.sub("", line) for line in block] for block in blocks)
-        tokenizer.train_from_iterator(iter(blocks), self.trainer(letters))
-        fields: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
-        return self.completed(fields)
+        splitter = word_splitter(self.model)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([splitter, pre_tokenizers.PreTokenizer.custom(Repeated())])
+        with progress.task(f"{label}: learning", total=None, unit="pieces") as task:
+            texts = (f"{count} {text}" for count, text in grouped(counts))
+            tokenizer.train_from_iterator(texts, self.trainer(letters))
+            tokenizer.pre_tokenizer = splitter  # the other cannot be written
+            fields: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
+            task.advance(len(fields["vocab"]))
+        return self.completed(fields), every
 
     def letters(self, surveys: Sequence[Survey]) -> list[str]:
         """The alphabet, with what every text needs: the mark, in normal form."""
-        form = normalizer(self.normalization).normalize_str
-        found = {character for seen in surveys for character in alphabet(map(form, seen.sample), self.coverage)}
+        form = normal_form(self.normalization)
+        found: set[str] = set()
+        for seen in surveys:
+            marked = (MARK + form(text).replace(" ", MARK) for text in blocks(seen.sample))
+            found.update(alphabet(marked, self.coverage))
         return sorted(found | {MARK})
 
     def trainer(self, letters: list[str]) -> Any:  # noqa: ANN401 - tokenizers has no common public type
@@ -256,7 +279,7 @@ def _shared(
     pieces = {code: _pieces(fields) for code, fields in learned.items()}
     counted: dict[str, dict[str, int]] = {}
     for code, fields in learned.items():
-        counts = count_ids(assemble(model, normalization, fields), surveys[code].sample, normalization)
+        counts = count_ids(assemble(model, normalization, fields), surveys[code].sample)
         counted[code] = dict(zip([*SPECIAL, *pieces[code]], counts.tolist(), strict=True))
     share = {"union": union, "disjoint": disjoint}.get(mode)
     if grading is not None:
@@ -296,14 +319,16 @@ def _view(fields: Mapping[str, Any], types: Sequence[Type], language: str) -> di
     return {**fields, "vocab": {name: index for index, name in enumerate(names)}}
 
 
-def count_ids(tokenizer: Tokenizer, lines: Iterable[str], normalization: Normalization) -> np.ndarray:
+def count_ids(tokenizer: Tokenizer, lines: Iterable[str]) -> np.ndarray:
     """How often each id occurs in some lines (V)."""
     import numpy as np
 
     size = tokenizer.get_vocab_size()
-    encoder = LineEncoder(tokenizer.to_str(), normalization=normalization, dtype=id_type(size))
-    counts = np.zeros(size, dtype=np.int64)
-    source = iter(lines)
-    while block := list(islice(source, 20_000)):
-        counts += np.bincount(np.frombuffer(b"".join(encoder.encode(block)), encoder.dtype), minlength=size)
-    return counts
+    totals = np.zeros(size, dtype=np.int64)
+    chunks = Counter(chunk for line in lines for chunk in line.split(" "))
+    texts = grouped(chunks)
+    while batch := list(islice(texts, 8)):
+        encodings = tokenizer.encode_batch_fast([text for _, text in batch], add_special_tokens=False)
+        for (count, _), encoding in zip(batch, encodings, strict=True):
+            totals += count * np.bincount(encoding.ids, minlength=size)
+    return totals
