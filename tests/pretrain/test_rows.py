@@ -58,6 +58,16 @@ def test_every_id_once_an_epoch_but_for_a_remainder_shorter_than_a_row(
     assert tokens - len(text) < length - 2
 
 
+@pytest.mark.parametrize("ahead", [5, 70_000])
+def test_ids_read_ahead_are_those_that_follow(shards: Shards, ahead: int):
+    short, long = (Rows(shards, length=12, special=SPECIAL, ahead=more) for more in (0, ahead))
+    assert long.per_epoch == short.per_epoch
+    one, other = short.take(3, 40), long.take(3, 40)
+    assert torch.equal(one[:, :-1], other[:, :11])
+    assert other.shape == (40, 12 + ahead)
+    assert bool(((other[:, 2:-1] - other[:, 1:-2]) % 65_536 == 1).all())
+
+
 def test_each_epoch_has_windows_and_an_order_of_its_own(shards: Shards):
     rows = Rows(shards, length=66, special=SPECIAL)
     epochs = [rows.take(epoch * rows.per_epoch, rows.per_epoch)[:, 1] for epoch in range(4)]

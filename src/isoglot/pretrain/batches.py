@@ -132,7 +132,8 @@ class Batches:
         self.rows = {
             code: Rows(
                 one,
-                length=self.switchers[code].window + 2 if code in self.switchers else length,
+                length=length,
+                ahead=self.switchers[code].window - (length - 2) if code in self.switchers else 0,
                 special=self.special,
                 device=world.device,
                 seed=config.seed,

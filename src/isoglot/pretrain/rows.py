@@ -41,6 +41,8 @@ class Rows:
         device: Where the rows are wanted.
         split: The part of the text.
         seed: The run's seed.
+        ahead: Ids to read beyond a row's own, for what may shorten it (switching words); they are the next row's too,
+            so that every id is still some row's own once an epoch. Rows are longer by as much.
         storage: Where the ids are kept; the rows are the same.
 
     Raises:
@@ -56,11 +58,12 @@ class Rows:
         device: torch.device | str = "cpu",
         split: Split = "train",
         seed: int = 0,
+        ahead: int = 0,
         storage: Storage = "auto",
     ) -> None:
         if length < 3:
             raise ConfigError(f"a row of {length} tokens has no room for text", remedy="give a length of at least 3")
-        self.shards, self.length, self.split, self.seed = shards, length, split, seed
+        self.shards, self.length, self.split, self.seed, self.ahead = shards, length, split, seed, ahead
         self.device = torch.device(device)
         self.text = length - 2
         self.tokens = len(shards.ids(split))
@@ -101,11 +104,14 @@ class Rows:
         return (window_B * self.text + shift_B) % self.tokens
 
     def _at(self, places_B: Tensor) -> Tensor:
-        index_BW = places_B[:, None] + torch.arange(self.text, device=places_B.device)
-        index_BW = torch.where(index_BW < self.tokens, index_BW, index_BW - self.tokens)  # the text is a circle
+        index_BW = places_B[:, None] + torch.arange(self.text + self.ahead, device=places_B.device)
+        if self.text + self.ahead <= self.tokens:  # the text is a circle; a division would take longer
+            index_BW = torch.where(index_BW < self.tokens, index_BW, index_BW - self.tokens)
+        else:
+            index_BW = index_BW % self.tokens
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW)
         text_BW = text_BW.to(torch.int64) & self._all_bits  # they were kept as signed numbers
-        ids_BT = torch.empty(len(places_B), self.length, dtype=torch.int64, device=places_B.device)
+        ids_BT = torch.empty(len(places_B), self.length + self.ahead, dtype=torch.int64, device=places_B.device)
         ids_BT[:, 0], ids_BT[:, -1], ids_BT[:, 1:-1] = self._first, self._last, text_BW
         if self.device.type == "cuda" and not ids_BT.is_cuda:
             return ids_BT.pin_memory().to(self.device, non_blocking=True)

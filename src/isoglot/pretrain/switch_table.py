@@ -34,7 +34,7 @@ from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.text.recorded import UsedDictionary, use_dictionary
 from isoglot.text.segment import segmenter
-from isoglot.text.switch import Switcher, _in_case_of
+from isoglot.text.switch import Switcher, in_case_of
 from isoglot.vocab.scheme import BYTES, CONTINUES, MARK, literal
 from isoglot.vocab.seen_words import facts_of, without_repeats
 
@@ -162,7 +162,7 @@ def build_switch_table(
     forms = [(word, form) for word in choices for form in _forms(word) if form == word or form not in choices]
     written = {
         (word, form): [
-            (target, translation if form == word else _in_case_of(form, translation), share)
+            (target, translation if form == word else in_case_of(form, translation), share)
             for (target, translation), share in choices[word].items()
         ]
         for word, form in forms

@@ -198,7 +198,7 @@ class Switcher:
             key = known[word] or ""
             target, translation = choices[key].draw(value)
             report.translations[key, target, translation] += 1
-            written = translation if key == word else _in_case_of(word, translation)
+            written = translation if key == word else in_case_of(word, translation)
             report.unchanged += written == word
             chosen[number][place] = target, written
         switched = [
@@ -263,7 +263,8 @@ class _Known(dict[str, "str | None"]):
         return key
 
 
-def _in_case_of(word: str, translation: str) -> str:
+def in_case_of(word: str, translation: str) -> str:
+    """The translation in upper case, or with a capital, where the word is."""
     if len(word) > 1 and word.isupper():
         return translation.upper()
     return translation[:1].upper() + translation[1:] if word[:1].isupper() else translation
