@@ -9,10 +9,13 @@ if TYPE_CHECKING:
     from isoglot.model.batch import Batch, batch_of_ids, make_batch
     from isoglot.model.encoder import Encoder
     from isoglot.model.folder import save_encoder
+    from isoglot.model.from_hf import encoder_from_hf
+    from isoglot.model.hooked import HookedEncoder
     from isoglot.model.load import load_encoder
     from isoglot.model.plan import SharingPlan
     from isoglot.model.protocol import EncoderLike
     from isoglot.model.settings import EncoderConfig, encoder_config
+    from isoglot.model.to_hf import export_to_hf
 
 _HOMES = {
     "Batch": "batch",
@@ -20,11 +23,14 @@ _HOMES = {
     "make_batch": "batch",
     "Encoder": "encoder",
     "save_encoder": "folder",
+    "encoder_from_hf": "from_hf",
+    "HookedEncoder": "hooked",
     "load_encoder": "load",
     "SharingPlan": "plan",
     "EncoderLike": "protocol",
     "EncoderConfig": "settings",
     "encoder_config": "settings",
+    "export_to_hf": "to_hf",
 }
 
 __all__ = [
@@ -32,9 +38,12 @@ __all__ = [
     "Encoder",
     "EncoderConfig",
     "EncoderLike",
+    "HookedEncoder",
     "SharingPlan",
     "batch_of_ids",
     "encoder_config",
+    "encoder_from_hf",
+    "export_to_hf",
     "load_encoder",
     "make_batch",
     "save_encoder",

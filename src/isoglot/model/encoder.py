@@ -21,7 +21,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.seeds import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.embedding import Embedding, Members
-from isoglot.model.head import Head
+from isoglot.model.head import Head, NoHead
 from isoglot.model.per_language import PerLanguage
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Encoder(nn.Module):
         )
         last = config.languages if plan.layer_is_private(config.layers) else ()
         self.final_norm = PerLanguage(last, lambda _: norm(config) if config.norm == "pre" else nn.Identity())
-        self.head = Head(config, known, self.embedding.tokens)
+        self.head = NoHead() if config.softmax == "none" else Head(config, known, self.embedding.tokens)
         if seed is not None:
             self.reset(seed)
 

@@ -2,19 +2,20 @@
 
 A private softmax has a score only for each id of its language. It is tied to the private embeddings where there are
 such, and to the language's rows of the shared ones where not; a shared softmax over private embeddings has a matrix of
-its own, for there is no one table to be tied to.
+its own, for there is no one table to be tied to. An imported encoder may have a matrix of its own too, or no head.
 
 Shapes: ``N`` vectors, ``D`` width, ``V`` vocabulary, ``R`` ids of a language.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from isoglot.core.errors import ConfigError
 from isoglot.model.blocks import norm
 from isoglot.model.per_language import SHARED, PerLanguage
 
@@ -71,7 +72,7 @@ class Head(nn.Module):
         self.tokens = [tokens]  # in a list, so that it is not registered here too
         own = config.languages if plan.is_private("transform") else ()
         own_softmax = config.languages if plan.is_private("softmax") else ()
-        untied = plan.is_private("emb") and not own_softmax
+        untied = config.softmax == "untied" or (plan.is_private("emb") and not own_softmax)
         self.size = size
         self.transform = PerLanguage(own, lambda _: Transform(config))
         self.softmax = PerLanguage(
@@ -110,3 +111,32 @@ class Head(nn.Module):
     def _scores(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
         bias = self.softmax.of(language).bias
         return F.linear(self.transform.of(language)(x), self.weight(language), bias)
+
+
+class NoHead(Head):
+    """What an encoder without a softmax has in the place of one."""
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+
+    def weight(self, language: str | None) -> NoReturn:
+        """There is none."""
+        raise no_head()
+
+    def loss(
+        self, x_ND: torch.Tensor, targets_N: torch.Tensor, language: str | None, *, reduction: str = "mean"
+    ) -> NoReturn:
+        """There is none."""
+        raise no_head()
+
+    def logits(self, x: torch.Tensor, language: str | None) -> NoReturn:
+        """There are none."""
+        raise no_head()
+
+
+def no_head() -> ConfigError:
+    """What to say where scores of pieces are asked of an encoder that has none."""
+    return ConfigError(
+        "the encoder has no softmax over pieces: its weights came without one",
+        remedy="use one that was saved with its head for masked language modelling",
+    )

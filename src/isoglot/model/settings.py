@@ -50,6 +50,8 @@ class EncoderConfig(Config):
     """the feed-forward part: two matrices with GELU between, or gated by a third"""
     bias: Literal["all", "none"] = "all"
     """whether matrices and norms have biases; the softmax always has one"""
+    softmax: Literal["tied", "untied", "none"] = "tied"
+    """whether the softmax scores with the token embeddings or with a matrix of its own, or there is none"""
     dropout: float = Field(0.0, ge=0, lt=1)
     """the share of numbers dropped in training"""
     norm_eps: float = Field(1e-5, gt=0)

@@ -1,0 +1,139 @@
+"""Hugging Face folders and names: the model with its weights, whether it has its head, and its vocabulary."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
+from isoglot.core.parts import import_part
+from isoglot.vocab.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from tokenizers import Tokenizer
+
+WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
+"""The two ways to come by an encoder."""
+
+
+def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
+    """The model of a folder or a name on the hub, on the CPU in float32: with its head where the weights have one.
+
+    Raises:
+        InputError: Weights are missing, or it is nothing that ``transformers`` knows.
+        MissingPartError: ``transformers`` is not installed.
+        StorageError: There is no such name, or the hub cannot be reached.
+    """
+    transformers = import_part("transformers")
+    with _quiet(transformers):
+        try:
+            model = _with_head(transformers, source)
+            if model is None:
+                model = _loaded(transformers.AutoModel, source)
+        except IsoglotError:
+            raise
+        except Exception as error:  # the hub's client and transformers raise many kinds
+            raise _explained(source, error) from error
+    return model.float().eval()
+
+
+def open_hf_vocabulary(source: str | Path) -> Vocabulary:
+    """The tokenizer that belongs to a model.
+
+    Raises:
+        StorageError: There is none.
+    """
+    transformers = import_part("transformers")
+    with _quiet(transformers):
+        try:
+            if Path(source).is_dir() and (Path(source) / "tokenizer.json").exists():
+                return Vocabulary.from_tokenizer(source)
+            view = transformers.AutoTokenizer.from_pretrained(str(source)).backend_tokenizer
+            _check_pieces(view)
+            view.no_padding()
+            view.no_truncation()
+        except IsoglotError:
+            raise
+        except Exception as error:
+            raise StorageError(
+                f"the model has no tokenizer that can be opened ({one_line(str(error))[:120]})",
+                remedy="save it there too: tokenizer.save_pretrained(…)",
+                file=source,
+            ) from error
+    origin = str(source) if Path(source).exists() else f"hub:{source}"
+    return Vocabulary(mode="given", languages=(), views={"": view.to_str()}, about={"tokenizer": origin})
+
+
+def _check_pieces(view: Tokenizer) -> None:
+    """Refuse a tokenizer of special tokens alone: transformers 5 makes one up where there is no file."""
+    special = {token.content for token in view.get_added_tokens_decoder().values()}
+    if not any(len(piece) > 1 for piece in view.get_vocab().keys() - special):
+        raise FileNotFoundError("no file has its pieces")
+
+
+def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
+    """The model with its head; None if its kind has none, or the weights came without."""
+    config = transformers.AutoConfig.from_pretrained(str(source))
+    if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+        return None
+    try:
+        return _loaded(transformers.AutoModelForMaskedLM, source)
+    except _HeadlessError:
+        return None
+
+
+class _HeadlessError(Exception):
+    """Weights of the head are missing."""
+
+
+def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformers' classes
+    model, report = kind.from_pretrained(str(source), output_loading_info=True)
+    missing, prefix = set(report["missing_keys"]), f"{model.base_model_prefix}."
+    wanting = [name for name in missing if model.base_model is model or name.startswith(prefix)]
+    wanting = sorted(name for name in wanting if "pooler" not in name)  # nobody here asks for a pooled vector
+    if wanting:
+        raise InputError(
+            f"{len(wanting)} weights are missing, the first {shown(wanting[0])}",
+            remedy="fetch the model again, whole",
+            file=source,
+        )
+    if model.base_model is not model and missing - set(wanting):
+        raise _HeadlessError
+    return model
+
+
+def _explained(source: str | Path, error: Exception) -> IsoglotError:
+    reason = one_line(str(error))[:160]
+    if Path(source).exists():
+        return InputError(
+            f"not a model that transformers can open ({reason})",
+            remedy="name a folder with config.json and weights",
+            file=source,
+        )
+    return StorageError(
+        f"no encoder {shown(str(source))} here or on the hub ({reason})",
+        remedy=f"check the name and the network, or {WAYS}",
+    )
+
+
+@contextmanager
+def _quiet(transformers: ModuleType) -> Iterator[None]:
+    """No bars and no remarks on standard error: what matters is raised."""
+    log = transformers.utils.logging
+    level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        log.set_verbosity(level)
+        if bars:
+            log.enable_progress_bar()

@@ -1,0 +1,296 @@
+"""Export: an encoder, or one language's view of it, as a folder that Hugging Face's ``from_pretrained`` opens.
+
+Two combinations have a counterpart there: post-norm with learned positions, GELU and biases is BERT; pre-norm with
+rotary positions and GeGLU is ModernBERT. The view of a language keeps the ids of the whole vocabulary:
+
+- a private table of tokens is laid out over all ids; ids the language does not have get the row of ``[UNK]``;
+- an id that a private softmax does not have gets the bias ``ABSENT``;
+- the language's vector is added to every position, or to every token where positions are rotary.
+
+Nothing here needs ``transformers``. The same encoder gives the same bytes.
+
+Shapes: ``V`` vocabulary, ``D`` width, ``T`` positions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isoglot.core.errors import ConfigError, IsoglotError, StorageError, shown
+from isoglot.core.files import read_json, storage_error, write_bytes
+from isoglot.core.language_codes import language_code
+from isoglot.model.embedding import Members
+from isoglot.model.head import ABSENT
+from isoglot.model.hf_names import hf_names
+from isoglot.model.per_language import SHARED, PerLanguage
+from isoglot.vocab.scheme import SPECIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.encoder import Encoder
+    from isoglot.model.hf_names import Family
+    from isoglot.model.settings import EncoderConfig
+    from isoglot.vocab import Vocabulary
+
+MARK = "isoglot"
+"""The key in ``config.json`` by which a folder is known to be an export, and may be written anew."""
+
+_NEEDED: dict[Family, dict[str, str | int]] = {
+    "bert": {"norm": "post", "positions": "learned", "mlp": "gelu", "bias": "all", "local_window": 0},
+    "modernbert": {"norm": "pre", "positions": "rotary", "mlp": "geglu"},
+}
+_TITLES: dict[Family, str] = {"bert": "Bert", "modernbert": "ModernBert"}
+
+
+def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = None) -> list[Path]:
+    """Write an encoder as a Hugging Face model with its tokenizer; returns the files.
+
+    The tokenizer gives the ids of :func:`isoglot.model.make_batch`, but reads ``[MASK]`` and the like in a text as
+    special tokens, as users of ``fill-mask`` expect.
+
+    Args:
+        encoder: What to write.
+        folder: Where; made if missing, and then it appears whole or not at all. That of an earlier export is renewed.
+        language: Whose view, where the encoder or its vocabulary has parts for each language.
+
+    Raises:
+        ConfigError: Hugging Face has no such model, or a language must be named.
+        StorageError: The folder has something else in it, or cannot be written to.
+    """
+    from safetensors.torch import save
+
+    family = hf_family(encoder.config)
+    code = _checked(encoder.config, language)
+    tokenizer, tokenizer_config = _tokenizer(encoder.vocabulary, code, encoder.length, family)
+    target = _free(folder)
+    weights, tied = _weights(encoder, family, code)
+    config = _config(encoder, family, tied=tied)
+    config[MARK] = {"language": code, "plan": encoder.config.plan}
+    files = {
+        "model.safetensors": save(weights, metadata={"format": "pt"}),
+        "tokenizer.json": tokenizer.encode(),
+        "tokenizer_config.json": _json(tokenizer_config),
+        "config.json": _json(config),
+    }
+    return _write_together(target, files)
+
+
+def hf_family(config: EncoderConfig) -> Family:
+    """Which Hugging Face architecture an encoder is.
+
+    Raises:
+        ConfigError: None of those known here; the message names what would have to be different.
+    """
+    reasons = []
+    for family, needed in _NEEDED.items():
+        differ = [f"{key}={getattr(config, key)}" for key, value in needed.items() if getattr(config, key) != value]
+        if not differ:
+            return family
+        reasons.append(f"{', '.join(differ)} is not {_TITLES[family].upper()}'s way")
+    raise ConfigError(
+        f"Hugging Face has no such encoder ({'; '.join(reasons)})",
+        remedy="export one with the norm, positions, mlp and bias of the preset paper or modern",
+    )
+
+
+def _checked(config: EncoderConfig, language: str | None) -> str | None:
+    """The language's code; refused where the encoder needs one and does not have it."""
+    code = None if language is None else language_code(language)
+    separate = not config.sharing.is_default or config.language_embeddings == "added"
+    if separate and code not in config.languages:
+        named = "none is named" if language is None else f"none for {shown(language)}"
+        raise ConfigError(
+            f"the encoder has parts for each language and {named}: one language's view can be exported",
+            remedy=f"choose one of {', '.join(config.languages)}",
+        )
+    return code
+
+
+# --- weights ---
+
+
+def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[str, torch.Tensor], bool]:
+    """Every tensor under its name there, and whether the softmax is tied to the token embeddings."""
+    ours = _view(encoder, code)
+    softmax_VD = ours.get("head.softmax.weight")
+    tied = softmax_VD is None or torch.equal(softmax_VD, ours["embedding.tokens.weight"])
+    if tied:
+        ours.pop("head.softmax.weight", None)
+    names = hf_names(family, encoder.depth)
+    theirs: dict[str, torch.Tensor] = {}
+    for name, tensor in ours.items():
+        part, _, kind = name.rpartition(".")
+        for other, rows in zip(names[part], tensor.chunk(len(names[part])), strict=True):
+            theirs[f"{other}.{kind}"] = rows
+    if family == "bert":
+        theirs["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.width)
+        bias = theirs.get("cls.predictions.decoder.bias")
+        if bias is not None:  # there it has two names, of which a tied model's file has the second
+            theirs["cls.predictions.bias"] = bias
+            if tied:
+                del theirs["cls.predictions.decoder.bias"]
+    return {name: tensor.detach().float().cpu().clone() for name, tensor in sorted(theirs.items())}, tied
+
+
+@torch.no_grad()
+def _view(encoder: Encoder, code: str | None) -> dict[str, torch.Tensor]:
+    """What one language uses of the encoder, each part under its name without the language's, over all ids."""
+    found = {
+        f"{path}.{name}": tensor
+        for path, part in encoder.named_modules()
+        if isinstance(part, PerLanguage)
+        for name, tensor in part.of(code).state_dict().items()
+    }
+    members = encoder.members[code] if code is not None and code in encoder.members else None
+    table_VD = found["embedding.tokens.weight"]
+    if SHARED not in encoder.embedding.tokens and isinstance(members, Members):
+        table_VD = table_VD[members.row_V]
+    if encoder.config.softmax != "none":
+        weight, bias = encoder.head.weight(code), found["head.softmax.bias"]
+        if SHARED not in encoder.head.softmax and isinstance(members, Members):
+            weight = table_VD.index_copy(0, members.ids, weight)
+            bias = bias.new_full((len(table_VD),), ABSENT).index_copy(0, members.ids, bias)
+        found |= {"head.softmax.weight": weight, "head.softmax.bias": bias}
+    if encoder.embedding.languages is not None and code is not None:
+        own_D = encoder.embedding.languages.weight[encoder.config.languages.index(code)]
+        if "embedding.positions.weight" in found:
+            found["embedding.positions.weight"] = found["embedding.positions.weight"] + own_D
+        else:
+            table_VD = table_VD + own_D
+    found["embedding.tokens.weight"] = table_VD
+    return found
+
+
+# --- config and tokenizer ---
+
+
+def _config(encoder: Encoder, family: Family, *, tied: bool) -> dict[str, Any]:
+    config, special = encoder.config, encoder.vocabulary.special
+    kind = "Model" if config.softmax == "none" else "ForMaskedLM"
+    common: dict[str, Any] = {
+        "architectures": [f"{_TITLES[family]}{kind}"],
+        "model_type": family,
+        "vocab_size": config.vocabulary_size,
+        "hidden_size": config.width,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "intermediate_size": config.inner,
+        "max_position_embeddings": config.length,
+        "initializer_range": 0.02,
+        "pad_token_id": config.pad_id,
+        "tie_word_embeddings": tied,
+    }
+    if family == "bert":
+        return common | {
+            "hidden_act": "gelu",
+            "hidden_dropout_prob": config.dropout,
+            "attention_probs_dropout_prob": config.dropout,
+            "type_vocab_size": 2,
+            "layer_norm_eps": config.norm_eps,
+            "position_embedding_type": "absolute",
+        }
+    biased = config.bias == "all"
+    return common | {
+        "hidden_activation": "gelu",
+        "norm_eps": config.norm_eps,
+        "norm_bias": biased,
+        "attention_bias": biased,
+        "mlp_bias": biased,
+        "classifier_bias": biased,
+        "classifier_activation": "gelu",
+        "decoder_bias": True,
+        "attention_dropout": config.dropout,
+        "mlp_dropout": config.dropout,
+        "embedding_dropout": config.dropout,
+        "global_rope_theta": config.rotary_base,
+        "local_rope_theta": config.local_rotary_base,
+        "local_attention": config.local_window or 128,
+        "global_attn_every_n_layers": config.global_every if config.local_window else 1,
+        "bos_token_id": special["[CLS]"],
+        "cls_token_id": special["[CLS]"],
+        "eos_token_id": special["[SEP]"],
+        "sep_token_id": special["[SEP]"],
+    }
+
+
+def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Family) -> tuple[str, dict[str, Any]]:
+    """The language's view as ``tokenizer.json``, which frames a text as we do, and what goes beside it."""
+    from tokenizers import Tokenizer, processors
+
+    special = vocabulary.special
+    names = {name: vocabulary.pieces[index] for name, index in special.items()}
+    text = vocabulary.view(code)
+    tokenizer = Tokenizer.from_str(text)
+    if tokenizer.encode("").ids != [special["[CLS]"], special["[SEP]"]]:  # one from elsewhere that does not
+        first, last = names["[CLS]"], names["[SEP]"]
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{first} $A {last}",
+            pair=f"{first} $A {last} $B:1 {last}:1",
+            special_tokens=[(first, special["[CLS]"]), (last, special["[SEP]"])],
+        )
+        text = tokenizer.to_str()
+    roles = zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True)
+    segments = ["token_type_ids"] if family == "bert" else []
+    return text, {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": length,
+        "model_input_names": ["input_ids", *segments, "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        **{role: names[name] for role, name in roles if name in names},
+    }
+
+
+# --- the folder ---
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _free(folder: str | Path) -> Path:
+    """The folder, refused if something is in it that is no earlier export."""
+    target = Path(folder)
+    try:
+        if not target.is_dir() or not any(target.iterdir()):
+            return target
+    except OSError as error:
+        raise storage_error(error, folder, doing="write to this folder") from error
+    try:
+        known = MARK in read_json(target / "config.json")
+    except (IsoglotError, TypeError):
+        known = False
+    if not known:
+        raise StorageError(
+            "there is something in this folder, and it is no earlier export",
+            remedy="name a new folder or an empty one",
+            file=folder,
+        )
+    return target
+
+
+def _write_together(target: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write all files beside the folder first, so that a full disk leaves it as it was; then put them in place."""
+    target = target.absolute()
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        scratch.mkdir(parents=True)
+        for name, data in files.items():
+            write_bytes(scratch / name, data)
+        if target.is_dir():
+            for name in files:
+                os.replace(scratch / name, target / name)  # noqa: PTH105 - as in core.files
+        else:
+            scratch.rename(target)
+    except OSError as error:
+        raise storage_error(error, target, doing="write to this folder") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return [target / name for name in files]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.vocab import Vocabulary
+from isoglot.vocab.scheme import SPECIAL
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A separated encoder of English and French on disk."""
+    folder: Path = tmp_path_factory.mktemp("export")
+    pieces = {piece: index for index, piece in enumerate((*SPECIAL, *"the cat le chat".split()))}
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
+    config = encoder_config("paper", "nano", vocabulary_size=9, languages=("en", "fr"), plan="sep-emb")
+    members = {"en": np.array([0, 1, 2, 3, 4, 5, 6]), "fr": np.array([0, 1, 2, 3, 4, 7, 8])}
+    save_encoder(Encoder(config, vocabulary, members), folder / "model")
+    return folder / "model"
+
+
+def test_a_view_is_written(isoglot, model: Path, tmp_path: Path):
+    target = tmp_path / "hf"
+    result = isoglot("export", str(model), str(target), "--lang", "fra", "--json")
+    assert (result.code, result.err) == (0, "")
+    assert json.loads(result.out) == {
+        "folder": str(target),
+        "architecture": "BertForMaskedLM",
+        "language": "fra",
+        "files": ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json"],
+    }
+    assert json.loads((target / "config.json").read_text())["isoglot"]["language"] == "fr"
+    again = isoglot("export", str(model), str(target), "--lang", "fr")
+    assert again.out == (
+        f"BertForMaskedLM written to {target}\n"
+        f'Open it with transformers.AutoModelForMaskedLM.from_pretrained("{target}")\n'
+    )
+
+
+def test_what_cannot_be_done_is_one_line(isoglot, model: Path, tmp_path: Path):
+    target = str(tmp_path / "hf")
+    result = isoglot("export", str(model), target)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        "isoglot: the encoder has parts for each language and none is named: one language's view can be exported; "
+        "choose one of en, fr\n"
+    )
+    assert isoglot("export", "isoglot-mini", target).err == (
+        "isoglot: isoglot-mini does not come with this version; train one with isoglot pretrain RECIPE --out DIR, "
+        "or name a Hugging Face encoder such as xlm-roberta-base\n"
+    )
+    assert not Path(target).exists()
+
+
+def test_a_wrapped_model_is_not_ours_to_export(isoglot, model: Path, tmp_path: Path):
+    from transformers import DistilBertConfig, DistilBertModel
+
+    DistilBertModel(DistilBertConfig(dim=32, n_layers=1, n_heads=4, vocab_size=9)).save_pretrained(tmp_path / "distil")
+    tokenizer = model.parent / "tokenizer.json"
+    (tmp_path / "distil" / "tokenizer.json").write_bytes(tokenizer.read_bytes())
+    result = isoglot("export", str(tmp_path / "distil"), str(tmp_path / "hf"))
+    assert (result.code, result.out) == (2, "")
+    assert "distil is a Hugging Face model already, and none of ours; copy its folder" in result.err

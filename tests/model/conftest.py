@@ -1,0 +1,108 @@
+"""Vocabularies of the built-in languages, and encoders in which every number matters."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import islice
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from isoglot.languages import documents
+from isoglot.model import Encoder, encoder_config
+from isoglot.vocab import Vocabulary, train_vocabulary
+from isoglot.vocab.scheme import SPECIAL
+
+torch.set_num_threads(1)  # tiny models: more threads only wait for each other
+
+SENTENCES = ("The cat sleeps.", "A small dog sees the big house and the old woman gives the girl a red apple.", "Yes")
+
+
+@pytest.fixture(scope="session")
+def vocabularies(tmp_path_factory: pytest.TempPathFactory):
+    """``vocabularies(mode)``: a small vocabulary of English and French."""
+    folder = tmp_path_factory.mktemp("texts")
+    texts = {}
+    for language in ("en", "fr"):
+        path = folder / f"{language}.txt"
+        made = islice(documents(language, seed=1), 40)
+        path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
+        texts[language] = [path]
+
+    @cache
+    def train(mode: str = "union") -> Vocabulary:
+        return train_vocabulary(texts, mode=mode, size=360, coverage=1.0)  # type: ignore[arg-type]
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def encoders(vocabularies):
+    """``encoders(preset, plan, mode, **changes)``: an encoder far from its initial values, so that none can hide."""
+
+    def build(preset: str = "paper", plan: str = "default", mode: str = "union", **changes) -> Encoder:
+        vocabulary = vocabularies(mode)
+        config = encoder_config(
+            preset,  # type: ignore[arg-type]
+            "nano",
+            vocabulary_size=len(vocabulary),
+            languages=("en", "fr"),
+            plan=plan,
+            pad_id=vocabulary.special["[PAD]"],
+            unk_id=vocabulary.special["[UNK]"],
+            **changes,
+        )
+        encoder = Encoder(config, vocabulary)
+        _shake(encoder)
+        return encoder
+
+    return build
+
+
+def _shake(model: torch.nn.Module) -> None:
+    """Add noise to every parameter, and switch to evaluation."""
+    chance = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=chance) * 0.1)
+    model.eval()
+
+
+@pytest.fixture(scope="session")
+def shake():
+    """Noise in every parameter of a model."""
+    return _shake
+
+
+@pytest.fixture(scope="session")
+def sentences() -> tuple[str, ...]:
+    """Three sentences of different lengths."""
+    return SENTENCES
+
+
+@pytest.fixture(scope="session")
+def words() -> tuple[str, ...]:
+    """The words that the tokenizer of :func:`hf_folder` knows."""
+    return tuple("the cat sleeps a small dog sees big house and old woman gives girl red apple yes".split())
+
+
+@pytest.fixture
+def hf_folder(tmp_path, words):
+    """``hf_folder(model)``: the model and a tokenizer of 5 special tokens and the words, as Hugging Face saves them."""
+
+    def save(model, name: str = "model", special: tuple[str, ...] = SPECIAL, more: tuple[str, ...] = ()):
+        pieces = {piece: index for index, piece in enumerate((*special, *words, *more))}
+        tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=special[SPECIAL.index("[UNK]")]))
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.add_special_tokens(list(special))
+        folder = tmp_path / name
+        model.save_pretrained(folder)
+        tokenizer.save(str(folder / "tokenizer.json"))
+        return folder
+
+    return save

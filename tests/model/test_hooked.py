@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import transformers as hf
+from transformers import AutoModel, AutoModelForMaskedLM
+
+from isoglot.core.errors import ConfigError
+from isoglot.model import load_encoder, make_batch
+from isoglot.model.batch import Batch
+from isoglot.model.from_hf import encoder_from_hf
+from isoglot.model.hooked import HookedEncoder
+from isoglot.vocab import Vocabulary
+
+# DeBERTa compiles a few functions when it is imported, in a way that torch is giving up
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+
+SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+PLACES: dict[str, Any] = {"max_position_embeddings": 40, "vocab_size": 22}
+DISENTANGLED: dict[str, Any] = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8}
+CONVOLUTION: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu"}
+UNTIED: dict[str, Any] = {"tie_word_embeddings": False}  # transformers 4 ties a wrong matrix of that head
+CONFIGS: dict[str, Callable[[], Any]] = {
+    "bert": lambda: hf.BertConfig(**SMALL, **PLACES),
+    "bert of another activation": lambda: hf.BertConfig(**SMALL, **PLACES, hidden_act="relu"),
+    "distilbert": lambda: hf.DistilBertConfig(dim=32, n_layers=3, n_heads=4, hidden_dim=48, **PLACES),
+    "electra": lambda: hf.ElectraConfig(**SMALL, **PLACES, embedding_size=32),
+    "electra with a projection": lambda: hf.ElectraConfig(**SMALL, **PLACES, embedding_size=16),
+    "deberta-v2": lambda: hf.DebertaV2Config(**SMALL, **PLACES, **DISENTANGLED),
+    "deberta-v2 with a convolution": lambda: hf.DebertaV2Config(**SMALL, **PLACES, **DISENTANGLED, **CONVOLUTION),
+    "deberta-v2 with its later head": lambda: hf.DebertaV2Config(
+        **SMALL, **PLACES, **DISENTANGLED, legacy=False, **UNTIED
+    ),
+    "modernbert": lambda: hf.ModernBertConfig(
+        **SMALL, **PLACES, pad_token_id=0, bos_token_id=2, cls_token_id=2, eos_token_id=3, sep_token_id=3
+    ),
+}
+
+
+@pytest.fixture(params=CONFIGS)
+def config(request: pytest.FixtureRequest):
+    return CONFIGS[request.param]()
+
+
+def made(kind: Any, config: Any, shake: Any) -> Any:
+    torch.manual_seed(0)
+    model = kind.from_config(config)
+    shake(model)
+    return model
+
+
+@pytest.fixture
+def batches(hf_folder, shake, sentences) -> tuple[Batch, Batch]:
+    """A padded batch, and one of other words with the same padding."""
+    folder = hf_folder(made(AutoModel, CONFIGS["bert"](), shake), "any")
+    batch = make_batch(Vocabulary.from_tokenizer(folder), sentences)
+    other = torch.where(batch.ids_BT > 4, 26 - batch.ids_BT, batch.ids_BT)
+    assert not batch.full
+    assert not torch.equal(other, batch.ids_BT)
+    return batch, Batch(other, batch.mask_BT, batch.starts_BT)
+
+
+@torch.no_grad()
+def test_layers_and_logits_are_the_models_own(config, batches, shake):
+    model = made(AutoModelForMaskedLM, config, shake)
+    encoder = HookedEncoder(model)
+    batch, _ = batches
+    theirs = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long(), output_hidden_states=True)
+    layers = encoder.layers(batch)
+    assert (encoder.depth, encoder.width, len(layers)) == (3, 32, 4)
+    assert all(torch.equal(one, two) for one, two in zip(layers[:-1], theirs.hidden_states[:-1], strict=True))
+    torch.testing.assert_close(encoder.logits(layers[-1]), theirs.logits, atol=1e-5, rtol=0)
+    torch.testing.assert_close(encoder.logits(layers[-1][1, 2]), theirs.logits[1, 2], atol=1e-5, rtol=0)
+    again = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long())
+    assert torch.equal(again.logits, theirs.logits)  # nothing is left behind
+
+
+@torch.no_grad()
+def test_what_goes_on_from_a_layer_is_what_was_put_there(config, batches, shake):
+    encoder = HookedEncoder(made(AutoModelForMaskedLM, config, shake))
+    batch, other = batches
+    layers = encoder.layers(batch)
+    at = batch.mask_BT
+    for which in (batch, other):  # the words of the batch itself must not matter
+        for start in range(4):
+            for end in range(start, 4):
+                found = encoder.run_from(start, layers[start], which, to=end)
+                torch.testing.assert_close(found[at], layers[end][at], atol=1e-6, rtol=0)
+            assert torch.equal(encoder.run_from(start, layers[start], batch), layers[-1])
+
+
+@torch.no_grad()
+def test_padding_does_not_matter(config, batches, shake):
+    encoder = HookedEncoder(made(AutoModelForMaskedLM, config, shake))
+    batch, _ = batches
+    length = int(batch.mask_BT[0].sum())
+    alone = Batch(batch.ids_BT[:1, :length], batch.mask_BT[:1, :length], batch.starts_BT[:1, :length], full=True)
+    for one, two in zip(encoder.layers(batch), encoder.layers(alone), strict=True):
+        torch.testing.assert_close(one[:1, :length], two, atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["bert", "modernbert"])
+def test_the_wrapper_and_the_import_agree(name: str, batches, shake):
+    model = made(AutoModelForMaskedLM, CONFIGS[name](), shake)
+    hooked, imported = HookedEncoder(model), encoder_from_hf(model)
+    batch, _ = batches
+    hidden = torch.randn(*batch.ids_BT.shape, 32)
+    at = batch.mask_BT
+    for start in range(4):
+        for end in range(start, 4):
+            one, two = (encoder.run_from(start, hidden, batch, to=end) for encoder in (hooked, imported))
+            torch.testing.assert_close(one[at], two[at], atol=1e-4, rtol=0)
+    torch.testing.assert_close(hooked.logits(hidden), imported.logits(hidden), atol=1e-4, rtol=0)
+    assert (hooked.width, hooked.depth, hooked.length) == (imported.width, imported.depth, imported.length)
+
+
+def test_gradients_reach_what_was_put_in(batches, shake):
+    encoder = HookedEncoder(made(AutoModelForMaskedLM, CONFIGS["deberta-v2"](), shake))
+    hidden = encoder.layers(batches[0])[1].detach().requires_grad_()
+    encoder.run_from(1, hidden, batches[0]).square().sum().backward()
+    assert hidden.grad is not None
+    assert float(hidden.grad.abs().sum()) > 0
+
+
+@pytest.mark.parametrize("name", ["distilbert", "electra with a projection", "deberta-v2"])
+@pytest.mark.parametrize("head", [AutoModelForMaskedLM, AutoModel])
+def test_a_folder_is_wrapped_with_its_head_or_without(name: str, head, hf_folder, sentences, shake):
+    model = made(head, CONFIGS[name](), shake)
+    encoder = load_encoder(hf_folder(model), device="cpu")
+    assert isinstance(encoder, HookedEncoder)
+    batch = make_batch(encoder.vocabulary, sentences, length=encoder.length)
+    last = encoder.layers(batch)[-1]
+    theirs = model.base_model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long()).last_hidden_state
+    assert torch.equal(last, theirs)
+    if head is AutoModelForMaskedLM:
+        assert encoder.logits(last).shape == (*batch.ids_BT.shape, len(encoder.vocabulary))
+    else:
+        with pytest.raises(ConfigError, match="has no softmax over pieces: its weights came without one"):
+            encoder.logits(last)
+
+
+def test_pieces_without_a_name_have_no_logits(hf_folder, shake):
+    model = made(AutoModelForMaskedLM, hf.DistilBertConfig(dim=32, n_layers=2, n_heads=4, vocab_size=30), shake)
+    encoder = load_encoder(hf_folder(model), device="cpu")
+    assert encoder.logits(torch.zeros(5, 32)).shape == (5, 22)
+    with pytest.raises(ConfigError, match="a tokenizer of 31 pieces with a model of 30"):
+        load_encoder(hf_folder(model, more=tuple("bcefghijk")), device="cpu")
+
+
+def test_positions_that_begin_later_make_it_shorter(shake):
+    config = hf.RobertaConfig(**SMALL, **PLACES, hidden_act="relu")
+    assert HookedEncoder(made(AutoModelForMaskedLM, config, shake)).length == 38
+
+
+def test_what_is_no_encoder_of_layers_in_a_list_is_refused(shake):
+    albert = hf.AlbertConfig(**SMALL, vocab_size=22, embedding_size=16)
+    with pytest.raises(ConfigError) as failure:
+        HookedEncoder(made(AutoModelForMaskedLM, albert, shake))
+    assert str(failure.value) == (
+        "the layers of albert cannot be found in one list; "
+        "choose an encoder such as BERT, XLM-R, DistilBERT, ELECTRA or DeBERTa"
+    )
+    t5 = hf.T5Config(d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, vocab_size=22)
+    with pytest.raises(ConfigError, match="t5 cannot be run as an encoder"):
+        HookedEncoder(made(AutoModel, t5, shake))
+
+
+def test_no_such_layer_and_no_vocabulary(batches, shake):
+    encoder = HookedEncoder(made(AutoModelForMaskedLM, CONFIGS["bert"](), shake))
+    with pytest.raises(ConfigError, match="no way from layer 2 to 1; layers go from 0 up to 3"):
+        encoder.run_from(2, torch.zeros(1, 1, 32), batches[0], to=1)
+    with pytest.raises(ConfigError, match="the encoder has no vocabulary"):
+        _ = encoder.vocabulary

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub import constants
+from transformers import AutoModelForMaskedLM, BertConfig, DistilBertConfig
+
+from isoglot.core.errors import ConfigError, DeviceError, InputError, StorageError
+from isoglot.model import Encoder, load_encoder, save_encoder
+from isoglot.model.hf_source import WAYS
+
+SMALL: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "vocab_size": 22,
+}
+
+
+def made(config: Any) -> Any:
+    kind: Any = AutoModelForMaskedLM
+    return kind.from_config(config)
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+def test_our_folder(encoders, tmp_path: Path):
+    encoder = encoders()
+    save_encoder(encoder, tmp_path / "ours")
+    loaded = load_encoder(str(tmp_path / "ours"), device="cpu")
+    assert isinstance(loaded, Encoder)
+    assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in encoder.state_dict().items())
+    assert not loaded.training
+
+
+def test_a_hugging_face_folder_gives_no_remarks(hf_folder, shake, capfd):
+    model = made(BertConfig(**SMALL))
+    shake(model)
+    folder = hf_folder(model)
+    capfd.readouterr()
+    assert isinstance(load_encoder(folder, device="cpu"), Encoder)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_not_there_names_two_ways_to_get_one(tmp_path: Path):
+    for source, problem in (
+        ("isoglot-mini", f"isoglot-mini does not come with this version; {WAYS}"),
+        (tmp_path, f"{tmp_path}: no encoder in this folder: neither encoder.json nor config.json; {WAYS}"),
+        (tmp_path / "nothing", f"{tmp_path}/nothing: no such folder; check the path, or {WAYS}"),
+        ("./nothing", f"./nothing: no such folder; check the path, or {WAYS}"),
+        (__file__, f"{__file__}: a file, where an encoder is a folder; check the path, or {WAYS}"),
+    ):
+        with pytest.raises((ConfigError, StorageError)) as failure:
+            load_encoder(source)
+        assert str(failure.value) == problem
+
+
+def test_a_name_without_the_network_is_one_line():
+    with pytest.raises(StorageError) as failure:
+        load_encoder("nobody/no-such-encoder")
+    line = str(failure.value)
+    assert line.startswith("no encoder 'nobody/no-such-encoder' here or on the hub (")
+    assert line.endswith(f"); check the name and the network, or {WAYS}")
+    assert "\n" not in line
+
+
+def test_a_folder_that_is_not_whole(hf_folder, shake, tmp_path: Path):
+    model = made(DistilBertConfig(dim=32, n_layers=2, n_heads=4, vocab_size=22))
+    folder = hf_folder(model)
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"model: not a model that transformers can open \("):
+        load_encoder(folder)
+    (folder / "model.safetensors").write_bytes(whole)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(StorageError, match=r"save it there too: tokenizer.save_pretrained"):
+        load_encoder(folder)
+    (folder / "config.json").write_text('{"model_type": "no such"}')
+    with pytest.raises(InputError, match=r"not a model that transformers can open \("):
+        load_encoder(folder)
+
+
+def test_weights_that_are_missing_are_not_made_up(hf_folder, shake):
+    from safetensors.torch import load_file, save_file
+
+    folder = hf_folder(made(BertConfig(**SMALL)))
+    weights = load_file(folder / "model.safetensors")
+    del weights["bert.encoder.layer.1.output.dense.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError) as failure:
+        load_encoder(folder)
+    assert str(failure.value) == (
+        f"{folder}: 1 weights are missing, the first 'bert.encoder.layer.1.output.dense.weight'; "
+        "fetch the model again, whole"
+    )
+
+
+def test_no_such_device(encoders, tmp_path: Path):
+    save_encoder(encoders(), tmp_path)
+    with pytest.raises(DeviceError, match="no device 'cuda:99' here"):
+        load_encoder(tmp_path, device="cuda:99")
+
+
+def test_our_folder_needs_no_transformers(encoders, tmp_path: Path):
+    save_encoder(encoders("modern", mode="joint"), tmp_path / "ours")
+    program = (
+        "import sys; sys.modules['transformers'] = None;"
+        "from isoglot.model import load_encoder; from isoglot.model.to_hf import export_to_hf;"
+        f"export_to_hf(load_encoder({str(tmp_path / 'ours')!r}, device='cpu'), {str(tmp_path / 'hf')!r})"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert (tmp_path / "hf" / "config.json").exists()
