@@ -33,11 +33,6 @@ PLANS = [
 
 
 def build(plan: str = "default", preset: Preset = "paper", **changes) -> Encoder:
-    if preset == "modern":
-        plan = (
-            ",".join(part for part in plan.replace("sep-emb", "emb,softmax").split(",") if part != "pos") or "default"
-        )
-        plan = plan.replace("+l1-1", ",1")
     changes = {"dropout": 0.0} | changes
     config = encoder_config(preset, "nano", vocabulary_size=50, languages=LANGUAGES, plan=plan, **changes)
     return Encoder(config, members=MEMBERS)
@@ -237,7 +232,6 @@ def test_it_is_an_encoder_as_every_analysis_takes_it():
         ({"plan": "7"}, "no layers 7"),
         ({"languages": (), "plan": "1"}, "needs their names in 'languages'"),
         ({"languages": ("en", "eng")}, "names a language twice"),
-        ({"positions": "rotary", "plan": "pos"}, "rotary positions have nothing to be private"),
         ({"colour": 1}, "unknown key 'colour'"),
     ],
 )

@@ -87,8 +87,6 @@ class EncoderConfig(Config):
             raise ValueError("an encoder with parts for each language needs their names in 'languages'")
         if max(self.pad_id, self.unk_id) >= self.vocabulary_size:
             raise ValueError(f"pad_id and unk_id lie outside a vocabulary of {self.vocabulary_size}")
-        if self.sharing.is_private("pos") and self.positions == "rotary":
-            raise ValueError("rotary positions have nothing to be private: leave pos out of the plan")
         return self
 
     @property
@@ -116,7 +114,7 @@ PRESETS: dict[Preset, dict[str, Any]] = {
 # GeGLU has three matrices where GELU has two: two thirds of the inner width is the same size.
 SIZES: dict[Size, dict[str, int]] = {
     "nano": {"layers": 2, "heads": 2, "width": 32, "inner": 96, "length": 64},
-    "micro": {"layers": 4, "heads": 4, "width": 128, "inner": 384, "length": 128},
+    "micro": {"layers": 2, "heads": 2, "width": 64, "inner": 192, "length": 64},
     "mini": {"layers": 8, "heads": 6, "width": 384, "inner": 1536, "length": 256},
     "small": {"layers": 8, "heads": 8, "width": 512, "inner": 2048, "length": 256},
     "base": {"layers": 8, "heads": 12, "width": 768, "inner": 3072, "length": 256},
