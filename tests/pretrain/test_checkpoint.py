@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from isoglot.core import files
 from isoglot.core.errors import StorageError
 from isoglot.pretrain import checkpoint as module
 from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, STATE, Checkpoints, replace_folder, restore_folder, sweep
@@ -94,7 +97,13 @@ class Died(BaseException):
     """The process ends here."""
 
 
-OPERATIONS = ("rename", "mkdir", "write_bytes", "rmtree", "flush")
+def writer(text: str):
+    """Fills a folder with one file."""
+
+    def fill(folder: Path) -> None:
+        (folder / "x").write_text(text)
+
+    return fill
 
 
 @pytest.mark.parametrize("death", range(20))
@@ -103,11 +112,11 @@ def test_whenever_the_process_dies_one_is_whole(tmp_path: Path, monkeypatch, dea
     checkpoints = Checkpoints(tmp_path, keep=1)
     best = tmp_path / "best"
     save(checkpoints, 5)
-    replace_folder(best, lambda folder: (folder / "x").write_text("old") and None)
+    replace_folder(best, writer("old"))
     left = [death]
 
-    def deadly(real):
-        def call(*args, **kwargs):
+    def deadly(real: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             if left[0] == 0:
                 raise Died
             left[0] -= 1
@@ -117,12 +126,12 @@ def test_whenever_the_process_dies_one_is_whole(tmp_path: Path, monkeypatch, dea
 
     for name in ("rename", "mkdir", "write_bytes", "write_text"):
         monkeypatch.setattr(Path, name, deadly(getattr(Path, name)))
-    monkeypatch.setattr(module.shutil, "rmtree", deadly(module.shutil.rmtree))
-    monkeypatch.setattr(module, "write_json", deadly(module.write_json))
+    monkeypatch.setattr(shutil, "rmtree", deadly(shutil.rmtree))
+    monkeypatch.setattr(module, "write_json", deadly(files.write_json))
     died = False
     try:
         save(checkpoints, 10)
-        replace_folder(best, lambda folder: (folder / "x").write_text("new") and None)
+        replace_folder(best, writer("new"))
     except Died:
         died = True
     monkeypatch.undo()

@@ -63,7 +63,7 @@ def test_the_record_is_json_with_all_of_it(tmp_path: Path):
 def test_tensorboard_gets_every_number(tmp_path: Path, monkeypatch):
     import types
 
-    added = []
+    added: list[object] = []
 
     class Writer:
         def __init__(self, folder, purge_step):

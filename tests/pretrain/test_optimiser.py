@@ -8,7 +8,7 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.model import Encoder, encoder_config
-from isoglot.pretrain.optimiser import OptimiserConfig, build_optimiser
+from isoglot.pretrain.optimiser import Optimiser, OptimiserConfig, build_optimiser
 
 KINDS = ["adam", "adamw", "muon"]
 
@@ -18,7 +18,7 @@ def encoder(plan: str = "default") -> Encoder:
     return Encoder(config, members={"en": range(25), "fr": range(20, 40)})  # type: ignore[dict-item]
 
 
-def step(model: Encoder, optimiser, language: str, seed: int = 0, factor: float = 1.0) -> torch.Tensor:
+def step(model: Encoder, optimiser: Optimiser, language: str, seed: int = 0, factor: float = 1.0) -> torch.Tensor:
     ids = torch.randint(20, 25, (2, 8), generator=torch.Generator().manual_seed(seed))
     optimiser.clear()
     model(ids, torch.tensor([[1, 2], [3, 4]]), ids[:, :2], language).backward()

@@ -1,42 +1,271 @@
-"""The run as a whole."""
+"""The run as a whole: what it leaves, what decides its bits, and what it refuses."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 import torch
 
+from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
+from isoglot.pretrain import train
 from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.losses import NumericError
 from isoglot.pretrain.train import pretrain
+from isoglot.text.dictionary import Entry
+from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
+
+PLANS = ["default", "1", "emb,pos,softmax", "2,transform", "emb,pos,1-2,transform,softmax"]
+
+
+@pytest.fixture
+def run(tmp_path: Path, corpus, nano):
+    """``run("name", "setting=…")``: a nano run; returns its folder."""
+
+    def go(name: str, *settings: str, shards=None, **options) -> Path:
+        out = tmp_path / name
+        pretrain(nano(*settings), shards or corpus.shards, corpus.vocabulary, out, device="cpu", **options)
+        return out
+
+    return go
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
     return open_encoder(folder).state_dict()
 
 
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+def same(one: Path, other: Path) -> bool:
+    first, second = weights(one), weights(other)
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def losses(folder: Path) -> list[dict[str, float]]:
+    return [line["loss"] for line in read_metrics(folder) if line["kind"] == "train"]
+
+
+# --- what it leaves ---
 
 
 def test_a_run_leaves_an_encoder_a_record_and_metrics(tmp_path: Path, corpus, nano):
     seen = []
-    probes = [lambda encoder, step: seen.append((step, encoder.training)) or {"step squared": step**2}]
-    done = pretrain(nano(), corpus.shards, corpus.vocabulary, tmp_path, device="cpu", probes=probes)
+
+    def probe(encoder, step):
+        seen.append((step, encoder.training))
+        return {"squared": step**2}
+
+    done = pretrain(nano(), corpus.shards, corpus.vocabulary, tmp_path, device="cpu", probes=[probe])
     assert (done.position.step, done.position.tokens) == (12, 12 * 8 * 16)
     assert seen == [(5, False), (10, False), (12, False)]
     record = read_json(tmp_path / "run.json")
-    assert record["status"] == "finished"
+    assert (record["status"], record["device"], record["seed"]) == ("finished", "cpu, float32", 7)
     assert {Path(name).name for name in record["inputs"]} == {"index.json"}
+    assert {Path(name).name for name in record["outputs"]} >= {"encoder.json", "encoder.safetensors"}
+    assert record["config"]["optimiser"]["rate"] == 1e-3
     lines = read_metrics(tmp_path)
     assert [line["step"] for line in lines if line["kind"] == "train"] == [2, 4, 6, 8, 10, 12]
-    assert [line["value"] for line in lines if line["kind"] == "probe"][0] == {"step squared": 25}
-    dev = [line["perplexity"] for line in lines if line["kind"] == "dev"]
-    assert [sorted(one) for one in dev] == [["en", "fr"]] * 3
-    assert dev[-1] == done.position.dev
-    assert done.position.best == min(one["en"] for one in dev)
-    assert same(weights(tmp_path), open_encoder(tmp_path).state_dict())
+    assert next(line["value"] for line in lines if line["kind"] == "probe") == {"squared": 25}
+    dev = {line["step"]: line["perplexity"] for line in lines if line["kind"] == "dev"}
+    assert {step: sorted(values) for step, values in dev.items()} == {step: ["en", "fr"] for step in (5, 10, 12)}
+    assert dev[12] == done.position.dev
+    assert done.position.best == min(values["en"] for values in dev.values()) == dev[done.position.best_step]["en"]
     assert open_encoder(tmp_path / "best").config.languages == ("en", "fr")
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["step-00000008", "step-00000012"]
+
+
+def test_perplexity_falls_and_starts_near_the_size_of_the_vocabulary(run, corpus):
+    out = run("a", "budget=150steps", "optimiser.rate=5e-3", "model.dropout=0", "evaluation.every=50", "log.every=50")
+    dev = [line["perplexity"]["en"] for line in read_metrics(out) if line["kind"] == "dev"]
+    start = read_metrics(run("b", "budget=0steps"))[0]["perplexity"]["en"]
+    assert start == pytest.approx(len(corpus.vocabulary), rel=0.1)
+    assert dev[-1] < 0.35 * start
+
+
+def test_best_is_kept_by_english_or_by_whom_one_says(run, corpus):
+    assert open_encoder(run("a", "evaluation.best_by=fr") / "best").config.languages == ("en", "fr")
+    french = {"fr": corpus.shards["fr"]}
+    assert open_encoder(run("b", shards=french) / "best").config.languages == ("fr",)
+    with pytest.raises(ConfigError) as error:
+        run("c", "evaluation.best_by=de")
+    assert str(error.value) == "evaluation.best_by is 'de', and there are no shards of it; choose one of en, fr"
+
+
+def test_no_budget_is_the_random_encoder(run, corpus):
+    out = run("a", "budget=0steps")
+    fresh = open_encoder(out)
+    fresh.reset(7)
+    assert all(torch.equal(value, weights(out)[name]) for name, value in fresh.state_dict().items())
+
+
+def test_a_run_without_dev_text_asks_for_none(run):
+    out = run("a", "evaluation.every=0")
+    assert not (out / "best").exists()
+    assert {line["kind"] for line in read_metrics(out)} == {"train"}
+
+
+# --- what decides its bits ---
+
+
+def test_the_same_seed_gives_the_same_bits_and_twins_differ_in_what_they_should(run):
+    first = run("a")
+    assert same(first, run("b"))
+    assert not same(first, run("c", "init_seed=8"))
+    assert losses(first)[0].keys() == losses(run("d", "init_seed=8"))[0].keys()  # the same order of languages
+    start, twin = run("e", "budget=0steps", "seed=1", "init_seed=5"), run("f", "budget=0steps", "seed=2", "init_seed=5")
+    assert same(start, twin)
+    assert not same(run("g", "seed=1", "init_seed=5"), run("h", "seed=2", "init_seed=5"))
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_every_plan_trains(run, plan):
+    out = run("a", f'model.plan="{plan}"', "masking.random_from=language")
+    assert all(math.isfinite(value) for line in losses(out) for value in line.values())
+
+
+def test_private_parts_of_a_language_that_never_comes_stay_as_they_were(run, corpus):
+    plan = 'model.plan="emb,pos,1-2,transform,softmax"'
+    one = run("a", plan, "optimiser.kind=adamw", "optimiser.weight_decay=0.5", "sampling.exponent=0", "budget=1steps")
+    start = weights(run("b", plan, "budget=0steps"))
+    language = next(iter(losses(run("c", plan, "sampling.exponent=0", "budget=1steps", "log.every=1"))[0]))
+    moved = {name for name, value in weights(one).items() if not torch.equal(value, start[name])}
+    assert moved == open_encoder(one).parameters_of(language)
+
+
+@pytest.mark.parametrize("plan", ["default", "1,softmax"])
+def test_parts_of_a_batch_add_up_to_it(run, plan):
+    common = [f'model.plan="{plan}"', "model.dropout=0", "log.every=1", "optimiser.rate=1e-2"]
+    whole, parts = losses(run("a", *common)), losses(run("b", *common, "batch.accumulate=4"))
+    for one, other in zip(whole, parts, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+
+
+def test_a_budget_of_tokens_is_one_of_steps(run):
+    assert same(run("a", "budget=12steps"), run("b", f"budget={12 * 8 * 16}tokens"))
+
+
+def test_a_budget_of_time_is_kept(run):
+    seconds = read_json(run("a", "budget=0.3s", "evaluation.every=0") / "run.json")["wall_seconds"]
+    assert 0.3 <= seconds < 5
+
+
+@pytest.mark.parametrize("settings", [["optimiser.kind=muon", "model.preset=modern"], ["precision=bfloat16"]])
+def test_muon_and_bfloat16_train_too(run, settings):
+    assert all(math.isfinite(value) for line in losses(run("a", *settings)) for value in line.values())
+
+
+def test_a_compiled_run_has_the_losses_of_a_plain_one(run, monkeypatch):
+    monkeypatch.setattr(torch, "compile", lambda module: module)  # the compiler itself takes a minute
+    assert losses(run("a", "compile=on")) == losses(run("b"))
+
+
+# --- more than text ---
+
+
+def test_dictionaries_switch_words_and_are_remembered(run, corpus):
+    words = [Entry("the", "le"), Entry("a", "un")]
+    out = run("a", dictionaries={("en", "fr"): words})
+    assert not same(out, run("b"))
+    assert read_json(out / "encoder.json")["about"]["dictionaries"][0]["source"] == "en"
+    with pytest.raises(ConfigError, match="switching puts words of one language into another's text"):
+        run("c", "model.plan=sep-emb", dictionaries={("en", "fr"): words})
+    with pytest.raises(ConfigError, match="a dictionary is for de, and there are no shards of it"):
+        run("d", dictionaries={("en", "de"): words})
+
+
+def test_pairs_are_learned_from_and_parts_of_them_add_up(run):
+    parallel = [{"en": "A train left.", "fr": "Un train est parti."}, {"en": "Leo sleeps.", "fr": "Léo dort bien ici."}]
+    common = ["model.dropout=0", "log.every=1", "pairs.share=0.5", "model.length=24"]
+    whole = losses(run("a", *common, parallel=parallel))
+    parts = losses(run("b", *common, "batch.accumulate=4", parallel=parallel))
+    assert {name for line in whole for name in line} == {"en", "fr", "pairs"}
+    for one, other in zip(whole, parts, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+    with pytest.raises(ConfigError, match="a pair is in two languages at once"):
+        run("c", *common, "model.plan='1'", parallel=parallel)
+
+
+# --- what it refuses ---
+
+
+def test_a_folder_that_holds_a_run_is_refused(run, tmp_path: Path):
+    run("a")
+    with pytest.raises(ConfigError) as error:
+        run("a")
+    assert str(error.value) == f"{tmp_path}/a holds a run already; go on with it by --resume, or name another --out"
+
+
+def test_a_run_is_not_resumed_with_other_settings_or_data(run, tmp_path: Path, corpus):
+    run("a")
+    with pytest.raises(ConfigError) as error:
+        run("a", "optimiser.rate=2e-3", resume=True)
+    assert str(error.value) == (
+        f"{tmp_path}/a is a run with other settings: optimiser.rate was 0.001 and is 0.002; "
+        "resume with the same, or name another --out"
+    )
+    with pytest.raises(ConfigError, match=r"is a run on other data: shards\.fr was [0-9a-f]+ and is None"):
+        run("a", shards={"en": corpus.shards["en"]}, resume=True)
+
+
+def test_shards_must_fit_their_names_and_the_vocabulary(run, corpus, tmp_path: Path):
+    en, fr = corpus.shards["en"], corpus.shards["fr"]
+    with pytest.raises(ConfigError) as error:
+        run("a", shards={"en": en, "de": fr})
+    assert str(error.value) == f"{fr.folder}: shards of fr, named de; write --shards fr=…"
+    text = {"fr": [corpus.folder / "fr.txt"]}
+    other = train_vocabulary(text, mode="joint", size=380, coverage=1.0)
+    alien = build_shards(text["fr"], other, "fr", tmp_path / "alien")
+    with pytest.raises(ConfigError, match="the shards were made with different vocabularies: en with"):
+        run("b", shards={"en": en, "fr": alien})
+    with pytest.raises(ConfigError, match="made with vocabulary"):
+        run("c", shards={"fr": alien})
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_given_vocabulary_learns_its_members_from_the_shards(tmp_path: Path, corpus, nano):
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_text(corpus.vocabulary.view())
+    given = Vocabulary.from_tokenizer(tokenizer)
+    shards = {
+        code: build_shards([corpus.folder / f"{code}.txt"], given, code, tmp_path / code, dev_share=0.2)
+        for code in ("en", "fr")
+    }
+    pretrain(nano("model.plan=sep-emb"), shards, given, tmp_path / "out", device="cpu")
+    members = open_encoder(tmp_path / "out").member_ids()
+    assert len(members["en"]) < len(given)
+    assert set(members["en"].tolist()) == set((shards["en"].counts() > 0).nonzero()[0]) | set(given.special.values())
+
+
+def test_rows_that_cannot_be_shared_are_refused(run):
+    with pytest.raises(ConfigError) as error:
+        run("a", "batch.accumulate=3")
+    assert str(error.value) == (
+        "8 rows cannot be shared by 1 processes in 3 parts each; set batch.rows to a multiple of both together"
+    )
+
+
+@pytest.mark.parametrize("due", ["log.every=7", "checkpoints.every=7", "evaluation.every=7"])
+def test_a_loss_that_is_not_finite_stops_the_run_and_no_checkpoint_has_it(run, tmp_path: Path, monkeypatch, due):
+    real, calls = train.Trainer._backward, []
+
+    def poisoned(self, batch):
+        calls.append(batch.language)
+        return real(self, batch) * (float("nan") if len(calls) == 6 else 1.0)
+
+    monkeypatch.setattr(train.Trainer, "_backward", poisoned)
+    rare = ["log.every=100", "evaluation.every=100", "checkpoints.every=4"]
+    with pytest.raises(NumericError) as error:
+        run("a", *rare, due, *(["checkpoints.every=4"] if due != "checkpoints.every=7" else []))
+    kept = "there is no checkpoint yet" if due == "checkpoints.every=7" else "the last good checkpoint is of step 4"
+    assert str(error.value) == (
+        f"the loss is not finite at step 6 (language {calls[5]}); {kept}; "
+        "lower optimiser.rate, lengthen schedule.warmup or set precision=float32, and start anew"
+    )
+    assert read_json(tmp_path / "a" / "run.json")["status"] == "failed"
+
+
+def test_weights_that_are_not_finite_are_never_written(run, tmp_path: Path):
+    with pytest.raises(NumericError, match="not finite at step"):
+        run("a", "optimiser.rate=1e38", "schedule.warmup=0", "optimiser.kind=adamw", "log.every=100")
+    assert not list((tmp_path / "a").glob("checkpoints/*/model.safetensors"))

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
 
 _FAILED = "isoglot/failed"
+_GROUPS: list[object] = []
+"""Groups are let go when the process ends, not before. Letting go waits, with Python's lock, for the threads of gloo;
+one of them may just then wait for that lock, to let go of the last thing it sent."""
 
 
 class ProcessError(IsoglotError):
@@ -62,23 +65,14 @@ class World:
 
     def every(self, value: float) -> list[float]:
         """A value of every process, in order of rank."""
-        if self.size == 1:
-            return [value]
-        found = torch.zeros(self.size, dtype=torch.float64)
-        found[self.rank] = value
-        distributed.all_reduce(found)
-        return [float(one) for one in found.tolist()]
+        return self.sums([value if rank == self.rank else 0.0 for rank in range(self.size)])
 
     def from_first(self, value: float) -> float:
         """The first process's value, for all: every process must see the same clock."""
-        if self.size == 1:
-            return value
-        told = torch.tensor([value], dtype=torch.float64)
-        distributed.broadcast(told, src=0)
-        return float(told.item())
+        return self.sums([value if self.first else 0.0])[0]
 
     def mean(self, value: torch.Tensor) -> torch.Tensor:
-        """The mean of a tensor over all processes, on its device; the host does not wait for it."""
+        """The mean of a number over all processes, on its device; the host does not wait for it."""
         if self.size == 1:
             return value
         total = value.to(torch.float32, copy=True)
@@ -120,6 +114,7 @@ def join_world(device: str = "auto") -> Iterator[World]:
     distributed.init_process_group(
         "cpu:gloo,cuda:nccl" if chosen.type == "cuda" else "gloo", store=store, rank=rank, world_size=size
     )
+    _GROUPS.append(distributed.group.WORLD)
     world = World(rank=rank, size=size, device=chosen, store=store)
     try:
         yield world

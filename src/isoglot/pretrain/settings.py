@@ -61,10 +61,7 @@ class ModelConfig(Config):
 
     @model_validator(mode="after")
     def _plan_fits(self) -> Self:
-        try:
-            SharingPlan.parse(self.plan, self.layers or SIZES[self.size]["layers"])
-        except ConfigError as error:
-            raise ValueError(f"{error.problem}; {error.remedy}") from error
+        SharingPlan.parse(self.plan, self.layers or SIZES[self.size]["layers"])  # its errors say all there is to say
         return self
 
     def encoder(self, *, vocabulary_size: int, languages: tuple[str, ...], pad_id: int, unk_id: int) -> EncoderConfig:

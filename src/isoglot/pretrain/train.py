@@ -8,7 +8,8 @@ was not (on the CPU; with a budget of steps or tokens, for a clock does not repe
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+import warnings
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from isoglot.core.peak import PeakConfig, measure_peak
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.record import RunRecord, record_run
 from isoglot.core.seeds import derive_seed
@@ -26,7 +26,7 @@ from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, replace_folder
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
-from isoglot.pretrain.flops import step_flops
+from isoglot.pretrain.flops import measured_peak, step_flops
 from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
 from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.optimiser import build_optimiser
@@ -76,6 +76,8 @@ class Pretrained:
     position: Position
     refused: tuple[str, ...]
     """Checkpoints that were not whole, in words."""
+    rank: int = 0
+    """Which process this is."""
 
 
 def pretrain(
@@ -124,11 +126,12 @@ def pretrain(
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
         if world.first:
             open_folder(out, identity_of(config, shards, vocabulary, dictionaries, parallel), resume=resume)
-        with _recorded(trainer, command) as record:
+        with _recorded(trainer, command) as record, closing(trainer):
             trainer.resume()
-            trainer.train(progress)
+            trainer.train(progress if world.first else SILENT)
             trainer.finish(record)
-        return Pretrained(out=out, position=trainer.position, refused=tuple(trainer.checkpoints.refused))
+        refused = tuple(trainer.checkpoints.refused)
+        return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank)
 
 
 def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
@@ -232,7 +235,7 @@ class Trainer:
                 self.out, after=None if step < 0 else step, tensorboard=self.config.log.tensorboard
             )
             if self.config.log.peak == "measured" and not self._spent():
-                self.peak = _measured_peak(self.world.device, self.precision)
+                self.peak = measured_peak(self.world.device, self.precision)
         self.clock = time.monotonic() - self.position.seconds
 
     def _restore(self, found: Checkpoint) -> None:
@@ -392,17 +395,22 @@ class Trainer:
 
     # --- the end ---
 
+    def close(self) -> None:
+        """No more is logged, however the run has ended."""
+        if self.metrics is not None:
+            self.metrics.close()
+
     def finish(self, record: RunRecord | None) -> None:
         """Measure once more, write the last checkpoint and the encoder, and record what the run read and wrote."""
         position = self.position
-        if self.config.evaluation.every and position.dev_step != position.step:
+        measured = not self.config.evaluation.every or position.dev_step == position.step
+        if not measured:
             self._evaluate()
-        if self.saved != position.step:
+        if not measured or self.saved != position.step:
             self._save()
         self.encoder.eval()
         if record is None or self.metrics is None:
             return
-        self.metrics.close()
         about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
         for one in self.shards.values():
             record.add_input(one.folder / INDEX)
@@ -425,16 +433,11 @@ def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:
     """The encoder with gradients that are averaged over the processes, where there are several."""
     if world.size == 1:
         return None
-    return DistributedDataParallel(
-        encoder,
-        device_ids=[world.device.index] if world.device.type == "cuda" else None,
-        find_unused_parameters=not encoder.config.sharing.is_default,  # the parts of the other languages
-        broadcast_buffers=False,
-    )
-
-
-def _measured_peak(device: torch.device, precision: str) -> float:
-    """Operations a second at best, in the number format of the run."""
-    sizes = (4096, 8192) if device.type == "cuda" else (1024,)
-    found = measure_peak(PeakConfig(sizes=sizes, dtypes=(precision,), seconds=0.2), device)  # type: ignore[arg-type]
-    return found[0].tflops * 1e12
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch plans another name for broadcast_buffers
+        return DistributedDataParallel(
+            encoder,
+            device_ids=[world.device.index] if world.device.type == "cuda" else None,
+            find_unused_parameters=not encoder.config.sharing.is_default,  # the parts of the other languages
+            broadcast_buffers=False,
+        )

@@ -1,0 +1,159 @@
+"""``isoglot pretrain``, from the text to the encoder."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.core.files import read_json
+from isoglot.core.recipe import recipe_names
+from isoglot.languages import documents
+from isoglot.model.folder import open_encoder
+
+torch.set_num_threads(1)  # tests share the cores
+
+NANO = """
+    model.size=nano model.length=16 batch.rows=8 batch.length=16 evaluation.every=5 evaluation.rows=8 log.every=2
+    log.peak=off checkpoints.every=4
+""".split()
+SETTINGS = [word for setting in NANO for word in ("--set", setting)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with text, vocabulary and shards, made by the commands."""
+    from isoglot.cli.main import main
+
+    folder = tmp_path_factory.mktemp("made")
+    texts = []
+    for code in ("en", "fr"):
+        path = folder / f"{code}.txt"
+        found = islice(documents(code, seed=1), 40)
+        path.write_text("\n\n".join("\n".join(s.text for s in one) for one in found) + "\n", encoding="utf-8")
+        texts += ["--text", f"{code}={path}"]
+    assert main(["vocab", "train", *texts, "--size", "500", "--out", f"{folder}/vocab", "--quiet"]) == 0
+    build = ["--vocab", f"{folder}/vocab", "--dev-share", "0.2", "--quiet"]
+    assert main(["shards", "build", *texts, *build, "--out", f"{folder}/shards"]) == 0
+    return folder
+
+
+@pytest.fixture
+def given(made: Path) -> list[str]:
+    return ["--shards", f"en={made}/shards/en", "--shards", f"fr={made}/shards/fr", "--vocab", f"{made}/vocab"]
+
+
+def test_a_run_is_told_and_resumed(isoglot, given, tmp_path: Path):
+    run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "9steps", "--device", "cpu", "--out", f"{tmp_path}/run"]
+    first = isoglot(*run, "--json", "--quiet", "--seed", "3")
+    assert (first.code, first.err) == (0, "")
+    facts = json.loads(first.out)
+    assert (facts["steps"], sorted(facts["dev_perplexity"])) == (9, ["en", "fr"])
+    assert read_json(tmp_path / "run" / "run.json")["config"]["seed"] == 3
+    assert open_encoder(tmp_path / "run").config.languages == ("en", "fr")
+    again = isoglot(*run, "--seed", "3")
+    assert (again.code, again.err) == (
+        2,
+        f"isoglot: {tmp_path}/run holds a run already; go on with it by --resume, or name another --out\n",
+    )
+    other = isoglot(*run, "--seed", "4", "--resume")
+    assert other.code == 2
+    assert other.err == (
+        f"isoglot: {tmp_path}/run is a run with other settings: seed was 3 and is 4; "
+        "resume with the same, or name another --out\n"
+    )
+    resumed = isoglot(*run, "--seed", "3", "--resume")
+    assert resumed.code == 0
+    assert "9 (1,152 tokens)" in resumed.out
+
+
+def test_lines_in_a_pipe_and_a_refused_checkpoint(isoglot, given, tmp_path: Path):
+    run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "8steps", "--device", "cpu", "--out", f"{tmp_path}/run"]
+    first = isoglot(*run)
+    assert first.code == 0
+    assert "pretrain: 8 steps in " in first.err
+    assert "tokens/s" in first.err
+    damaged = tmp_path / "run" / "checkpoints" / "step-00000008" / "optimiser.safetensors"
+    damaged.write_bytes(b"nothing")
+    resumed = isoglot(*run, "--resume")
+    assert resumed.code == 0
+    assert f"isoglot: checkpoint refused, going on from step 4: {damaged}: 7 bytes with SHA-256" in resumed.err
+
+
+def test_plans_dictionaries_and_pairs(isoglot, made, given, tmp_path: Path):
+    run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "4steps", "--device", "cpu", "--quiet"]
+    (tmp_path / "words.txt").write_text("the le\na un\n")
+    assert isoglot(*run, "--plan", "sep-emb+l1-1", "--out", f"{tmp_path}/a").code == 0
+    assert open_encoder(tmp_path / "a").config.sharing.text == "emb,pos,1,softmax"
+    assert isoglot(*run, "--dictionary", f"en-fr={tmp_path}/words.txt", "--out", f"{tmp_path}/b").code == 0
+    assert read_json(tmp_path / "b" / "encoder.json")["about"]["dictionaries"][0]["target"] == "fr"
+    (tmp_path / "x.en").write_text("A train left.\nLeo sleeps.\n")
+    (tmp_path / "x.fr").write_text("Un train est parti.\nLeo dort.\n")
+    pairs = ["--parallel", f"en={tmp_path}/x.en", "--parallel", f"fr={tmp_path}/x.fr", "--set", "pairs.share=1"]
+    assert isoglot(*run, *pairs, "--out", f"{tmp_path}/c").code == 0
+    lines = (tmp_path / "c" / "metrics.jsonl").read_text().splitlines()
+    assert set(json.loads(lines[0])["loss"]) == {"pairs"}
+
+
+def test_a_monolingual_run_and_a_random_encoder(isoglot, made, tmp_path: Path):
+    run = ["pretrain", "micro", "--shards", f"fr={made}/shards/fr", "--vocab", f"{made}/vocab", *SETTINGS, "--quiet"]
+    assert isoglot(*run, "--device", "cpu", "--budget", "0steps", "--out", f"{tmp_path}/a").code == 0
+    assert open_encoder(tmp_path / "a").config.languages == ("fr",)
+
+
+def test_drawing_trains_nothing(isoglot, tmp_path: Path):
+    result = isoglot("pretrain", "table1/sep-emb+l1-3", "--draw", f"{tmp_path}/plan.svg", "--json")
+    assert json.loads(result.out) == {"plan": "emb,pos,1-3,softmax", "drawing": f"{tmp_path}/plan.svg"}
+    assert (tmp_path / "plan.svg").read_text().startswith("<svg")
+
+
+def test_the_recipes_are_listed(isoglot):
+    found = json.loads(isoglot("pretrain", "--list", "--json").out)
+    assert list(found) == recipe_names("pretrain")
+    assert "micro" in isoglot("pretrain", "--list").out
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "RECIPE is missing; name one, such as micro; isoglot pretrain --list shows all"),
+        (["micr"], "there is no recipe 'micr'; did you mean 'micro'? (or give the path of a .toml file)"),
+        (["micro"], "--shards is missing; name a file for each language: --shards en=file.txt"),
+        (["micro", "--budget", "9"], "'9' is not a budget; write 8m, 90s, 2h, 2000steps or 400Mtokens"),
+        (
+            ["micro", "--shards", "en={made}/shards/en"],
+            "--vocab is missing; name the vocabulary the shards were made with",
+        ),
+        (
+            ["micro", "--shards", "en={made}/shards/en", "--vocab", "{made}/vocab"],
+            "--out is missing; name a folder for the run: --out runs/first",
+        ),
+        (
+            ["micro", "--shards", "en={made}/shards/en", "--shards", "en={made}/shards/fr"],
+            "--shards en={made}/shards/fr: en has shards already; build one folder from all its text",
+        ),
+        (
+            ["micro", "--shards", "de={made}/shards/fr", "--vocab", "{made}/vocab", "--out", "x"],
+            "{made}/shards/fr: shards of fr, named de; write --shards fr=…",
+        ),
+        (
+            "micro --shards en={made}/shards/en --vocab {made}/vocab --out x --parallel en={made}/en.txt".split(),
+            "--parallel names one language; name two: --parallel en=a.txt --parallel fr=b.txt",
+        ),
+    ],
+)
+def test_what_is_missing_or_wrong_is_said_in_one_line(isoglot, made, tmp_path, monkeypatch, words, line):
+    monkeypatch.chdir(tmp_path)
+    result = isoglot("pretrain", *(word.format(made=made) for word in words))
+    assert (result.code, result.err) == (2, f"isoglot: {line.format(made=made)}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_first_process_of_a_machine_says_what_all_see(isoglot, monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with pytest.raises(SystemExit) as error:
+        isoglot("pretrain", "micro")
+    assert error.value.code == 2

@@ -1,0 +1,166 @@
+"""Exact resume: whenever a run is killed, it ends with the bits of one that was not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.model.folder import open_encoder
+from isoglot.pretrain import train
+from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.train import pretrain
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return open_encoder(folder).state_dict()
+
+
+def assert_same_end(out: Path, whole: Path) -> None:
+    """The same bits, the same best model, and metrics with no line missing or doubled."""
+    for part in (".", "best"):
+        one, other = weights(out / part), weights(whole / part)
+        assert all(torch.equal(one[name], other[name]) for name in other)
+    lines, expected = read_metrics(out), read_metrics(whole)
+    assert [(line["step"], line["kind"]) for line in lines] == [(line["step"], line["kind"]) for line in expected]
+    for name in ("loss", "perplexity"):
+        assert [line.get(name) for line in lines] == [line.get(name) for line in expected]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["model.plan=sep-emb", "masking.random_from=language"],
+        ["optimiser.kind=muon", "model.preset=modern", "model.dropout=0.1", "batch.accumulate=2"],
+        ["schedule.kind=trapezoid", "masking.rate=0.4", "masking.rate_end=0.1", "sampling.exponent_end=0"],
+        ["budget=1536tokens", "evaluation.every=4"],
+    ],
+    ids=" ".join,
+)
+def test_a_run_cut_anywhere_goes_on_to_the_same_bits(tmp_path: Path, corpus, nano, monkeypatch, settings):
+    """Cut at five steps, each in another place of the step; everything after the last checkpoint is lost."""
+    config = nano("log.every=1", *settings)
+    run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", resume=True)
+    run(tmp_path / "whole")
+    deaths = [("_step", 2), ("_save", 1), ("_evaluate", 1), ("_log", 3), ("finish", 1)]
+    for name, count in deaths:
+        left = [count]
+        real = getattr(train.Trainer, name)
+
+        def deadly(self, *args, real=real, left=left):
+            left[0] -= 1
+            if left[0] == 0:
+                raise Killed
+            return real(self, *args)
+
+        monkeypatch.setattr(train.Trainer, name, deadly)
+        with pytest.raises(Killed):
+            run(tmp_path / "cut")
+        monkeypatch.setattr(train.Trainer, name, real)
+    run(tmp_path / "cut")
+    assert_same_end(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path: Path, corpus, nano):
+    run = partial(pretrain, nano(), corpus.shards, corpus.vocabulary, device="cpu", resume=True)
+    first = run(tmp_path / "a")
+    before, lines = weights(tmp_path / "a"), read_metrics(tmp_path / "a")
+    again = run(tmp_path / "a")
+    assert (again.position.step, again.position.dev) == (first.position.step, first.position.dev)
+    assert all(torch.equal(value, before[name]) for name, value in weights(tmp_path / "a").items())
+    assert read_metrics(tmp_path / "a") == lines
+
+
+def test_a_damaged_checkpoint_is_spoken_of_and_the_one_before_is_used(tmp_path: Path, corpus, nano, monkeypatch):
+    run = partial(pretrain, nano("log.every=1"), corpus.shards, corpus.vocabulary, device="cpu", resume=True)
+    run(tmp_path / "whole")
+    real = train.Trainer.finish
+    monkeypatch.setattr(train.Trainer, "finish", lambda self, record: (_ for _ in ()).throw(Killed()))
+    with pytest.raises(Killed):
+        run(tmp_path / "cut")
+    monkeypatch.setattr(train.Trainer, "finish", real)
+    path = tmp_path / "cut" / "checkpoints" / "step-00000012" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    said: list[str] = []
+    done = run(tmp_path / "cut", say=said.append)
+    assert len(said) == len(done.refused) == 1
+    assert said[0].startswith(f"checkpoint refused, going on from step 8: {path}: ")
+    assert said[0].endswith("the file was cut short or altered: make it again or fetch it again")
+    assert_same_end(tmp_path / "cut", tmp_path / "whole")
+    for file in (tmp_path / "cut" / "checkpoints").glob("*/state.json"):
+        file.write_text("{}")
+    said.clear()
+    run(tmp_path / "cut", say=said.append)
+    assert [text.partition(":")[0] for text in said] == ["checkpoint refused, going on from the beginning"] * 2
+    assert_same_end(tmp_path / "cut", tmp_path / "whole")
+
+
+# One process imports torch once and then forks: each child is a run of its own, killed by the kernel at a random moment.
+KILLER = """
+import json, os, random, signal, sys, time
+import torch
+torch.set_num_threads(1)
+from isoglot.core.config import build_config
+from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.train import pretrain
+from isoglot.vocab import Shards, Vocabulary
+
+corpus, out, kills, settings = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+config = build_config(PretrainConfig, settings=settings)
+vocabulary = Vocabulary.load(f"{corpus}/vocab")
+shards = {code: Shards.open(f"{corpus}/{code}") for code in ("en", "fr")}
+torch.optim.AdamW([torch.zeros(1)])  # imports half of torch
+
+def child(folder):
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        pretrain(config, shards, vocabulary, folder, device="cpu", resume=True)
+        code = 0
+    finally:
+        os._exit(code)
+
+start = time.perf_counter()
+assert os.waitpid(child(f"{out}/whole"), 0)[1] == 0
+length = time.perf_counter() - start
+chance, found = random.Random(7), []
+while len(found) < kills:
+    pid = child(f"{out}/cut")
+    time.sleep(chance.uniform(0, 0.6) * length)
+    os.kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    steps = sorted(name for name in os.listdir(f"{out}/cut/checkpoints")) if os.path.isdir(f"{out}/cut/checkpoints") else []
+    found.append([status, [name for name in steps if not name.startswith(".")][-1:], any(n.startswith(".") for n in steps)])
+    if status == 0:  # it was faster: begin another
+        os.rename(f"{out}/cut", f"{out}/done{len(found)}")
+assert os.waitpid(child(f"{out}/cut"), 0)[1] == 0
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_twenty_four_kills_at_random_moments(tmp_path: Path, corpus):
+    settings = """
+        model.size=nano model.length=16 model.dropout=0.1 batch.rows=8 budget=30steps optimiser.rate=1e-3 log.every=1
+        evaluation.every=7 evaluation.rows=8 checkpoints.every=3 log.peak=off seed=7
+    """.split()
+    program = [sys.executable, "-c", KILLER, str(corpus.folder), str(tmp_path), "24", *settings]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    killed = [one for one in found if one[0] == 9]
+    assert len(killed) >= 20
+    assert len({tuple(one[1]) for one in killed}) >= 5  # at many different steps
+    assert_same_end(tmp_path / "cut", tmp_path / "whole")
+    assert not list((tmp_path / "cut" / "checkpoints").glob(".*"))

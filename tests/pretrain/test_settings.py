@@ -1,0 +1,93 @@
+"""Settings and the recipes that set them."""
+
+from __future__ import annotations
+
+import pytest
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError
+from isoglot.core.recipe import load_recipe, recipe_names
+from isoglot.pretrain.settings import PretrainConfig, changed_key
+
+TABLE1 = {
+    "default": ("joint --size 80000", "default"),
+    "wiki-cc": ("joint --size 80000", "default"),
+    "no-anchors": ("disjoint --size 40000", "default"),
+    "default-anchors": ("union --size 40000", "default"),
+    "extra-anchors": ("joint --size 80000", "default"),
+    "sep-emb": ("disjoint --size 40000", "emb,pos,softmax"),
+    "sep-l1-3": ("union --size 40000", "1-3"),
+    "sep-l1-6": ("union --size 40000", "1-6"),
+    "sep-emb+l1-3": ("disjoint --size 40000", "emb,pos,1-3,softmax"),
+    "sep-emb+l1-6": ("disjoint --size 40000", "emb,pos,1-6,softmax"),
+}
+
+
+def config_of(name: str) -> PretrainConfig:
+    return build_config(PretrainConfig, recipe=load_recipe(name, room="pretrain"))
+
+
+@pytest.mark.parametrize("name", recipe_names("pretrain"))
+def test_every_recipe_is_whole_and_says_its_vocabulary(name):
+    recipe = load_recipe(name, room="pretrain")
+    config = config_of(name)
+    shape = config.model.encoder(vocabulary_size=1000, languages=("en", "fr"), pad_id=0, unk_id=1)
+    assert (config.batch.length or shape.length) <= shape.length
+    assert recipe.text.startswith("# ")
+    assert "# Vocabulary: " in recipe.text
+    assert max(len(line) for line in recipe.text.splitlines()) <= 120
+
+
+def test_there_is_one_recipe_for_each_arm_of_table_1():
+    assert {name for name in recipe_names("pretrain") if name.startswith("table1/")} == {
+        f"table1/{arm}" for arm in TABLE1
+    }
+
+
+@pytest.mark.parametrize("arm", TABLE1)
+def test_the_arms_are_the_papers(arm):
+    vocabulary, plan = TABLE1[arm]
+    config, text = config_of(f"table1/{arm}"), load_recipe(f"table1/{arm}", room="pretrain").text
+    shape = config.model.encoder(vocabulary_size=80_000, languages=("en", "fr"), pad_id=0, unk_id=1)
+    assert f"--mode {vocabulary} " in text
+    assert shape.sharing.text == plan
+    assert (shape.layers, shape.heads, shape.width, shape.inner, shape.dropout) == (8, 12, 768, 3072, 0.1)
+    assert (config.batch.rows, config.batch.length, config.sampling.exponent) == (96 * 8, 256, 0.7)
+    assert (config.masking.rate, config.masking.mask, config.masking.keep) == (0.15, 0.8, 0.1)
+    assert config.masking.random_from == ("language" if plan != "default" else "vocabulary")
+    assert (config.optimiser.kind, config.optimiser.rate) == ("adam", 1e-4)
+    assert config.schedule.kind == "inverse-sqrt"
+    assert config.schedule.warmup * config.spending.amount == pytest.approx(30_000, abs=1)
+    assert config.evaluation.best_by == "en"
+
+
+def test_short_windows_have_as_many_tokens_as_long_ones():
+    for size in ("200k", "1000k"):
+        long, short = config_of(f"second/{size}"), config_of(f"second/{size}-window20")
+        assert long.batch.length == 512
+        assert short.batch.length == 20
+        assert long.batch.rows * 512 == short.batch.rows * 20
+        assert long.spending == short.spending
+        assert changed_key(long.model.model_dump(), short.model.model_dump()) is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("budget=soon", "--set budget=soon: budget = 'soon' is no budget: write 8m, 90s, 2h, 2000steps or 400Mtokens"),
+        ("model.plan=sep-l1-9", "plan 'sep-l1-9': no layers l1-9; layers count 1 to"),
+        ("optimiser.kind=sgd", "--set optimiser.kind=sgd: optimiser.kind = 'sgd' should be 'adam', 'adamw' or 'muon'"),
+        ("optimizer.rate=1", "--set optimizer.rate=1: unknown key 'optimizer'; did you mean 'optimiser'?"),
+        ("schedule.warmup=1.5", "--set schedule.warmup=1.5: schedule.warmup"),
+    ],
+)
+def test_what_will_not_do_is_refused_in_words(setting, message):
+    with pytest.raises(ConfigError) as error:
+        build_config(PretrainConfig, settings=[setting])
+    assert str(error.value).startswith(message)
+
+
+def test_the_first_difference_is_named():
+    one, other = PretrainConfig(), build_config(PretrainConfig, settings=["masking.rate=0.3", "seed=1"])
+    assert changed_key(one.model_dump(), one.model_dump()) is None
+    assert changed_key(one.model_dump(), other.model_dump()) == "masking.rate was 0.15 and is 0.3"
