@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,21 @@ def test_no_such_file_and_no_tokenizer(tmp_path: Path):
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(InputError, match="not a tokenizer"):
         Vocabulary.from_tokenizer(tmp_path / "x.json")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StorageError) as empty:
+        Vocabulary.from_tokenizer(tmp_path / "empty")
+    assert str(empty.value) == (
+        f"{tmp_path}/empty: no vocabulary or tokenizer in this folder; "
+        "name one made by isoglot vocab train, or one with a tokenizer.json"
+    )
+
+
+def test_without_a_hub_a_name_is_refused_at_once(monkeypatch: pytest.MonkeyPatch):
+    def no_address(*_: object) -> None:
+        raise OSError("Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", no_address)
+    monkeypatch.setattr("urllib.request.getproxies", dict)
+    with pytest.raises(StorageError) as caught:
+        Vocabulary.from_tokenizer("no-such-tokenizer")
+    assert str(caught.value).startswith("no tokenizer 'no-such-tokenizer' here, and the hub (")

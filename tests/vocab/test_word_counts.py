@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 
 import pytest
@@ -81,3 +87,22 @@ def test_a_line_that_is_no_text(tmp_path):
     assert str(caught.value) == (
         f"{path}:2: 1,000,001 characters without a blank; is this text? Put blanks or line ends in it"
     )
+
+
+def test_ctrl_c_is_heard_while_pieces_are_learned(tmp_path):
+    """The trainer itself cannot be broken off."""
+    path = tmp_path / "en.txt"
+    chance = random.Random(0)  # noqa: S311 - not for secrets
+    path.write_text("".join("".join(chance.choices("abcdefgh", k=60)) + "\n" for _ in range(60_000)), encoding="utf-8")
+    program = "from isoglot.__main__ import entry; entry()"
+    command = [sys.executable, "-c", program, "vocab", "train", "--text", f"en={path}", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
+        assert run.stderr is not None
+        assert any("counting" in line for line in run.stderr)
+        time.sleep(1)
+        os.killpg(run.pid, signal.SIGINT)
+        start = time.monotonic()
+        errors = run.stderr.read()
+    assert (run.returncode, errors) == (130, "isoglot: interrupted\n")
+    assert time.monotonic() - start < 20
+    assert [found.name for found in (tmp_path / "out").iterdir()] == ["run.json"]

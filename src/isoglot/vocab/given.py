@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _OTHER_NAMES = {"[PAD]": "<pad>", "[UNK]": "<unk>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
+_OLDER_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
 
 
 def open_given(source: str | Path) -> tuple[str, str]:
@@ -30,14 +31,26 @@ def open_given(source: str | Path) -> tuple[str, str]:
 
     path = Path(source)
     if path.is_dir() and not (path / "tokenizer.json").exists():  # an older layout, such as BERT's vocab.txt
-        backend = import_part("transformers").AutoTokenizer.from_pretrained(str(path)).backend_tokenizer
-        view, origin = backend.to_str(), str(path)
+        missing = StorageError(
+            "no vocabulary or tokenizer in this folder",
+            remedy="name one made by isoglot vocab train, or one with a tokenizer.json",
+            file=path,
+        )
+        if not any((path / name).exists() for name in _OLDER_FILES):
+            raise missing
+        transformers = import_part("transformers")
+        try:
+            found = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+            view, origin = found.backend_tokenizer.to_str(), str(path)
+        except Exception as error:  # of many kinds, by what is missing
+            raise missing from error
     elif path.exists():
         file = path / "tokenizer.json" if path.is_dir() else path
         view, origin = read_text(file), str(file)
     elif path.suffix == ".json" or str(source).startswith((".", "/", "~")):
         raise StorageError("no such tokenizer", remedy="check the spelling of the path", file=source)
     else:
+        _check_network(str(source))
         try:
             view, origin = Tokenizer.from_pretrained(str(source)).to_str(), f"hub:{source}"
         except Exception as error:  # the hub's client raises many kinds
@@ -54,6 +67,31 @@ def open_given(source: str | Path) -> tuple[str, str]:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer.to_str(), origin
+
+
+def _check_network(name: str) -> None:
+    """Refuse a name at once where the hub's client would try for half a minute: it is not stored, nor is there a hub.
+
+    Raises:
+        StorageError: The name is not stored and the hub has no address here.
+    """
+    import socket
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    stored = isinstance(try_to_load_from_cache(name, "tokenizer.json"), str)
+    host = urlsplit(constants.ENDPOINT).hostname
+    if stored or getproxies() or host is None:
+        return
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError as error:
+        raise StorageError(
+            f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached",
+            remedy="check the name and the network, or name a folder with a tokenizer.json",
+        ) from error
 
 
 def special_ids(tokenizer: Tokenizer) -> dict[str, int]:

@@ -119,6 +119,21 @@ class Grading:
             )
 
 
+def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends]:
+    """The dictionaries of each pair of languages, as far as the choice takes any.
+
+    Raises:
+        ConfigError: A pair has no dictionary, or a dictionary is for another language.
+    """
+    friends = read_friends(grading.dictionaries or {}, languages)
+    for first, second in combinations(languages, 2):
+        if grading.keep != "band" and (first, second) not in friends:
+            raise ConfigError(
+                f"no dictionary for {first}-{second}", remedy=f"to keep {grading.keep} takes one for every pair"
+            )
+    return friends
+
+
 def choose_anchors(
     grading: Grading, pieces: Mapping[str, Sequence[str]], counts: Mapping[str, Mapping[str, int]]
 ) -> tuple[Kept, list[Friends]]:
@@ -132,7 +147,7 @@ def choose_anchors(
     Raises:
         ConfigError: A pair has no dictionary.
     """
-    friends = read_friends(grading.dictionaries or {}, pieces)
+    friends = friends_of(grading, list(pieces))
     kept: Kept = {}
     for first, second in combinations(pieces, 2):
         anchors = set(pieces[first]) & set(pieces[second])
@@ -141,10 +156,6 @@ def choose_anchors(
             ranked = by_frequency(anchors, counts[first], counts[second])
             kept[first, second] = set(ranked[low - 1 : high])
             continue
-        if (first, second) not in friends:
-            raise ConfigError(
-                f"no dictionary for {first}-{second}", remedy=f"to keep {grading.keep} takes one for every pair"
-            )
         wanted = grading.keep.removesuffix("-friends")
         judge = friends[first, second].judge
         kept[first, second] = {

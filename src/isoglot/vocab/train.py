@@ -7,6 +7,7 @@ from collections import Counter
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
@@ -28,7 +29,7 @@ from isoglot.vocab.scheme import (
     word_splitter,
 )
 from isoglot.vocab.seen_words import facts_of, of_texts, without_repeats
-from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, graded, lay_out, union
+from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, friends_of, graded, lay_out, union
 from isoglot.vocab.survey import alphabet, blocks, sampling_rates, survey, text_lines, thinned
 from isoglot.vocab.vocabulary import Vocabulary
 from isoglot.vocab.word_counts import Repeated, count_chunks, grouped, only
@@ -79,13 +80,15 @@ def train_vocabulary(
         progress: Shows how far it is.
 
     Raises:
-        ConfigError: Options that do not fit together, or a size that is too small.
+        ConfigError: Options or dictionaries that do not fit together, or a size that is too small.
         InputError: A language has no text, or a file is not text.
         StorageError: A file cannot be read.
     """
     unknown = unknown or ("unk" if model == "wordpiece" else "bytes")
     _check(texts, mode, model, unknown, grading)
     paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
+    if grading is not None:
+        friends_of(grading, list(paths))  # what is wrong with them is said before the work is done
     surveys: dict[str, Survey] = {}
     for code, files in paths.items():
         surveys[code] = survey(text_lines(files, sentences), label=f"{code}: reading", progress=progress)
@@ -197,7 +200,7 @@ class _Learner:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([splitter, pre_tokenizers.PreTokenizer.custom(Repeated())])
         with progress.task(f"{label}: learning", total=None, unit="pieces") as task:
             texts = (f"{count} {text}" for count, text in grouped(counts))
-            tokenizer.train_from_iterator(texts, self.trainer(letters))
+            _interruptible(partial(tokenizer.train_from_iterator, texts, self.trainer(letters)))
             tokenizer.pre_tokenizer = splitter  # the other cannot be written
             fields: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
             task.advance(len(fields["vocab"]))
@@ -244,6 +247,23 @@ class _Learner:
             fields["vocab"] = [*fields["vocab"][: len(SPECIAL)], *map(list, (extra | scores).items())]
             fields["byte_fallback"] = self.unknown == "bytes"
         return fields
+
+
+def _interruptible(work: Callable[[], None]) -> None:
+    """Do in a thread what Python cannot break off, so that Ctrl-C is heard; the thread ends as Python does."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is raised below
+            failures.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
 
 
 def settled(scores: Mapping[str, float]) -> dict[str, float]:
