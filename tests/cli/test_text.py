@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     Path("fr.txt").write_text("Le chat dort ici. Le chien n'est pas là.\n")
     Path("en-fr.txt").write_text("cat chat\ndog chien\nthe le\n")
+    Path("empty.txt").write_text("")
     Path("ner.tsv").write_text("北\tB-LOC\n京\tI-LOC\n")
     return tmp_path
 
@@ -165,6 +166,8 @@ def test_bad_lines_are_counted(isoglot, folder: Path):
         (["switch", "--text", "en=en.txt", "--dictionary", "en-fr", "--out", "out"], "--dictionary 'en-fr' is not from-to=path"),
         (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=no.txt", "--out", "out"], "--dictionary 'en-fr=no.txt': no such file"),
         (["switch", "--text", "en=en.txt", "--dictionary", "de-fr=en-fr.txt", "--out", "out"], "no dictionary has 'en'; those given are for de, fr"),
+        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=empty.txt", "--out", "out"], "empty.txt: no entries; name a dictionary that has some"),
+        (["overlap", "--text", "en=en.txt", "--test", "en=empty.txt"], "empty.txt: no sentences; name a test set that has some"),
         (["overlap", "--text", "en=en.txt", "--test", "en=en.txt", "--remove"], "--remove writes text, and there is no --out; name a folder"),
         (["overlap", "--text", "en=en.txt", "--test", "fr=fr.txt"], "--test fr=… has no text; give --text fr=file.txt as well"),
     ],

@@ -240,6 +240,7 @@ def test_no_shards_and_no_text(trained, tmp_path: Path):
     with pytest.raises(InputError) as blank:
         build_shards([tmp_path / "a.txt"], trained("joint"), "en", tmp_path / "out")
     assert str(blank.value) == f"{tmp_path}/a.txt: no text; every line is blank: name another file"
+    assert not list((tmp_path / "out").iterdir())
     (tmp_path / "index.json").write_text("{}")
     with pytest.raises(InputError, match="not shards of format 1"):
         Shards.open(tmp_path)

@@ -154,6 +154,7 @@ def switch(
     """
     from isoglot.cli.named_pairs import parse_pairs
     from isoglot.core.config import build_config
+    from isoglot.core.errors import InputError
     from isoglot.text.dictionary import read_dictionary
     from isoglot.text.recorded import use_dictionary, write_record
     from isoglot.text.switch import SwitchConfig, Switcher, switch_files, write_translations
@@ -163,6 +164,9 @@ def switch(
     config = build_config(SwitchConfig, values=values, settings=settings or ())
     pairs = parse_pairs(dictionary, "--dictionary")
     entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in pairs.items()}
+    for pair, found in entries.items():
+        if not found:
+            raise InputError("no entries", remedy="name a dictionary that has some", file=pairs[pair][0])
     switcher = Switcher(entries, rate=config.rate, cap=config.cap, seed=seed)
     used = [use_dictionary(*pair, path, read_dictionary(path)) for pair, paths in pairs.items() for path in paths]
 
@@ -226,7 +230,7 @@ def overlap(
 ) -> None:
     """Count the test sentences found in training text, as whole lines and inside paragraphs."""
     from isoglot.cli.named_paths import parse_named
-    from isoglot.core.errors import ConfigError
+    from isoglot.core.errors import ConfigError, InputError
     from isoglot.text.heldout import held_out_sentences
     from isoglot.text.overlap import OverlapFinder, find_overlap
 
@@ -245,6 +249,9 @@ def overlap(
             for path in tests.get(language, [])
         }
         finder = OverlapFinder(sets, language, shortest=shortest)
+        for path in tests.get(language, []):
+            if not finder.items[str(path)]:
+                raise InputError("no sentences", remedy="name a test set that has some", file=path)
         report = find_overlap(paths, finder, target=target, workers=workers, skip=skip, progress=output.progress)
         return report.facts()
 

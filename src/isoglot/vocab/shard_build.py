@@ -109,6 +109,8 @@ def build_shards(
             task.note(f"{state.tokens:,} tokens")
         writer.checkpoint()
     if not state.done:
+        for name in (*state.sizes, JOURNAL):
+            (folder / name).unlink(missing_ok=True)
         raise InputError("no text", remedy="every line is blank: name another file", file=paths[0])
     return _finish(folder, recipe, state)
 
