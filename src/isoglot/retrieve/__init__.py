@@ -1,0 +1,59 @@
+"""Retrieval: whose nearest neighbour is whose, how often it is the right one, and how hubs get in the way."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isoglot.retrieve.gold import Gold
+    from isoglot.retrieve.methods import Neighbours, csls, inverted_softmax, margin, nearest, retrieve
+    from isoglot.retrieve.metrics import Interval, gold_ranks, hubness, mean_reciprocal_rank, precision_at_k
+    from isoglot.retrieve.scores import MethodScores, RetrievalScores, score_retrieval
+    from isoglot.retrieve.words import WordScores, retrieve_words
+
+_HOMES = {
+    "Gold": "gold",
+    "Neighbours": "methods",
+    "csls": "methods",
+    "inverted_softmax": "methods",
+    "margin": "methods",
+    "nearest": "methods",
+    "retrieve": "methods",
+    "Interval": "metrics",
+    "gold_ranks": "metrics",
+    "hubness": "metrics",
+    "mean_reciprocal_rank": "metrics",
+    "precision_at_k": "metrics",
+    "MethodScores": "scores",
+    "RetrievalScores": "scores",
+    "score_retrieval": "scores",
+    "WordScores": "words",
+    "retrieve_words": "words",
+}
+
+__all__ = [
+    "Gold",
+    "Interval",
+    "MethodScores",
+    "Neighbours",
+    "RetrievalScores",
+    "WordScores",
+    "csls",
+    "gold_ranks",
+    "hubness",
+    "inverted_softmax",
+    "margin",
+    "mean_reciprocal_rank",
+    "nearest",
+    "precision_at_k",
+    "retrieve",
+    "retrieve_words",
+    "score_retrieval",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - torch is imported only when something of this room is used
+    if name not in _HOMES:
+        raise AttributeError(name)
+    return getattr(import_module(f"isoglot.retrieve.{_HOMES[name]}"), name)

@@ -1,0 +1,84 @@
+"""Which rows are right for which: one to one, or many to many as in a dictionary.
+
+Shape legend: ``P`` pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.core.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Right pairs (row of X, row of Y), each once, sorted.
+
+    >>> gold = Gold.from_pairs([(0, 0), (0, 1), (2, 1)])
+    >>> gold.sources.tolist(), gold.targets.tolist(), len(gold)
+    ([0, 2], [0, 1], 3)
+    >>> gold.turned().pairs_P2.tolist()
+    [[0, 0], [1, 0], [1, 2]]
+    """
+
+    pairs_P2: np.ndarray
+
+    @classmethod
+    def one_to_one(cls, rows: int) -> Gold:
+        """Row i is right for row i, as in parallel text."""
+        return cls(np.repeat(np.arange(rows, dtype=np.int64)[:, None], 2, axis=1))
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[int, int]] | np.ndarray) -> Gold:
+        """Pairs in any order; one that is there twice counts once.
+
+        Raises:
+            InputError: There are no pairs, or a row is negative.
+        """
+        pairs_P2 = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs), dtype=np.int64)
+        if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or len(pairs_P2) == 0:
+            raise InputError(f"the gold has the shape {pairs_P2.shape}", remedy="give at least one pair of rows")
+        if pairs_P2.min() < 0:
+            raise InputError(f"the gold has the row {pairs_P2.min()}", remedy="rows count from 0")
+        return cls(np.unique(pairs_P2, axis=0))
+
+    @classmethod
+    def from_mapping(cls, right: Mapping[int, Iterable[int]]) -> Gold:
+        """The right rows of Y for each row of X."""
+        return cls.from_pairs([(source, target) for source, targets in right.items() for target in targets])
+
+    def __len__(self) -> int:
+        return len(self.pairs_P2)
+
+    @property
+    def sources(self) -> np.ndarray:
+        """The rows of X that have a right answer, each once."""
+        return np.unique(self.pairs_P2[:, 0])
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The rows of Y that are right for something, each once."""
+        return np.unique(self.pairs_P2[:, 1])
+
+    def turned(self) -> Gold:
+        """The gold of the other direction."""
+        return Gold.from_pairs(self.pairs_P2[:, ::-1])
+
+    def check(self, rows_X: int, rows_Y: int) -> None:
+        """Refuse pairs that point past the matrices.
+
+        Raises:
+            InputError: They do; the message says which pair.
+        """
+        beyond = (self.pairs_P2 >= (rows_X, rows_Y)).any(axis=1)
+        if beyond.any():
+            pair = tuple(self.pairs_P2[beyond.argmax()].tolist())
+            raise InputError(
+                f"the gold pair {shown(pair)} is not in {rows_X} and {rows_Y} rows", remedy="rows count from 0"
+            )

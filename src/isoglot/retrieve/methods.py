@@ -1,0 +1,246 @@
+"""The ways to choose a neighbour: the nearest, and four that hold hubs down.
+
+A hub is a vector that is near everything; in wide spaces there are some, and plain nearest neighbours pick them far
+too often. Each remedy compares a similarity with how near the two vectors are to everything else:
+
+- ``cosine``: no remedy.
+- ``csls``: 2 cos(x, y) - r(x) - r(y), r the mean similarity to the K nearest of the other side (Conneau et al. 2018).
+- ``inverted_softmax``: the probability of x given y instead of y given x (Smith et al. 2017).
+- ``ratio``: cos(x, y) over the mean of r(x) and r(y) (Artetxe & Schwenk 2019).
+- ``distance``: cos(x, y) minus that mean, half of CSLS for the same K (Artetxe & Schwenk 2019).
+- ``euclidean``: minus the distance between the vectors as they are; no remedy.
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import torch
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.progress import SILENT
+from isoglot.retrieve.blocked import block_shape, blocks, search, search_both
+from isoglot.retrieve.rows import Matrix, full_precision, like, paired_rows
+from isoglot.retrieve.rule import Rule
+
+if TYPE_CHECKING:
+    from isoglot.core.progress import Progress
+
+Method = Literal["cosine", "csls", "inverted_softmax", "ratio", "distance", "euclidean"]
+METHODS: tuple[Method, ...] = get_args(Method)
+NEIGHBOURHOOD = 10
+SHARPNESS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """For every row of X the rows of Y with the highest scores, best first; among equals the lower row first.
+
+    ``indices_NK`` is int64, ``scores_NK`` float32; both are arrays if X was one, tensors if not.
+    """
+
+    indices_NK: Any
+    scores_NK: Any
+
+    def __len__(self) -> int:
+        return len(self.indices_NK)
+
+
+def nearest(
+    X: Matrix,
+    Y: Matrix,
+    k: int = 10,
+    metric: Literal["cosine", "euclidean"] = "cosine",
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> Neighbours:
+    """The ``k`` rows of Y nearest to each row of X, exactly; all of Y where it has fewer.
+
+    Args:
+        X: N × D.
+        Y: M × D.
+        k: How many.
+        metric: ``cosine``, or ``euclidean`` (the score is minus the distance).
+        device: Where to compute; by default where X is.
+        progress: Shows rows done.
+
+    >>> import numpy as np
+    >>> found = nearest(np.eye(2), np.array([[0.0, 2.0], [3.0, 0.1]]), k=1)
+    >>> found.indices_NK.tolist()
+    [[1], [0]]
+
+    Raises:
+        InputError: No matrices, no rows, different widths, a row with a number that is not finite or of zeros.
+        ConfigError: ``k`` is below 1, or there is no such metric.
+    """
+    if metric not in ("cosine", "euclidean"):
+        raise ConfigError(f"no metric {shown(metric)}", remedy=nearest_name(metric, ("cosine", "euclidean")))
+    return retrieve(X, Y, metric, k, device=device, progress=progress)
+
+
+def csls(
+    X: Matrix,
+    Y: Matrix,
+    k: int = 10,
+    neighbourhood: int = NEIGHBOURHOOD,
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> Neighbours:
+    """The ``k`` best rows of Y by cross-domain similarity local scaling, 2 cos(x, y) - r(x) - r(y).
+
+    Every similarity is computed twice: once for the means of both sides, once for the choice, which needs them.
+    """
+    return retrieve(X, Y, "csls", k, neighbourhood=neighbourhood, device=device, progress=progress)
+
+
+def inverted_softmax(
+    X: Matrix,
+    Y: Matrix,
+    k: int = 10,
+    sharpness: float = SHARPNESS,
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> Neighbours:
+    """The ``k`` best rows of Y by the log probability of x among all rows of X given y, softmax(sharpness · cos)."""
+    return retrieve(X, Y, "inverted_softmax", k, sharpness=sharpness, device=device, progress=progress)
+
+
+def margin(
+    X: Matrix,
+    Y: Matrix,
+    k: int = 10,
+    form: Literal["ratio", "distance"] = "ratio",
+    neighbourhood: int = NEIGHBOURHOOD,
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> Neighbours:
+    """The ``k`` best rows of Y by how far cos(x, y) stands out of the two neighbourhoods.
+
+    Args:
+        X: N × D.
+        Y: M × D.
+        k: How many.
+        form: ``ratio`` divides by the mean of r(x) and r(y); ``distance`` takes it away.
+        neighbourhood: How many neighbours r is the mean over.
+        device: Where to compute; by default where X is.
+        progress: Shows rows done.
+    """
+    if form not in ("ratio", "distance"):
+        raise ConfigError(f"no margin {shown(form)}", remedy=nearest_name(form, ("ratio", "distance")))
+    return retrieve(X, Y, form, k, neighbourhood=neighbourhood, device=device, progress=progress)
+
+
+def retrieve(
+    X: Matrix,
+    Y: Matrix,
+    method: Method = "csls",
+    k: int = 10,
+    *,
+    neighbourhood: int = NEIGHBOURHOOD,
+    sharpness: float = SHARPNESS,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> Neighbours:
+    """The ``k`` best rows of Y for each row of X by any of the methods."""
+    check_options(method, k, neighbourhood, sharpness)
+    X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
+    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+    top = search(X_ND, Y_MD, k, rules.forward(method), progress=progress)
+    scores_NK = -(-top.scores_NK).clamp(min=0).sqrt() if method == "euclidean" else top.scores_NK
+    return Neighbours(like(top.indices_NK, X), like(scores_NK, X))
+
+
+def check_options(method: str, k: int, neighbourhood: int, sharpness: float) -> None:
+    """Refuse a method that does not exist, and numbers that mean nothing."""
+    if method not in METHODS:
+        raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(method, METHODS))
+    for name, value in (("k", k), ("neighbourhood", neighbourhood)):
+        if value < 1:
+            raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbour")
+    if not 0 < sharpness < float("inf"):
+        raise ConfigError(f"sharpness is {sharpness}", remedy="give a number above 0, such as 30")
+
+
+class Rules:
+    """The rule of every method for two matrices, either way; what several need is computed once.
+
+    Args:
+        X_ND: Rows as :func:`paired_rows` gives them.
+        Y_MD: As above.
+        neighbourhood: How many neighbours r is the mean over.
+        sharpness: The factor in the exponent of the inverted softmax.
+        progress: Shows rows done.
+    """
+
+    def __init__(
+        self,
+        X_ND: torch.Tensor,
+        Y_MD: torch.Tensor,
+        *,
+        neighbourhood: int = NEIGHBOURHOOD,
+        sharpness: float = SHARPNESS,
+        progress: Progress = SILENT,
+    ) -> None:
+        self.X_ND, self.Y_MD = X_ND, Y_MD
+        self.neighbourhood, self.sharpness, self.progress = neighbourhood, sharpness, progress
+        self._means: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def forward(self, method: Method) -> Rule:
+        """The rule for queries in X."""
+        return self._rule(method, 0)
+
+    def backward(self, method: Method) -> Rule:
+        """The rule for queries in Y."""
+        return self._rule(method, 1)
+
+    def _rule(self, method: Method, side: int) -> Rule:
+        other = 1 - side
+        match method:
+            case "cosine":
+                return Rule()
+            case "euclidean":  # minus the squared distance is 2 (xy - yy / 2) - xx
+                own, their = ((self.X_ND, self.Y_MD)[which].double().square().sum(1) for which in (side, other))
+                return Rule(factor=2.0, shift_M=-their / 2, offset_N=-own)
+            case "csls":
+                return Rule(factor=2.0, shift_M=-self.means[other] / 2, offset_N=-self.means[side])
+            case "distance":
+                return Rule(shift_M=-self.means[other] / 2, offset_N=-self.means[side] / 2)
+            case "ratio":
+                return Rule(means_N=self.means[side], means_M=self.means[other])
+            case "inverted_softmax":
+                return Rule(factor=self.sharpness, shift_M=-self.masses[other] / self.sharpness)
+
+    @property
+    def means(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """r(x) and r(y): the mean similarity to the nearest of the other side, float64."""
+        if self._means is None:
+            tops = search_both(self.X_ND, self.Y_MD, self.neighbourhood, Rule(), progress=self.progress)
+            self._means = tops[0].scores_NK.double().mean(1), tops[1].scores_NK.double().mean(1)
+        return self._means
+
+    @property
+    def masses(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logarithm of the summed exponentials of the similarities of each row, and of each column, float64."""
+        if self._masses is None:
+            device, shape = self.X_ND.device, block_shape(self.X_ND.device)
+            mass_N, mass_M = (
+                torch.full((len(side),), -torch.inf, dtype=torch.float64, device=device)
+                for side in (self.X_ND, self.Y_MD)
+            )
+            with full_precision(), self.progress.task("softmax", total=len(self.X_ND), unit="rows") as task:
+                for rows, columns, block_BC in blocks(self.X_ND, self.Y_MD, Rule(), shape):
+                    # Cosines: exp(sharpness (cos - 1)) cannot overflow; a shift by the maximum keeps it from vanishing.
+                    block_BC.mul_(self.sharpness)
+                    mass_N[rows] = torch.logaddexp(mass_N[rows], block_BC.logsumexp(1).double())
+                    mass_M[columns] = torch.logaddexp(mass_M[columns], block_BC.logsumexp(0).double())
+                    task.advance(len(block_BC) if columns.stop == len(self.Y_MD) else 0)
+            self._masses = mass_N, mass_M
+        return self._masses

@@ -1,0 +1,197 @@
+"""How good a retrieval is: precision, reciprocal rank, hubs, and how sure that is.
+
+Shape legend: ``N`` rows of X, ``K`` neighbours, ``P`` right pairs, ``Q`` queries: rows with a right answer,
+``F`` figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.progress import SILENT
+from isoglot.core.seeds import random_stream
+from isoglot.retrieve.gold import Gold
+from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method, Neighbours, Rules, check_options
+from isoglot.retrieve.ranks import ranks
+from isoglot.retrieve.rows import Matrix, paired_rows
+
+if TYPE_CHECKING:
+    from isoglot.core.progress import Progress
+
+Over = Literal["pairs", "queries"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure and the interval that bootstrap resampling of the queries gives it."""
+
+    value: float
+    low: float
+    high: float
+
+
+def gold_ranks(
+    X: Matrix,
+    Y: Matrix,
+    gold: Gold | None = None,
+    method: Method = "cosine",
+    *,
+    neighbourhood: int = NEIGHBOURHOOD,
+    sharpness: float = SHARPNESS,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> np.ndarray:
+    """The rank of every right pair: the place of its row of Y among all rows of Y, from 1; in the order of the gold.
+
+    Args:
+        X: N × D.
+        Y: M × D.
+        gold: The right pairs; by default row i is right for row i.
+        method: What orders the rows of Y.
+        neighbourhood: For CSLS and margins.
+        sharpness: For the inverted softmax.
+        device: Where to compute; by default where X is.
+        progress: Shows pairs done.
+
+    Raises:
+        InputError: The gold does not fit the matrices, or those cannot be compared.
+    """
+    check_options(method, 1, neighbourhood, sharpness)
+    gold = fitting(gold, len(X), len(Y))
+    X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
+    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+    pairs_P2 = torch.from_numpy(gold.pairs_P2).to(X_ND.device)
+    return ranks(X_ND, Y_MD, pairs_P2, rules.forward(method), progress=progress).cpu().numpy()
+
+
+def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
+    """The gold, once it is known to fit; row by row where there is none.
+
+    Raises:
+        InputError: It does not fit; without a gold, the numbers of rows differ.
+    """
+    if gold is None:
+        if rows_X != rows_Y:
+            raise InputError(f"X has {rows_X} rows, Y {rows_Y}", remedy="give the right pairs, or as many rows")
+        return Gold.one_to_one(rows_X)
+    gold.check(rows_X, rows_Y)
+    return gold
+
+
+def precision_at_k(neighbours: Neighbours | Matrix, gold: Gold | None = None, k: int = 1) -> float:
+    """The share of queries with a right row among their ``k`` best; rows without a right answer do not count.
+
+    >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_mapping({0: [0], 1: [1, 2]}), k=1)
+    0.5
+
+    Args:
+        neighbours: The best rows of Y for every row of X, or their indices, N × K.
+        gold: The right pairs; by default row i is right for row i.
+        k: How many of the best count.
+
+    Raises:
+        ConfigError: Fewer than ``k`` neighbours are there.
+        InputError: The gold has rows that are not there.
+    """
+    found = neighbours.indices_NK if isinstance(neighbours, Neighbours) else neighbours
+    indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
+    if not 1 <= k <= indices_NK.shape[1]:
+        raise ConfigError(f"k is {k}, of {indices_NK.shape[1]} neighbours", remedy="search for at least k neighbours")
+    gold = Gold.one_to_one(len(indices_NK)) if gold is None else gold
+    gold.check(len(indices_NK), np.iinfo(np.int64).max)
+    rows_P, right_P = gold.pairs_P2.T
+    hit_P = (indices_NK[rows_P, :k] == right_P[:, None]).any(axis=1)
+    return len(np.unique(rows_P[hit_P])) / len(gold.sources)
+
+
+def mean_reciprocal_rank(
+    X: Matrix,
+    Y: Matrix,
+    gold: Gold | None = None,
+    method: Method = "cosine",
+    over: Over = "pairs",
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> float:
+    """The mean of 1 / rank of the right row, as Liu et al. (2020) define it: by cosine, over all pairs of a dictionary.
+
+    They rank among the target side of the dictionary: give that as Y.
+
+    >>> mean_reciprocal_rank(np.array([[1.0, 0.0], [1.0, 0.1]]), np.eye(2))
+    0.75
+
+    Args:
+        X: N × D.
+        Y: M × D.
+        gold: The right pairs; by default row i is right for row i.
+        method: What orders the rows of Y.
+        over: ``pairs``: every right pair counts, with its own rank. ``queries``: every row of X that has a right answer
+            counts, with its best one.
+        device: Where to compute; by default where X is.
+        progress: Shows pairs done.
+    """
+    if over not in ("pairs", "queries"):
+        raise ConfigError(f"no mean over {shown(over)}", remedy=nearest_name(over, ("pairs", "queries")))
+    gold = fitting(gold, len(X), len(Y))
+    ranks_P = gold_ranks(X, Y, gold, method, device=device, progress=progress)
+    return float((1 / (ranks_P if over == "pairs" else best_ranks(ranks_P, gold))).mean())
+
+
+def best_ranks(ranks_P: np.ndarray, gold: Gold) -> np.ndarray:
+    """The rank of the best right row of every query, in the order of ``gold.sources``."""
+    starts = np.searchsorted(gold.pairs_P2[:, 0], gold.sources)
+    return np.asarray(np.minimum.reduceat(ranks_P, starts))
+
+
+def hubness(neighbours: Neighbours | Matrix, candidates: int) -> float:
+    """The skewness of the k-occurrence: how unequally the candidates share the places among the k best.
+
+    With N_k(y) the number of queries that have y among their k best: E[(N_k - mean)³] / deviation³ (Radovanović et al.
+    2010). About 0 without hubs, above 1 where a few take most places; 0 where all have the same number.
+
+    >>> hubness(np.array([[0], [0], [0], [1]]), candidates=4)
+    0.816496580927726
+    """
+    found = neighbours.indices_NK if isinstance(neighbours, Neighbours) else neighbours
+    indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
+    away = np.bincount(indices_NK.ravel(), minlength=candidates).astype(float)
+    away -= away.mean()
+    variance = float((away**2).mean())
+    return float((away**3).mean()) / variance**1.5 if variance > 0 else 0.0
+
+
+def bootstrap(
+    sums_QF: np.ndarray, counts_QF: np.ndarray, *, resamples: int = 1000, level: float = 0.95, seed: int = 0
+) -> list[Interval]:
+    """Percentile intervals of means, the queries drawn anew with replacement.
+
+    Args:
+        sums_QF: What each query adds to each figure.
+        counts_QF: How much it counts there: a query with three right pairs counts three times in a mean over pairs.
+        resamples: How often all queries are drawn.
+        level: How much of the resampled figures an interval holds.
+        seed: Decides the draws.
+
+    Raises:
+        ConfigError: No resamples, or a level that is not between 0 and 1.
+    """
+    if resamples < 1 or not 0 < level < 1:
+        raise ConfigError(
+            f"{resamples} resamples at the level {level}", remedy="give at least 1, and a level below 1 such as 0.95"
+        )
+    stream = random_stream(seed, "retrieval bootstrap")
+    queries = len(sums_QF)
+    both = np.concatenate([sums_QF, counts_QF], axis=1).astype(float)
+    drawn = np.empty((resamples, both.shape[1]))
+    for sample in range(resamples):
+        drawn[sample] = np.bincount(stream.integers(queries, size=queries), minlength=queries) @ both
+    figures = sums_QF.shape[1]
+    edges = np.quantile(drawn[:, :figures] / drawn[:, figures:], [(1 - level) / 2, (1 + level) / 2], axis=0)
+    values = both[:, :figures].sum(axis=0) / both[:, figures:].sum(axis=0)
+    return [Interval(*map(float, triple)) for triple in zip(values, *edges, strict=True)]

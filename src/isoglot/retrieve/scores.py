@@ -1,0 +1,201 @@
+"""A whole evaluation: every method, both directions, with intervals and hubs.
+
+Shape legend: ``Q`` queries, ``K`` neighbours, ``P`` right pairs, ``F`` figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import torch
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.progress import SILENT
+from isoglot.retrieve.blocked import search
+from isoglot.retrieve.gold import Gold
+from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method, Rules, check_options
+from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
+from isoglot.retrieve.ranks import ranks
+from isoglot.retrieve.rows import Matrix, paired_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.core.progress import Progress
+
+Direction = Literal["forward", "backward"]
+Candidates = Literal["gold", "all"]
+
+ALL: tuple[Method, ...] = ("cosine", "csls", "inverted_softmax", "ratio", "distance")
+CUTS = (1, 5, 10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodScores:
+    """One method in one direction: the figures, and what was found.
+
+    Attributes:
+        method: How neighbours were chosen.
+        direction: ``forward``: queries from X, answers from Y. ``backward``: the other way.
+        queries: How many rows were asked for.
+        candidates: Among how many rows.
+        precision: P@1, P@5 and P@10 by their k: the share of queries with a right row among the k best.
+        mrr: The mean over all right pairs of 1 / rank.
+        best_mrr: The mean over queries of 1 / rank of their best right row.
+        hubness: The skewness of how often each candidate is among the 10 best.
+        queries_Q: The rows that were asked for.
+        found_QK: Their best rows on the other side, best first.
+        scores_QK: The scores of those.
+        ranks_Q: The rank of the best right row of each.
+    """
+
+    method: Method
+    direction: Direction
+    queries: int
+    candidates: int
+    precision: dict[int, Interval]
+    mrr: Interval
+    best_mrr: Interval
+    hubness: float
+    queries_Q: np.ndarray = field(repr=False, compare=False)
+    found_QK: np.ndarray = field(repr=False, compare=False)
+    scores_QK: np.ndarray = field(repr=False, compare=False)
+    ranks_Q: np.ndarray = field(repr=False, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures alone, for JSON."""
+        figures = {f"p@{k}": asdict(interval) for k, interval in self.precision.items()}
+        head = {name: getattr(self, name) for name in ("method", "direction", "queries", "candidates")}
+        return head | figures | {"mrr": asdict(self.mrr), "best_mrr": asdict(self.best_mrr), "hubness": self.hubness}
+
+
+@dataclass(frozen=True)
+class RetrievalScores:
+    """All methods and directions of one evaluation."""
+
+    methods: tuple[MethodScores, ...]
+
+    def of(self, method: Method, direction: Direction = "forward") -> MethodScores:
+        """The scores of one method in one direction.
+
+        Raises:
+            KeyError: It was not asked for.
+        """
+        for scores in self.methods:
+            if (scores.method, scores.direction) == (method, direction):
+                return scores
+        raise KeyError((method, direction))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures alone, for JSON."""
+        return {"scores": [scores.as_dict() for scores in self.methods]}
+
+
+def score_retrieval(
+    X: Matrix,
+    Y: Matrix,
+    gold: Gold | None = None,
+    methods: Sequence[Method] = ALL,
+    *,
+    candidates: Candidates = "gold",
+    directions: Sequence[Direction] = get_args(Direction),
+    neighbourhood: int = NEIGHBOURHOOD,
+    sharpness: float = SHARPNESS,
+    resamples: int = 1000,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> RetrievalScores:
+    """Score two matrices of one space by every method, in both directions.
+
+    Args:
+        X: N × D.
+        Y: M × D.
+        gold: The right pairs; by default row i is right for row i.
+        methods: Which methods; those that share a computation share it.
+        candidates: ``gold``: only rows that are right for something are asked for and found, as Liu et al. (2020) rank
+            over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
+        directions: ``forward``, ``backward`` or both.
+        neighbourhood: For CSLS and margins.
+        sharpness: For the inverted softmax.
+        resamples: For the intervals.
+        seed: For the intervals.
+        device: Where to compute; by default where X is.
+        progress: Shows rows done.
+
+    Raises:
+        InputError: The matrices cannot be compared, or the gold does not fit them.
+        ConfigError: An option has no such value.
+    """
+    for method in methods:
+        check_options(method, 1, neighbourhood, sharpness)
+    for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
+        if value not in get_args(known):
+            raise ConfigError(f"no {shown(value)} here", remedy=nearest_name(value, get_args(known)))
+    gold = fitting(gold, len(X), len(Y))
+    rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))
+    if candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):
+        rows_X, rows_Y = gold.sources, gold.targets
+        X, Y = X[rows_X], Y[rows_Y]
+        inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
+        gold = Gold(np.stack(list(inner), axis=1))
+    results = []
+    for unit in (True, False):
+        chosen = [method for method in methods if (method != "euclidean") is unit]
+        if not chosen:
+            continue
+        X_ND, Y_MD = paired_rows(X, Y, unit=unit, device=device)
+        rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+        for method in chosen:
+            for direction in directions:
+                scored = _score(rules, gold, method, direction, resamples, seed, progress)
+                asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
+                results.append(_outer(scored, asked, answers))
+    order = {method: place for place, method in enumerate(methods)}
+    return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
+
+
+def _score(
+    rules: Rules, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int, progress: Progress
+) -> MethodScores:
+    if direction == "forward":
+        X_ND, Y_MD, rule = rules.X_ND, rules.Y_MD, rules.forward(method)
+    else:
+        X_ND, Y_MD, rule, gold = rules.Y_MD, rules.X_ND, rules.backward(method), gold.turned()
+    asked_Q = torch.from_numpy(gold.sources).to(X_ND.device)
+    top = search(X_ND[asked_Q], Y_MD, max(CUTS), rule.of_rows(asked_Q), progress=progress)
+    pairs_P2 = torch.from_numpy(gold.pairs_P2).to(X_ND.device)
+    ranks_P = ranks(X_ND, Y_MD, pairs_P2, rule, progress=progress).cpu().numpy()
+    ranks_Q = best_ranks(ranks_P, gold)
+
+    starts = np.searchsorted(gold.pairs_P2[:, 0], gold.sources)
+    ones_Q = np.ones(len(ranks_Q))
+    hits = [ranks_Q <= k for k in CUTS]
+    sums_QF = np.stack([*hits, np.add.reduceat(1 / ranks_P, starts), 1 / ranks_Q], axis=1)
+    pairs_Q = np.diff(np.append(starts, len(ranks_P)))
+    counts_QF = np.stack([*(ones_Q for _ in CUTS), pairs_Q, ones_Q], axis=1)
+    *precision, mrr, best_mrr = bootstrap(sums_QF, counts_QF, resamples=resamples, seed=seed)
+    found_QK, scores_QK = top.indices_NK.cpu().numpy(), top.scores_NK.cpu().numpy()
+    if method == "euclidean":
+        scores_QK = -np.sqrt(np.maximum(-scores_QK, 0))
+    return MethodScores(
+        method=method,
+        direction=direction,
+        queries=len(ranks_Q),
+        candidates=len(Y_MD),
+        precision=dict(zip(CUTS, precision, strict=True)),
+        mrr=mrr,
+        best_mrr=best_mrr,
+        hubness=hubness(found_QK, len(Y_MD)),
+        queries_Q=gold.sources,
+        found_QK=found_QK,
+        scores_QK=scores_QK,
+        ranks_Q=ranks_Q,
+    )
+
+
+def _outer(scores: MethodScores, asked: np.ndarray, answers: np.ndarray) -> MethodScores:
+    """The same with rows of the matrices that came in."""
+    return replace(scores, queries_Q=asked[scores.queries_Q], found_QK=answers[scores.found_QK])
