@@ -1,0 +1,147 @@
+"""A line chart as SVG: a title that states the finding, labelled axes, and each line's name at its end.
+
+It needs no drawing library, scales with the page, and is the same bytes for the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, log10
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Okabe and Ito's colours, which stay apart for the colour-blind; lines also differ in their dashes, for print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#9A5B8F", "#5B5B5B", "#B8860B")
+DASHES = ("", "7 4", "2 4", "9 3 2 3", "", "7 4")
+_LEFT, _TOP, _BOTTOM = 58, 20, 52
+_NAME = 13
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A named line through points."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+def line_chart(
+    lines: Sequence[Line],
+    *,
+    across: str,
+    up: str,
+    floor_at: float | None = None,
+    floor_name: str = "chance",
+    whole: bool = False,
+    width: int = 720,
+    height: int = 340,
+) -> str:
+    """Draw lines over the same axes, from 0 up.
+
+    Args:
+        lines: What to draw, at most six.
+        across: What the horizontal axis is, with its unit.
+        up: What the vertical axis is, with its unit.
+        floor_at: A value to mark with a thin level line, such as chance.
+        floor_name: Its name.
+        whole: Whether the horizontal axis counts whole things, such as layers.
+        width: The drawing's width; names of lines are inside it.
+        height: Its height.
+
+    Returns:
+        HTML: an ``svg`` element, and a legend for screens so narrow that the ends of lines are out of sight.
+    """
+    right = 16 + int(7.0 * max([len(line.name) for line in lines] + [len(floor_name)]))
+    plot = _Plot(lines, width - _LEFT - right, height - _TOP - _BOTTOM, whole=whole)
+    parts = [*_axes(plot, across, up)]
+    if floor_at is not None:
+        y = plot.y(floor_at)
+        parts.append(
+            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{y:.1f}' y2='{y:.1f}' class='floor'/>"
+            f"<text x='{_LEFT + plot.width + 8}' y='{y + 4:.1f}' class='name' fill='#777'>{escape(floor_name)}</text>"
+        )
+    taken = [] if floor_at is None else [plot.y(floor_at)]
+    for number, line in enumerate(lines):
+        colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+        points = [(plot.x(x), plot.y(y)) for x, y in line.points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        dots = "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3'/>" for x, y in points) if len(points) < 20 else ""
+        place = _free(points[-1][1] if points else 0.0, taken, height)
+        taken.append(place)
+        parts.append(
+            f"<g fill='{colour}' stroke='{colour}'><polyline points='{path}' fill='none' stroke-width='2' "
+            f"stroke-dasharray='{dash}'/>{dots}</g><text x='{_LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
+            f"fill='{colour}'>{escape(line.name)}</text>"
+        )
+    said = escape(f"{up} over {across}: {', '.join(line.name for line in lines)}", {"'": "&#39;"})
+    legend = "".join(
+        f"<li style='--c:{COLOURS[number % len(COLOURS)]}'>{escape(line.name)}</li>"
+        for number, line in enumerate(lines)
+    )
+    return (
+        f"<div class='scroll'><svg viewBox='0 0 {width} {height}' role='img' aria-label='{said}'>{''.join(parts)}</svg>"
+        f"</div><ul class='legend'>{legend}</ul>"
+    )
+
+
+class _Plot:
+    """Where values are drawn."""
+
+    def __init__(self, lines: Sequence[Line], width: int, height: int, *, whole: bool) -> None:
+        xs = [x for line in lines for x, _ in line.points] or [0.0, 1.0]
+        self.width, self.height = width, height
+        self.low, self.high = min(xs), max([*xs, min(xs) + 1e-9])
+        self.top = max([y for line in lines for _, y in line.points] + [1e-9]) * 1.05
+        self.across = _ticks(self.low, self.high, whole=whole)
+        self.up = _ticks(0.0, self.top, whole=False)
+
+    def x(self, value: float) -> float:
+        return _LEFT + (value - self.low) / (self.high - self.low) * self.width
+
+    def y(self, value: float) -> float:
+        return _TOP + self.height - value / self.top * self.height
+
+
+def _ticks(low: float, high: float, *, whole: bool) -> list[float]:
+    """Round numbers between two values, about five."""
+    if whole:
+        step: float = max(1, round((high - low) / 8))
+    else:
+        rough = (high - low) / 5
+        unit = 10.0 ** floor(log10(rough))
+        step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough * 0.999)
+    first = -floor(-low / step)
+    count = floor(high / step + 1e-9) - first + 1
+    return [(first + number) * step for number in range(count)]
+
+
+def _free(wanted: float, taken: Sequence[float], height: int) -> float:
+    """The place nearest to the wanted one, inside the drawing, where a name overlaps none of those before."""
+    options = [wanted + sign * offset for offset in range(height) for sign in (1, -1)]
+    inside = [place for place in options if 8 <= place <= height - 8]
+    return next((place for place in inside if all(abs(place - other) >= _NAME for other in taken)), wanted)
+
+
+def _axes(plot: _Plot, across: str, up: str) -> list[str]:
+    foot = _TOP + plot.height
+    parts = []
+    for value in plot.up:
+        y = plot.y(value)
+        parts.append(
+            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{y:.1f}' y2='{y:.1f}' class='grid'/>"
+            f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' class='tick' text-anchor='end'>{value:g}</text>"
+        )
+    for value in plot.across:
+        x = plot.x(value)
+        parts.append(f"<text x='{x:.1f}' y='{foot + 18}' class='tick' text-anchor='middle'>{value:g}</text>")
+    middle = _LEFT + plot.width / 2
+    parts.append(f"<text x='{middle:.1f}' y='{foot + 42}' class='axis' text-anchor='middle'>{escape(across)}</text>")
+    height = _TOP + plot.height / 2
+    parts.append(
+        f"<text transform='translate(14 {height:.1f}) rotate(-90)' class='axis' text-anchor='middle'>"
+        f"{escape(up)}</text>"
+    )
+    return parts

@@ -1,0 +1,106 @@
+"""One HTML page that holds everything it shows: no script, no font and no picture from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f6f5f1; color: #1f2933; font: 17px/1.6 Georgia, 'Times New Roman', serif; }
+main { max-width: 860px; margin: 0 auto; padding: 2.2rem 1.2rem 4rem; }
+h1, h2, h3, table, figure text, .facts { font-family: Helvetica, Arial, sans-serif; }
+h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .6rem; }
+h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .4rem; }
+p { margin: .6rem 0; }
+.lead { font-size: 1.15rem; }
+section { margin-top: 1.6rem; }
+figure, section > .scroll { margin: 1rem 0 0; }
+figure { padding: .8rem; background: #fff; border: 1px solid #dedad0; border-radius: 8px; }
+figure svg { width: 100%; height: auto; display: block; }
+figcaption { font-size: .92rem; color: #52606d; padding: .5rem .3rem 0; }
+.scroll { overflow-x: auto; }
+.scroll svg { min-width: 560px; }
+table { border-collapse: collapse; width: 100%; font-size: .95rem; background: #fff; }
+th, td { padding: .45rem .6rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
+th { border-bottom: 2px solid #b8b2a3; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.facts { font-size: .85rem; color: #616e7c; overflow-wrap: anywhere; }
+code { font: .9em/1.4 Menlo, Consolas, monospace; background: #ece9e1; padding: .1em .3em; border-radius: 4px;
+  overflow-wrap: anywhere; }
+.tick { font-size: 12px; fill: #52606d; } .axis { font-size: 13px; fill: #323f4b; }
+.name { font-size: 12.5px; font-weight: bold; }
+.legend { display: none; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; margin: .4rem .3rem; padding: 0;
+  font: bold .85rem Helvetica, Arial, sans-serif; }
+.legend li { color: var(--c); }
+@media (max-width: 700px) { .legend { display: flex; } }
+.grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A drawing with what it is and what it means."""
+
+    drawing: str
+    """An ``svg`` element, or HTML with one in it."""
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A finding as its title, what to say about it, and what shows it."""
+
+    title: str
+    words: Sequence[str] = ()
+    """Paragraphs of plain text."""
+    figures: Sequence[Figure] = ()
+    table: str = ""
+    """A table from :func:`table`."""
+
+
+def page(title: str, lead: str, sections: Sequence[Section], *, facts: Sequence[str] = ()) -> str:
+    """A whole page.
+
+    Args:
+        title: What it is about.
+        lead: What was found, in a sentence or two.
+        sections: One finding each.
+        facts: Lines for the foot: what ran, when, where.
+    """
+    body = "\n".join(_section(section) for section in sections)
+    foot = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<link rel='icon' href='data:,'>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body><main>\n"
+        f"<h1>{escape(title)}</h1>\n<p class='lead'>{escape(lead)}</p>\n{body}\n"
+        f"<footer class='facts'>{foot}</footer>\n</main></body></html>\n"
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> str:
+    """A table; columns from ``numbers_from`` on hold numbers and stand to the right."""
+
+    def cell(tag: str, text: str, column: int) -> str:
+        kind = " class='number'" if column >= numbers_from else ""
+        return f"<{tag}{kind}>{escape(text)}</{tag}>"
+
+    lines = ["".join(cell("th", text, column) for column, text in enumerate(head))]
+    lines += ["".join(cell("td", text, column) for column, text in enumerate(row)) for row in rows]
+    return "<div class='scroll'><table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table></div>"
+
+
+def _section(section: Section) -> str:
+    words = "".join(f"<p>{escape(text)}</p>" for text in section.words)
+    figures = "".join(
+        f"<figure>{figure.drawing}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        for figure in section.figures
+    )
+    return f"<section><h2>{escape(section.title)}</h2>{words}{figures}{section.table}</section>"

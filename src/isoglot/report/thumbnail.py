@@ -1,0 +1,204 @@
+"""The page of the thumbnail study: which encoders found translations that nobody had shown them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.model.plan import SharingPlan
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.page import Figure, Section, page, table
+from isoglot.report.plan import plan_svg
+from isoglot.study.thumbnail import ARMS, ArmResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ARMS = {arm.name: arm for arm in ARMS}
+FAR = 5
+"""So many times chance, with 95 % confidence, is far above it."""
+
+
+def thumbnail_page(results: Sequence[ArmResult], *, tested: int, facts: Sequence[str] = ()) -> str:
+    """The page.
+
+    Args:
+        results: What each arm came to.
+        tested: How many sentences each was asked about.
+        facts: Lines for its foot.
+    """
+    chance = 100 / tested
+    return page(
+        "How two languages come to share one space",
+        lead(results, tested),
+        [
+            _emergence(results, chance),
+            _layers(results, chance),
+            _arms(results, tested),
+            *_drawings(results),
+            _next(),
+        ],
+        facts=facts,
+    )
+
+
+def lead(results: Sequence[ArmResult], tested: int) -> str:
+    """What was found, in two sentences, whatever it was."""
+    chance = 1 / tested
+    found = [result for result in results if wilson(result.best, tested)[0] >= FAR * chance]
+    lost = [result for result in results if result not in found]
+    names = [[f"“{_title(result)}” ({_percent(result.best)})" for result in part] for part in (found, lost)]
+    if not found:
+        return f"None of these encoders found the twin of a sentence far more often than chance ({_percent(chance)})."
+    said = (
+        f"Nobody showed these encoders a translation, and yet {_listed(names[0])} found the twin of a sentence far "
+        f"more often than chance ({_percent(chance)})."
+    )
+    return f"{said} Not so {_listed(names[1])}." if lost else said
+
+
+def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
+    lines = [
+        Line(
+            name=_title(result),
+            points=[(moment.tokens / 1e6, 100 * max(moment.centred)) for moment in result.moments],
+        )
+        for result in results
+    ]
+    best = max(results, key=lambda result: result.best)
+    return Section(
+        title="A shared space emerges while the model learns to fill in blanks",
+        words=(
+            "Each encoder only ever reads text of one language at a time and guesses masked words.",
+            "Every now and then it is asked: which held-out sentence of the other language is nearest to this one?",
+        ),
+        figures=(
+            Figure(
+                drawing=line_chart(
+                    lines,
+                    across="text seen, million tokens",
+                    up="right twin found (P@1), %",
+                    floor_at=chance,
+                ),
+                caption="Share of held-out sentences whose nearest neighbour in the other language is their twin; "
+                f"best layer, each language's mean removed. At the end: “{_title(best)}” {_percent(best.best)}.",
+            ),
+        ),
+    )
+
+
+def _layers(results: Sequence[ArmResult], chance: float) -> Section:
+    return Section(
+        title="Where in the model the languages meet",
+        words=(
+            "Layer 0 is the embedding of the words; each further layer has mixed in more of the context.",
+            "Taking each language's mean away, one vector a language, lets the two clouds of sentences meet.",
+        ),
+        figures=(
+            Figure(
+                drawing=line_chart(
+                    [
+                        Line(name=_title(result), points=[(n, 100 * p) for n, p in enumerate(result.centred)])
+                        for result in results
+                    ],
+                    across="layer",
+                    up="P@1, means removed, %",
+                    floor_at=chance,
+                    whole=True,
+                ),
+                caption="P@1 of every layer after training.",
+            ),
+        ),
+        table=table(
+            ["encoder", *(f"layer {n}" for n in range(len(results[0].raw)))],
+            [
+                [f"{_title(result)}{note}", *(_percent(value) for value in values)]
+                for result in results
+                for note, values in ((", as it is", result.raw), (", means removed", result.centred))
+            ],
+        ),
+    )
+
+
+def _arms(results: Sequence[ArmResult], tested: int) -> Section:
+    rows = []
+    for result in results:
+        arm = _ARMS[result.name]
+        low, high = wilson(result.best, tested)
+        rows.append(
+            [
+                arm.title,
+                arm.meaning,
+                f"{result.anchors:,}",
+                f"{result.tokens / 1e6:.1f} M",
+                " / ".join(f"{value:.1f}" for value in result.perplexity.values()),
+                f"{_percent(result.best)} ({100 * low:.0f} to {100 * high:.0f})",
+            ]
+        )
+    return Section(
+        title="What was compared",
+        words=(
+            "English here is a small built-in language, and its twin is the same language in a private script.",
+            "So what translates what is known, and yet the two texts the encoder reads never say the same thing.",
+        ),
+        table=table(
+            [
+                "encoder",
+                "what it shares",
+                "shared pieces",
+                "tokens",
+                "dev perplexity, en / twin",
+                "best P@1 (95 % interval)",
+            ],
+            rows,
+            numbers_from=2,
+        ),
+    )
+
+
+def _drawings(results: Sequence[ArmResult]) -> list[Section]:
+    """The plan of the arm that is not all shared."""
+    names = {result.name for result in results}
+    if "separated" not in names:
+        return []
+    depth = len(results[0].raw) - 1
+    plan = SharingPlan.parse(f"emb,pos,1-{depth - 1},transform,softmax", depth)
+    return [
+        Section(
+            title="What separated means",
+            figures=(Figure(drawing=plan_svg(plan, ("en", "twin"), depth=depth), caption="The separated encoder."),),
+        )
+    ]
+
+
+def _next() -> Section:
+    return Section(
+        title="What to try next",
+        words=(
+            "isoglot languages twin makes a twin of any text.",
+            "isoglot pretrain trains an encoder with any plan, vocabulary and languages.",
+            "isoglot retrieve and isoglot align measure any encoder, layer by layer.",
+        ),
+    )
+
+
+def wilson(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
+    """The Wilson interval of a share of so many.
+
+    >>> tuple(round(end, 3) for end in wilson(0.5, 100))
+    (0.404, 0.596)
+    """
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * (share * (1 - share) / count + z * z / (4 * count * count)) ** 0.5
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _title(result: ArmResult) -> str:
+    return _ARMS[result.name].title
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}\u00a0%"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{'; '.join(words[:-1])} and {words[-1]}"

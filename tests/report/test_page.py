@@ -1,0 +1,62 @@
+"""Pages."""
+
+from __future__ import annotations
+
+import re
+
+from isoglot.report.page import Figure, Section, page, table
+from isoglot.report.thumbnail import lead, thumbnail_page, wilson
+from isoglot.study.thumbnail import ArmResult, Moment
+
+
+def result(name: str, *best: float) -> ArmResult:
+    return ArmResult(
+        name=name,
+        raw=best,
+        centred=best,
+        perplexity={"en": 8.0, "en-x-shift": 9.0},
+        steps=10,
+        tokens=1000,
+        seconds=1.0,
+        anchors=3,
+        moments=(Moment(tokens=500, centred=best), Moment(tokens=1000, centred=best)),
+    )
+
+
+def test_a_page_is_whole_and_asks_nothing_of_the_world():
+    text = page("T & t", "<lead>", [Section(title="S", words=("w",), figures=(Figure(drawing="<svg/>", caption="c"),))])
+    assert text.startswith("<!doctype html>")
+    assert "T &amp; t" in text
+    assert "&lt;lead&gt;" in text
+    assert not re.search(r"https?://|src=|@import|url\(", text)
+    assert "<script" not in text
+
+
+def test_a_table_has_its_numbers_to_the_right():
+    text = table(["name", "n"], [["a<", "1"]])
+    assert "<td>a&lt;</td><td class='number'>1</td>" in text
+
+
+def test_the_lead_says_what_was_found_whatever_it_was():
+    shared, separated = result("no-anchors", 0.1, 0.3), result("separated", 0.002, 0.004)
+    assert lead([shared, separated], 500) == (
+        "Nobody showed these encoders a translation, and yet “shared, no anchors” (30.0\u00a0%) found the twin of a "
+        "sentence far more often than chance (0.2\u00a0%). Not so “separated up to the top layer” (0.4\u00a0%)."
+    )
+    assert lead([separated], 500).startswith("None of these encoders")
+    assert "Not so" not in lead([shared], 500)
+
+
+def test_the_page_has_every_number():
+    text = thumbnail_page([result("no-anchors", 0.1, 0.312, 0.1), result("separated", 0.0, 0.0, 0.0)], tested=500)
+    assert "31.2\u00a0%" in text
+    assert "31.2\u00a0% (27 to 35)" in text
+    assert text.count("<figure>") == 3
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_wilson_is_never_beyond_the_ends():
+    assert wilson(0.0, 10)[0] == 0.0
+    assert wilson(1.0, 10)[1] == 1.0
+    low, high = wilson(0.25, 400)
+    assert low < 0.25 < high
