@@ -1,0 +1,180 @@
+"""``isoglot encode``: the layers of an encoder for the sentences of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.options import Debug, Device, Json, Out, Quiet
+from isoglot.cli.output import Output
+from isoglot.core.errors import ConfigError, InputError, shown
+
+if TYPE_CHECKING:
+    from isoglot.model import EncoderLike
+    from isoglot.represent import Representations
+
+EXAMPLE = (
+    "Example: isoglot encode MODEL --text sentences.txt --lang fr --layers all --pool mean --out vectors.safetensors"
+)
+
+Pool = Literal["mean", "first", "words", "word-first", "types"]
+
+
+def encode(
+    text: Annotated[
+        Path, typer.Option("--text", metavar="FILE", help="One sentence a line; for words, with blanks between them.")
+    ],
+    out: Out,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
+    ] = "isoglot-mini",
+    lang: Annotated[
+        str | None,
+        typer.Option("--lang", metavar="LANG", help="The language, where the encoder has parts or ids for each."),
+    ] = None,
+    layers: Annotated[
+        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+    ] = "all",
+    pool: Annotated[
+        Pool,
+        typer.Option(
+            "--pool",
+            help="A row is the mean of a sentence's subwords, its first token, a word (mean or first of its subwords), "
+            "or a word type (mean over its contexts).",
+        ),
+    ] = "mean",
+    words: Annotated[
+        Path | None, typer.Option("--words", metavar="FILE", help="For --pool types: the words, one a line.")
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option("--length", min=3, help="Tokens of a sentence at most; left out: the encoder's.")
+    ] = None,
+    batch_tokens: Annotated[
+        int | None, typer.Option("--batch-tokens", min=1, help="Tokens of a batch; left out: what suits the device.")
+    ] = None,
+    precision: Annotated[
+        Literal["float32", "bfloat16"], typer.Option("--precision", help="What the encoder computes in.")
+    ] = "float32",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with work that was cut short.")] = False,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write an encoder's layers for every sentence, word or word type of a file.
+
+    The ending of --out decides: .safetensors is one file, .vec is one layer as text (word types, or lines of one word),
+    anything else a folder with a .npy for each layer.
+    """
+    from isoglot.model import load_encoder
+    from isoglot.represent import extract
+
+    output = Output(json=json, quiet=quiet)
+    chosen = _layers(layers)
+    _check_options(out, pool, words, chosen, resume)
+    encoder = load_encoder(model, device=device)
+    common: dict[str, Any] = {
+        "layers": chosen,
+        "language": lang,
+        "length": length,
+        "batch_tokens": batch_tokens,
+        "precision": precision,
+        "name": model,
+        "progress": output.progress,
+    }
+    if pool == "types":
+        found = _types(encoder, text, words, out, common)
+    elif out.suffix == ".vec":
+        names = _single_words(text)
+        found = extract(encoder, text, pool=pool, **common)
+        found.header["words"] = names
+        found.save(out)
+    else:
+        found = extract(encoder, text, pool=pool, out=out, resume=resume, **common)
+    _report(output, found, out)
+
+
+def _layers(text: str) -> Literal["all"] | list[int]:
+    if text == "all":
+        return "all"
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ConfigError(
+            f"--layers {shown(text)} is no list of numbers", remedy="write --layers all, or --layers 0,4,-1"
+        ) from None
+
+
+def _check_options(out: Path, pool: Pool, words: Path | None, layers: Literal["all"] | list[int], resume: bool) -> None:
+    """Refuse what could not be written, before anything is computed."""
+    if (pool == "types") != (words is not None):
+        raise ConfigError("--pool types and --words FILE go together", remedy="give both, or none")
+    streams = pool != "types" and out.suffix != ".vec"
+    if resume and not streams:
+        raise ConfigError("--resume is for .safetensors and folders of sentences or words", remedy="leave it out")
+    if out.suffix == ".vec":
+        if layers == "all" or len(layers) != 1:
+            raise ConfigError("a .vec holds one layer", remedy="choose one, such as --layers -1")
+        if pool in ("words", "word-first"):
+            raise ConfigError("a .vec holds each word once", remedy="write .safetensors, or choose --pool types")
+    elif out.suffix in (".npy", ".npz", ".txt", ".json", ".pt"):
+        raise ConfigError(
+            f"--out {shown(str(out))} ends in none of the formats",
+            remedy="end it in .safetensors or .vec, or name a folder for one .npy a layer",
+        )
+
+
+def _types(encoder: EncoderLike, text: Path, words: Path | None, out: Path, common: dict[str, Any]) -> Representations:
+    from isoglot.represent import word_types
+    from isoglot.text.lines import read_lines
+
+    assert words is not None  # noqa: S101 - for the type checker: the options were checked
+    looked = list(dict.fromkeys(line.strip() for _, line in read_lines(words) if line.strip()))
+    if not looked:
+        raise InputError("there is no word", remedy="write one a line", file=words)
+    found = word_types(encoder, text, looked, **common)
+    found.save(out)
+    return found
+
+
+def _single_words(text: Path) -> list[str]:
+    from isoglot.text.lines import read_lines
+
+    lines = [line.strip() for _, line in read_lines(text)]
+    for number, line in enumerate(lines, start=1):
+        if len(line.split()) != 1:
+            raise InputError(
+                f"{shown(line)} is not one word, and a .vec holds words",
+                remedy="write .safetensors instead",
+                file=text,
+                line=number,
+            )
+    return lines
+
+
+def _report(output: Output, found: Representations, out: Path) -> None:
+    from rich.text import Text
+
+    header = {key: value for key, value in found.header.items() if key not in ("words", "missing")}
+    facts = {"out": str(out), "rows": len(found), **header}
+    unit = {"types": "word types", "words": "words", "word-first": "words"}.get(header["pool"], "sentences")
+    lines = [f"{len(found):,} {unit} x {found.width} in layers {_ranges(found.layers)} written to {out}"]
+    if header["pool"] == "types":
+        asked = len(found) + len(found.missing)
+        facts["missing"] = list(found.missing)
+        lines.append(f"{len(found):,} of {asked:,} words were met")
+    texts = "words" if unit in ("word types", "words") else "sentences"
+    remarks = {
+        "cut": f"{texts} were cut to {header['length']} tokens",
+        "split": "sentences went through in several windows",
+        "unread": f"{texts} were nothing to the tokenizer and stand as [UNK]",
+    }
+    lines += [f"{header[event]:,} {remark}" for event, remark in remarks.items() if header.get(event)]
+    output.result(facts, Text("\n".join(lines)))
+
+
+def _ranges(layers: tuple[int, ...]) -> str:
+    whole = layers == tuple(range(layers[0], layers[-1] + 1)) and len(layers) > 2
+    return f"{layers[0]}-{layers[-1]}" if whole else ", ".join(map(str, layers))

@@ -1,0 +1,294 @@
+"""Named arrays with a header on disk, written in place and out of order, whole or not there.
+
+Two layouts, by the ending of the name::
+
+    vectors.safetensors      one file; the header is JSON under the key "isoglot" of its metadata
+    vectors/                 a folder: NAME.npy each, and representations.json, written last
+
+While the work goes on, a journal beside the arrays says which parts are finished and on the disk, so that it can be
+taken up again after any end. The first line of a journal is what the arrays are to be: another header, another work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, shown
+from isoglot.core.files import read_bytes, read_json, storage_error, writable_folder, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Header = dict[str, Any]
+
+INDEX = "representations.json"
+FORMAT = 1
+_JOURNAL = "journal.jsonl"
+_ROOM = 256  # bytes of a safetensors header left free for the counts that are known only at the end
+_TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
+_UNFINISHED = "it was not finished: go on with --resume, or make it again"
+
+
+class Shape(NamedTuple):
+    """What an array is: ``F32`` or ``I64``, and its sides."""
+
+    kind: str
+    sides: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Its size on disk."""
+        return int(np.prod(self.sides, dtype=np.int64)) * _TYPES[self.kind].itemsize
+
+
+class ArrayWriter:
+    """Arrays on their way to the disk.
+
+    Args:
+        path: A name that ends in ``.safetensors``, or a folder.
+        shapes: The arrays by name; those of whole numbers come first in a file, for alignment.
+        header: What they are; decides whether unfinished work is the same.
+        resume: Take up unfinished work of the same header, if there is some; otherwise begin anew.
+
+    Raises:
+        StorageError: The place cannot be written to, or the disk is full.
+    """
+
+    def __init__(self, path: str | Path, shapes: Mapping[str, Shape], header: Header, *, resume: bool = False) -> None:
+        self.path = Path(path)
+        self.one_file = self.path.suffix == ".safetensors"
+        self.shapes = dict(sorted(shapes.items(), key=lambda item: item[1].kind != "I64"))
+        self.header = json.loads(json.dumps(header))
+        writable_folder(self.path.parent if self.one_file else self.path)
+        beside = self.path.with_name(f".{self.path.name}")
+        self.data = beside.with_name(f"{beside.name}.partial") if self.one_file else self.path
+        self.journal = beside.with_name(f"{beside.name}.{_JOURNAL}") if self.one_file else self.path / _JOURNAL
+        self.room = len(_file_header(self.shapes, self.header)) + _ROOM
+        self.room += -self.room % 64
+        self.done: list[Header] = self._finished_parts() if resume else []
+        try:
+            if not self.done:
+                self._begin()
+            self.arrays = {name: self._map(name) for name in self.shapes}
+        except OSError as error:
+            self.discard()
+            raise storage_error(error, self.path, doing="write") from error
+
+    def _begin(self) -> None:
+        self.journal.unlink(missing_ok=True)
+        if self.one_file:
+            _allocate(self.data, self.room + 8 + sum(shape.bytes for shape in self.shapes.values()))
+        else:
+            (self.path / INDEX).unlink(missing_ok=True)
+            for name, shape in self.shapes.items():
+                target = self.path / f"{name}.npy"
+                head = _npy_header(shape)
+                _allocate(target, len(head) + shape.bytes)
+                with target.open("r+b") as file:
+                    file.write(head)
+        self._note(self.header)
+
+    def _map(self, name: str) -> np.ndarray:
+        shape = self.shapes[name]
+        if not self.one_file:
+            array: np.ndarray = np.load(self.path / f"{name}.npy", mmap_mode="r+", allow_pickle=False)
+            return array
+        return _mapped(self.data, shape, self.room + 8 + _starts(self.shapes)[name], "r+")
+
+    def _finished_parts(self) -> list[Header]:
+        """What the journal says is on the disk, if it is this work's; a line cut short counts for nothing."""
+        try:
+            lines = self.journal.read_bytes().split(b"\n")[:-1]
+            found = [json.loads(line) for line in lines]
+        except (OSError, ValueError):
+            return []
+        files = [self.data] if self.one_file else [self.path / f"{name}.npy" for name in self.shapes]
+        if not found or not all(file.exists() for file in files):
+            return []
+        check_same(self.path, found[0], self.header)
+        return found[1:]
+
+    def mark(self, facts: Header) -> None:
+        """Say that one more part is finished: its numbers go to the disk first, then the journal says so."""
+        for array in self.arrays.values():
+            if isinstance(array, np.memmap):
+                array.flush()
+        self._note(facts)
+        self.done.append(facts)
+
+    def _note(self, facts: Header) -> None:
+        with self.journal.open("ab") as file:
+            file.write(json.dumps(facts).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def finish(self, header: Header) -> None:
+        """Give the arrays their header and their name."""
+        for array in self.arrays.values():
+            if isinstance(array, np.memmap):
+                array.flush()
+        self.arrays = {}
+        if self.one_file:
+            text = _file_header(self.shapes, header)
+            if len(text) > self.room:
+                raise StorageError("the header has outgrown its place", remedy="make it again", file=self.path)
+            with self.data.open("r+b") as file:
+                file.write(struct.pack("<Q", self.room) + text.ljust(self.room))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(self.data, self.path)  # noqa: PTH105 - the pair fsync/replace reads as one
+        else:
+            arrays = {name: {"type": shape.kind, "shape": list(shape.sides)} for name, shape in self.shapes.items()}
+            write_json(self.path / INDEX, {**header, "arrays": arrays})
+        self.journal.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove what is unfinished."""
+        self.arrays = {}
+        gone = [self.data] if self.one_file else [self.path / f"{name}.npy" for name in self.shapes]
+        for file in [*gone, self.journal]:
+            with suppress(OSError):
+                file.unlink()
+
+
+def check_same(path: Path, found: Header, wanted: Header) -> None:
+    """Refuse to go on with what was begun in another way; what the encoder was called does not matter.
+
+    Raises:
+        ConfigError: Something differs; the message says what.
+    """
+    for key, value in wanted.items():
+        if key != "name" and found.get(key) != value:
+            raise ConfigError(
+                f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}",
+                remedy="name another --out, or leave out --resume to begin anew",
+            )
+
+
+def read_arrays(path: str | Path) -> tuple[Header, dict[str, np.ndarray]]:
+    """The header and the arrays, mapped and not to be written to.
+
+    Raises:
+        CorruptFileError: A file is cut short.
+        InputError: It is no such file or folder of ours.
+        StorageError: There is nothing of that name, or it was not finished.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    if not path.exists():
+        writing = path.with_name(f".{path.name}.{_JOURNAL}").exists()
+        raise StorageError(
+            "no such file or folder",
+            remedy=_UNFINISHED if writing else "make it with isoglot encode",
+            file=path,
+        )
+    header, shapes, begin = _read_file_header(path)
+    starts = _starts(shapes)
+    size = begin + sum(shape.bytes for shape in shapes.values())
+    _check_size(path, size)
+    return header, {name: _mapped(path, shape, begin + starts[name], "r") for name, shape in shapes.items()}
+
+
+def _read_folder(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
+    if not (path / INDEX).exists():
+        remedy = _UNFINISHED if (path / _JOURNAL).exists() else "make it with isoglot encode"
+        raise StorageError(f"no {INDEX} in this folder", remedy=remedy, file=path)
+    header = read_json(path / INDEX)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise _foreign(path / INDEX)
+    arrays = {}
+    for name, facts in header.pop("arrays").items():
+        shape = Shape(facts["type"], tuple(facts["shape"]))
+        file = path / f"{name}.npy"
+        _check_size(file, len(_npy_header(shape)) + shape.bytes)
+        arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False) if shape.bytes else _nothing(shape)
+    return header, arrays
+
+
+def _read_file_header(path: Path) -> tuple[Header, dict[str, Shape], int]:
+    with path.open("rb") as file:
+        start = file.read(8)
+        size = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+        raw = file.read(min(size, 100_000_000))
+    try:
+        whole = json.loads(raw)
+        header = json.loads(whole.pop("__metadata__")["isoglot"])
+        order = sorted(whole.items(), key=lambda item: item[1]["data_offsets"])
+        shapes = {name: Shape(facts["dtype"], tuple(facts["shape"])) for name, facts in order}
+        known = header.get("format") == FORMAT and all(shape.kind in _TYPES for shape in shapes.values())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _foreign(path) from error
+    if not known:
+        raise _foreign(path)
+    return header, shapes, 8 + size
+
+
+def _check_size(path: Path, size: int) -> None:
+    found = path.stat().st_size if path.exists() else len(read_bytes(path))  # which says that it is missing
+    if found != size:
+        raise CorruptFileError(
+            f"{found:,} bytes where {size:,} were written",
+            remedy="the file was cut short or altered: make it again or fetch it again",
+            file=path,
+        )
+
+
+def _foreign(path: Path) -> InputError:
+    return InputError(
+        f"no representations of format {FORMAT}", remedy="name a file or folder made by isoglot encode", file=path
+    )
+
+
+def _file_header(shapes: Mapping[str, Shape], header: Header) -> bytes:
+    """The header of a safetensors file."""
+    starts = _starts(shapes)
+    entries: dict[str, Any] = {"__metadata__": {"isoglot": json.dumps(header, ensure_ascii=False)}}
+    for name, shape in shapes.items():
+        end = starts[name] + shape.bytes
+        entries[name] = {"dtype": shape.kind, "shape": list(shape.sides), "data_offsets": [starts[name], end]}
+    return json.dumps(entries, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _starts(shapes: Mapping[str, Shape]) -> dict[str, int]:
+    starts, at = {}, 0
+    for name, shape in shapes.items():
+        starts[name] = at
+        at += shape.bytes
+    return starts
+
+
+def _npy_header(shape: Shape) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    facts = {"descr": _TYPES[shape.kind].str, "fortran_order": False, "shape": shape.sides}
+    np.lib.format.write_array_header_1_0(buffer, facts)
+    return buffer.getvalue()
+
+
+def _mapped(path: Path, shape: Shape, at: int, mode: str) -> np.ndarray:
+    if not shape.bytes:
+        return _nothing(shape)
+    return np.memmap(path, dtype=_TYPES[shape.kind], mode=mode, offset=at, shape=shape.sides)  # type: ignore[call-overload,no-any-return]
+
+
+def _nothing(shape: Shape) -> np.ndarray:
+    return np.zeros(shape.sides, dtype=_TYPES[shape.kind])
+
+
+def _allocate(path: Path, size: int) -> None:
+    """A file of that size whose place on the disk is taken: a full disk is an error now, and no crash later."""
+    with path.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+        else:  # pragma: no cover - macOS
+            for start in range(0, size, 1 << 24):
+                file.write(bytes(min(1 << 24, size - start)))

@@ -1,0 +1,205 @@
+"""Every layer of any encoder for sentences or their words, in one streaming pass.
+
+Sentences are read in large chunks. Inside a chunk rows go through the encoder sorted by length, in batches of so many
+tokens; results stand in the order of the input. A chunk depends on nothing before it, so work that was cut short and
+taken up again gives the same bytes.
+
+Shapes: ``N`` rows, ``D`` width, ``L`` layers, ``K`` items of a batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError, IsoglotError, shown
+from isoglot.core.progress import SILENT
+from isoglot.represent.array_files import FORMAT, ArrayWriter, Shape
+from isoglot.represent.layer_pass import LayerPass, check_finite
+from isoglot.represent.representations import Representations, finished, layer_name
+from isoglot.represent.rows import RowMaker
+from isoglot.represent.sentences import in_chunks, survey
+from isoglot.vocab.line_encoder import ahead
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.array_files import Header
+    from isoglot.represent.layer_pass import Layers, Pooling, Precision
+    from isoglot.represent.sentences import Kind, Sentences, Survey
+
+Pool = Literal["mean", "first", "words", "word-first"]
+"""``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of
+its subwords (``words``) or as its first one (``word-first``)."""
+
+_POOLS: dict[Pool, tuple[Kind, Pooling]] = {
+    "mean": ("text", "mean"),
+    "first": ("text", "first"),
+    "words": ("words", "mean"),
+    "word-first": ("words", "word-first"),
+}
+EVENTS = ("cut", "split", "unread")
+"""Texts or words cut to the length, sentences of words sent through in several windows, texts or words read as none."""
+
+
+def extract(
+    encoder: EncoderLike,
+    sentences: Sentences,
+    *,
+    layers: Layers = "all",
+    pool: Pool = "mean",
+    language: str | None = None,
+    length: int | None = None,
+    batch_tokens: int | None = None,
+    precision: Precision = "float32",
+    out: str | Path | None = None,
+    resume: bool = False,
+    chunk: int = 8192,
+    name: str = "",
+    progress: Progress = SILENT,
+) -> Representations:
+    """Represent sentences or their words in any layers of an encoder.
+
+    A text longer than the encoder takes is cut. A sentence of words never loses one: it goes through in several windows
+    of whole words. How often either happened stands in the header, as ``cut`` and ``split``.
+
+    Args:
+        encoder: Any encoder; it is used in evaluation mode and left as it was.
+        sentences: Texts, or a file with one a line; for words lists of words, or texts with blanks between them.
+        layers: ``all``, or numbers: 0 is the embeddings, -1 the last layer.
+        pool: What a row of the result is.
+        language: The language of the sentences, for encoders and vocabularies with parts for each.
+        length: Tokens of a row at most, special ones included; by default the encoder's, and 512 at most.
+        batch_tokens: Tokens of a batch, padding included; by default what suits the device. Results do not depend on
+            it, but for rounding.
+        precision: What the encoder computes in; results are float32.
+        out: A ``.safetensors`` file or a folder to write to as the work goes on; by default all stays in memory.
+        resume: Go on with unfinished work in ``out`` of the same encoder, sentences and options.
+        chunk: Sentences that are sorted together, and after which unfinished work can be taken up.
+        name: What to call the encoder in the header.
+        progress: Where the work shows how far it is.
+
+    Raises:
+        ConfigError: An option asks for what the encoder does not have.
+        InputError: A sentence is empty, or the encoder gives something that is no number.
+        StorageError: A file cannot be read or written.
+    """
+    if pool not in _POOLS:
+        raise ConfigError(f"pool {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}")
+    if resume and out is None:
+        raise ConfigError("nothing to resume: the result stays in memory", remedy="name a place to write to")
+    kind, pooling = _POOLS[pool]
+    facts = survey(sentences, kind)
+    through = LayerPass(
+        encoder,
+        layers=layers,
+        pooling=pooling,
+        language=language,
+        length=length,
+        batch_tokens=batch_tokens,
+        precision=precision,
+    )
+    maker = RowMaker(encoder.vocabulary, through.language, kind, through.length)
+    header = {
+        "format": FORMAT,
+        **description(through, name),
+        "pool": pool,
+        "sentences": facts.sentences,
+        "sentences_sha256": facts.sha256,
+        "chunk": chunk,
+    }
+    if resume and out is not None and (found := finished(out, header)) is not None:
+        return found
+    shapes = {layer_name(layer): Shape("F32", (facts.rows, encoder.width)) for layer in through.layers}
+    if kind == "words":
+        shapes["offsets"] = Shape("I64", (facts.sentences + 1,))
+    with through.ready():
+        writer = None if out is None else ArrayWriter(out, shapes, header, resume=resume)
+        arrays = _in_memory(shapes) if writer is None else writer.arrays
+        try:
+            events = _fill(through, maker, sentences, facts, arrays, writer=writer, chunk=chunk, progress=progress)
+        except IsoglotError:
+            if writer is not None and not writer.done:
+                writer.discard()
+            raise
+    header |= {event: events[event] for event in EVENTS}
+    if writer is not None and out is not None:
+        writer.finish(header)
+        return Representations.open(out)
+    found_layers = {layer: arrays[layer_name(layer)] for layer in through.layers}
+    return Representations(found_layers, header, offsets=arrays.get("offsets"))
+
+
+def description(through: LayerPass, name: str) -> Header:
+    """What a pass is, for the header of its result."""
+    encoder = through.encoder
+    return {
+        "name": name,
+        "encoder_sha256": encoder_hash(encoder),
+        "vocabulary_sha256": encoder.vocabulary.hash,
+        "language": through.language,
+        "layers": list(through.layers),
+        "depth": encoder.depth,
+        "width": encoder.width,
+        "length": through.length,
+        "batch_tokens": through.batch_tokens,
+        "precision": through.precision,
+    }
+
+
+def encoder_hash(encoder: EncoderLike) -> str | None:
+    """A SHA-256 that stands for the weights of an encoder; None for one that is no torch module."""
+    if not isinstance(encoder, nn.Module):
+        return None
+    digest = hashlib.sha256()
+    for name, tensor in sorted(encoder.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _in_memory(shapes: dict[str, Shape]) -> dict[str, np.ndarray]:
+    return {
+        name: np.empty(shape.sides, np.int64 if name == "offsets" else np.float32) for name, shape in shapes.items()
+    }
+
+
+def _fill(
+    through: LayerPass,
+    maker: RowMaker,
+    sentences: Sentences,
+    facts: Survey,
+    arrays: dict[str, np.ndarray],
+    *,
+    writer: ArrayWriter | None,
+    chunk: int,
+    progress: Progress,
+) -> Counter[str]:
+    """Do the work chunk by chunk; what the journal says is done is left as it is."""
+    events = Counter[str]()
+    done = 0 if writer is None else len(writer.done)
+    for part in [] if writer is None else writer.done:
+        events.update(part)
+    if "offsets" in arrays:
+        arrays["offsets"][:] = facts.offsets
+    chunks = ahead(maker.rows, in_chunks(sentences, maker.kind, chunk, skip=done))
+    with progress.task("encode", total=max(facts.sentences - done * chunk, 0), unit="sentences") as task:
+        for number, rows in enumerate(chunks, start=done):
+            begin = facts.offsets[number * chunk]
+            for group in rows.batches(through.batch_tokens):
+                items_K, vectors_LKD = through.batch(rows, group)
+                check_finite(vectors_LKD, through.layers)
+                for layer, vectors_KD in zip(through.layers, vectors_LKD.cpu().numpy(), strict=True):
+                    arrays[layer_name(layer)][begin + items_K] = vectors_KD
+                task.advance(sum(rows.begins[row] for row in group))
+            events.update(rows.events)
+            if writer is not None:
+                writer.mark(dict(rows.events))
+    return events

@@ -1,0 +1,209 @@
+"""One pass through an encoder, each layer pooled as it is produced; nothing is kept that was not asked for.
+
+Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``L`` chosen layers, ``K`` items (texts, words or tokens) of a batch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.language_codes import language_code
+from isoglot.model.batch import batch_of_ids
+from isoglot.model.encoder import Encoder
+
+if TYPE_CHECKING:
+    from isoglot.model.batch import Batch
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.rows import Rows
+
+Layers = Literal["all"] | Sequence[int]
+"""Numbers of layers, 0 the embeddings, negative ones from the end; or all of them."""
+Precision = Literal["float32", "bfloat16"]
+"""What the encoder computes in; pooling and results are float32."""
+Pooling = Literal["mean", "first", "word-first", "tokens"]
+"""The mean of an item's tokens, the token ``[CLS]`` of its row, its first token, or each token as an item."""
+
+LENGTH = 512  # where nobody says otherwise: a sentence is not longer
+_BUDGET = {"cpu": 2048}  # tokens of a batch: what the caches of a core hold; accelerators want more
+_LARGE_BUDGET = 65_536
+
+
+def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
+    """The layers as numbers from 0, sorted.
+
+    >>> chosen_layers("all", 2), chosen_layers([-1, 0], 2)
+    ((0, 1, 2), (0, 2))
+
+    Raises:
+        ConfigError: There is no such layer, it is named twice, or none is.
+    """
+    if isinstance(layers, str):
+        if layers != "all":
+            raise ConfigError(f"layers {shown(layers)}", remedy="give 'all' or numbers such as [0, 4, -1]")
+        return tuple(range(depth + 1))
+    found = []
+    for layer in layers:
+        if not -depth - 1 <= layer <= depth:
+            raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {depth}, or all")
+        found.append(layer + depth + 1 if layer < 0 else layer)
+    if not found or len(set(found)) < len(found):
+        raise ConfigError(
+            "no layer is chosen" if not found else f"a layer is named twice in {shown(list(layers))}",
+            remedy="name each once, or all",
+        )
+    return tuple(sorted(found))
+
+
+class Pooled(NamedTuple):
+    """What a batch gave: the numbers of its items, and their vectors in each chosen layer."""
+
+    items_K: np.ndarray
+    vectors_LKD: torch.Tensor
+
+
+class LayerPass:
+    """How to go through an encoder; made once, used for any number of batches.
+
+    Args:
+        encoder: Any encoder; used in evaluation mode inside ``with``.
+        layers: Which layers.
+        pooling: What becomes of the tokens of an item.
+        language: The language, for encoders with parts for each.
+        length: Tokens of a row at most, special ones included; by default the encoder's, and 512 at most.
+        batch_tokens: Tokens of a batch at most, padding included; by default what suits the device.
+        precision: What the encoder computes in.
+
+    Raises:
+        ConfigError: There is no such layer or language, or the length is more than the encoder takes.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderLike,
+        *,
+        layers: Layers,
+        pooling: Pooling,
+        language: str | None,
+        length: int | None,
+        batch_tokens: int | None,
+        precision: Precision,
+    ) -> None:
+        self.encoder = encoder
+        self.layers = chosen_layers(layers, encoder.depth)
+        self.pooling = pooling
+        self.language = None if language is None else language_code(language)
+        self.length = min(encoder.length, LENGTH) if length is None else length
+        if self.length > encoder.length:
+            raise ConfigError(
+                f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less"
+            )
+        budget = _BUDGET.get(encoder.device.type, _LARGE_BUDGET)
+        self.batch_tokens = budget if batch_tokens is None else batch_tokens
+        if self.batch_tokens < 1:
+            raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more")
+        if precision not in ("float32", "bfloat16"):
+            raise ConfigError(f"precision {shown(precision)}", remedy="choose float32 or bfloat16")
+        if precision == "bfloat16" and not isinstance(encoder, nn.Module):
+            raise ConfigError("only a torch module can compute in bfloat16", remedy="choose float32")
+        self.precision = precision
+
+    @contextmanager
+    def ready(self) -> Iterator[LayerPass]:
+        """The pass with its encoder in evaluation mode and in its precision, tried out; afterwards all is as it was."""
+        given = self.encoder
+        parts = list(given.modules()) if isinstance(given, nn.Module) else []
+        training = [part.training for part in parts]
+        if self.precision == "bfloat16":
+            assert isinstance(given, nn.Module)  # noqa: S101 - for the type checker
+            known = {id(given.vocabulary): given.vocabulary}  # not copied
+            self.encoder = copy.deepcopy(given, known).to(torch.bfloat16).eval()
+        elif isinstance(given, nn.Module):
+            given.eval()
+        try:
+            self._try()
+            yield self
+        finally:
+            self.encoder = given
+            for part, mode in zip(parts, training, strict=True):
+                part.training = mode
+
+    @torch.inference_mode()
+    def _try(self) -> None:
+        """One token: a language that is missing or wrong shows before anything is written."""
+        vocabulary = self.encoder.vocabulary
+        batch = batch_of_ids(vocabulary, [[vocabulary.special["[UNK]"]]]).to(self.encoder.device)
+        for _ in self._states(batch):
+            pass
+
+    @torch.inference_mode()
+    def batch(self, rows: Rows, group: Sequence[int]) -> Pooled:
+        """Send some rows through; their items pooled, in float32 on the encoder's device."""
+        encoder = self.encoder
+        batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=self.length)
+        width = batch.ids_BT.shape[1]
+        lengths_K = np.concatenate([rows.lengths[row] for row in group])
+        sizes_B = np.array([len(rows.ids[row]) for row in group])
+        items_K = np.concatenate([np.arange(len(rows.lengths[row])) + rows.first[row] for row in group])
+        row_N = np.repeat(np.arange(len(group)), sizes_B)
+        before_B = np.cumsum(sizes_B) - sizes_B
+        tokens_N = row_N * width + 1 + np.arange(len(row_N)) - before_B[row_N]
+        if self.pooling == "first":
+            places_N = np.arange(len(group)) * width
+        elif self.pooling == "word-first":
+            places_N = tokens_N[np.cumsum(lengths_K) - lengths_K]
+        else:
+            places_N = tokens_N
+        if self.pooling == "tokens":
+            items_K = np.repeat(items_K, lengths_K)
+        places = torch.from_numpy(places_N).to(encoder.device)
+        lengths = torch.from_numpy(lengths_K).to(encoder.device)
+        found = []
+        for layer, hidden_BTD in self._states(batch.to(encoder.device)):
+            if layer in self.layers:
+                # Padding is never touched: what an encoder leaves there may be anything.
+                states_ND = hidden_BTD.flatten(0, 1).index_select(0, places).float()
+                found.append(_means(states_ND, lengths) if self.pooling == "mean" else states_ND)
+        return Pooled(items_K, torch.stack(found))
+
+    def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
+        """The layers one after the other, up to the last that is asked for."""
+        encoder = self.encoder
+        if not isinstance(encoder, Encoder):
+            yield from enumerate(encoder.layers(batch, self.language))
+            return
+        hidden_BTD = encoder.embedding(batch.ids_BT, self.language)
+        yield 0, hidden_BTD
+        for layer in range(self.layers[-1]):
+            hidden_BTD = encoder.run_from(layer, hidden_BTD, batch, self.language, to=layer + 1)
+            yield layer + 1, hidden_BTD
+
+
+def _means(states_ND: torch.Tensor, lengths_K: torch.Tensor) -> torch.Tensor:
+    """The mean of each run of rows."""
+    if states_ND.device.type == "mps":  # has no such kernel
+        return _means(states_ND.cpu(), lengths_K.cpu()).to(states_ND.device)
+    sums_KD = torch.segment_reduce(states_ND, "sum", lengths=lengths_K)
+    return sums_KD / lengths_K[:, None]
+
+
+def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
+    """Refuse vectors that hold something else than numbers.
+
+    Raises:
+        InputError: With the layer it began in.
+    """
+    good_L = torch.isfinite(vectors_LKD).flatten(1).all(dim=1)
+    if not bool(good_L.all()):
+        layer = layers[int((~good_L).nonzero()[0])]
+        raise InputError(
+            f"the output of layer {layer} is not finite",
+            remedy="the weights are damaged or their training went astray; check them, or compute in float32",
+        )

@@ -1,0 +1,190 @@
+"""What an encoder makes of some sentences: a matrix for each layer, in memory or on disk.
+
+Shapes: ``L`` layers, ``N`` rows, ``D`` width.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.represent.array_files import ArrayWriter, Shape, check_same, read_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from isoglot.represent.array_files import Header
+
+
+class Representations:
+    """A matrix of rows for each layer.
+
+    ``representations[4]`` is layer 4 as an N x D array, ``representations[-1]`` the encoder's last layer.
+
+    Args:
+        arrays: The matrix of each layer.
+        header: What they are: encoder, language, pooling, the sentences' hash, and what was cut.
+        offsets: For words: those of sentence i are rows ``offsets[i]`` to ``offsets[i + 1]``.
+        counts: For word types: how many contexts each was averaged over.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[int, np.ndarray],
+        header: Header,
+        *,
+        offsets: np.ndarray | None = None,
+        counts: np.ndarray | None = None,
+    ) -> None:
+        self._arrays = dict(sorted(arrays.items()))
+        self.header = dict(header)
+        self.offsets = offsets
+        self.counts = counts
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers there are, 0 the embeddings."""
+        return tuple(self._arrays)
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return int(next(iter(self._arrays.values())).shape[1])
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """What the rows are called, where they have names: word types."""
+        return tuple(self.header["words"]) if "words" in self.header else None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Words that were asked for and not met."""
+        return tuple(self.header.get("missing", ()))
+
+    def __len__(self) -> int:
+        return len(next(iter(self._arrays.values())))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._arrays)
+
+    def __contains__(self, layer: int) -> bool:
+        return layer in self._arrays
+
+    def __getitem__(self, layer: int) -> np.ndarray:
+        """The matrix of a layer (N x D); negative numbers count from the encoder's last.
+
+        Raises:
+            ConfigError: It is not among those that were asked for.
+        """
+        depth = int(self.header.get("depth", max(self._arrays)))
+        number = layer + depth + 1 if layer < 0 else layer
+        if number not in self._arrays:
+            raise ConfigError(f"layer {layer} is not here", remedy=f"choose one of {', '.join(map(str, self.layers))}")
+        return self._arrays[number]
+
+    def sentence(self, number: int, layer: int) -> np.ndarray:
+        """The rows of one sentence, from 0: its words, or itself.
+
+        Raises:
+            ConfigError: There is no such layer.
+        """
+        if self.offsets is None:
+            return self[layer][number : number + 1]
+        return self[layer][self.offsets[number] : self.offsets[number + 1]]
+
+    def stacked(self) -> np.ndarray:
+        """All layers as one array (L x N x D), in memory."""
+        return np.stack(list(self._arrays.values()))
+
+    def __repr__(self) -> str:
+        where = f"layers {', '.join(map(str, self.layers))}"
+        return f"Representations({len(self):,} x {self.width}, {where}, {self.header.get('pool', '')})"
+
+    # --- files ---
+
+    def save(self, path: str | Path) -> None:
+        """Write everything: to ``NAME.safetensors``, to ``NAME.vec`` (one layer of named rows), or to a folder.
+
+        Raises:
+            ConfigError: A ``.vec`` of several layers, or of rows without names.
+            StorageError: It cannot be written.
+        """
+        if Path(path).suffix == ".vec":
+            self._save_vec(path)
+            return
+        arrays = {layer_name(layer): array for layer, array in self._arrays.items()}
+        arrays |= {name: array for name in ("offsets", "counts") if (array := getattr(self, name)) is not None}
+        shapes = {
+            name: Shape("I64" if name in ("offsets", "counts") else "F32", array.shape)
+            for name, array in arrays.items()
+        }
+        writer = ArrayWriter(path, shapes, self.header)
+        for name, array in arrays.items():
+            writer.arrays[name][...] = array
+        writer.finish(self.header)
+
+    def _save_vec(self, path: str | Path) -> None:
+        from isoglot.text.vectors import write_vectors
+
+        if len(self._arrays) != 1:
+            raise ConfigError(f"{len(self._arrays)} layers for a .vec, which has one", remedy="choose one layer")
+        if self.words is None:
+            raise ConfigError("a .vec has a word a row, and these rows have no names", remedy="save as .safetensors")
+        write_vectors(path, self.words, next(iter(self._arrays.values())))
+
+    @classmethod
+    def open(cls, path: str | Path) -> Representations:
+        """What was saved or extracted to a file or folder, mapped into memory and read only when used.
+
+        Sizes are checked; hashing what may be many gigabytes is left to who needs it.
+
+        Raises:
+            CorruptFileError: A file is cut short.
+            InputError: It is no file or folder of ours.
+            StorageError: There is nothing of that name, or it was not finished.
+        """
+        header, arrays = read_arrays(path)
+        try:
+            layers = {int(name.removeprefix("layer.")): array for name, array in arrays.items() if "layer." in name}
+            return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))
+        except ValueError as error:
+            raise InputError("no representations", remedy="name what isoglot encode made", file=path) from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Representations:
+        """The same, read into memory.
+
+        Raises:
+            StorageError: As for :meth:`open`.
+        """
+        found = cls.open(path)
+        found._arrays = {layer: np.array(array) for layer, array in found._arrays.items()}
+        found.offsets = None if found.offsets is None else np.array(found.offsets)
+        found.counts = None if found.counts is None else np.array(found.counts)
+        return found
+
+
+def layer_name(layer: int) -> str:
+    """What a layer's array is called.
+
+    >>> layer_name(4)
+    'layer.4'
+    """
+    return f"layer.{layer}"
+
+
+def finished(path: str | Path, header: Header) -> Representations | None:
+    """What is there already, if it is whole and was made in just this way.
+
+    Raises:
+        ConfigError: What is there was made in another way.
+    """
+    try:
+        found = Representations.open(path)
+    except (StorageError, InputError):
+        return None
+    check_same(Path(path), found.header, header)
+    return found

@@ -1,0 +1,154 @@
+"""Sentences as rows of tokens that fit the encoder, and rows as batches.
+
+A sentence of words is encoded word by word, so that it is known exactly which tokens are whose, whatever the tokenizer.
+Too long a text is cut; a sentence of words that is too long goes through in several windows, so no word is lost. What
+a tokenizer reads as nothing stands as ``[UNK]``. Each of the three is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.represent.sentences import Kind, Sentence
+    from isoglot.vocab import Vocabulary
+
+_REMEMBERED = 300_000  # words
+
+
+@dataclass
+class Rows:
+    """What goes through the encoder for some sentences.
+
+    Args:
+        ids: The tokens of each row, special ones not included.
+        lengths: How many of them each item of a row has, in order; an item is a word, or the whole text.
+        first: The number of a row's first item, counted over all sentences.
+        begins: Whether a row is the beginning of a sentence; it is not if the sentence goes on from another window.
+        events: How many texts or words were ``cut``, sentences were ``split``, and texts or words were ``unread``.
+    """
+
+    ids: list[Any] = field(default_factory=list)
+    lengths: list[np.ndarray] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)
+    begins: list[bool] = field(default_factory=list)
+    events: Counter[str] = field(default_factory=Counter)
+    items: int = 0
+
+    def add(self, ids: np.ndarray, lengths: Sequence[int], *, begins: bool = True) -> None:
+        """One more row."""
+        self.ids.append(ids)
+        self.lengths.append(np.asarray(lengths, dtype=np.int64))
+        self.first.append(self.items)
+        self.begins.append(begins)
+        self.items += len(lengths)
+
+    def batches(self, tokens: int) -> Iterator[list[int]]:
+        """Rows of about the same length together, the longest first; so many tokens at most, padding included.
+
+        The longest come first so that a batch which is too large for the memory shows at once.
+        """
+        order = sorted(range(len(self.ids)), key=lambda row: -len(self.ids[row]))
+        start = 0
+        while start < len(order):
+            size = max(1, tokens // (len(self.ids[order[start]]) + 2))
+            yield order[start : start + size]
+            start += size
+
+
+class RowMaker:
+    """Turns sentences into rows.
+
+    Args:
+        vocabulary: What turns text into ids.
+        language: Its language, where the vocabulary needs to know it.
+        kind: Whether sentences are texts or lists of words.
+        length: Tokens in a row at most, the two special ones around it included.
+
+    Raises:
+        ConfigError: The language is missing, or the length leaves no room.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, language: str | None, kind: Kind, length: int) -> None:
+        if length < 3:
+            raise ConfigError(f"a length of {length} leaves no room for a token", remedy="give 3 or more")
+        self.vocabulary = vocabulary
+        self.language = language
+        self.kind = kind
+        self.room = length - 2
+        self._unknown = np.array([vocabulary.special["[UNK]"]])
+        self._words: dict[str, np.ndarray] = {}
+        self._blank = blank_before_words(vocabulary, language)
+        self._lines = vocabulary.line_encoder(language)
+
+    def rows(self, sentences: Sequence[Sentence]) -> Rows:
+        """The rows of some sentences, in order."""
+        rows = Rows()
+        if self.kind == "text":
+            for raw in self._lines.encode([str(sentence) for sentence in sentences]):
+                ids = np.frombuffer(raw, self._lines.dtype)
+                if not len(ids):
+                    ids = self._unknown
+                    rows.events["unread"] += 1
+                rows.events["cut"] += len(ids) > self.room
+                kept = ids[: self.room]
+                rows.add(kept, [len(kept)])
+            return rows
+        marked = [[sentence[0], *(self._blank + word for word in sentence[1:])] for sentence in sentences]
+        self._learn({word for sentence in marked for word in sentence})
+        for sentence in marked:
+            self._add_windows(rows, sentence)
+        return rows
+
+    def word_ids(self, words: Sequence[str]) -> list[np.ndarray]:
+        """The ids of words as they stand inside a sentence; none for what the tokenizer reads as nothing."""
+        ids = self.vocabulary.encode_batch([self._blank + word for word in words], self.language)
+        return [np.asarray(found, dtype=np.int64) for found in ids]
+
+    def _learn(self, words: set[str]) -> None:
+        if len(self._words) > _REMEMBERED:
+            self._words.clear()
+        new = sorted(words - self._words.keys())
+        if new:
+            ids = self.vocabulary.encode_batch(new, self.language)
+            self._words.update((word, np.asarray(found, dtype=np.int64)) for word, found in zip(new, ids, strict=True))
+
+    def _add_windows(self, rows: Rows, words: Sequence[str]) -> None:
+        """Add one sentence: in as few windows as hold it, each of whole words."""
+        window: list[np.ndarray] = []
+        taken = windows = 0
+        for word in words:
+            ids = self._words[word]
+            if not len(ids):
+                ids = self._unknown
+                rows.events["unread"] += 1
+            rows.events["cut"] += len(ids) > self.room
+            ids = ids[: self.room]
+            if taken + len(ids) > self.room:
+                rows.add(np.concatenate(window), [len(part) for part in window], begins=not windows)
+                window, taken = [], 0
+                windows += 1
+            window.append(ids)
+            taken += len(ids)
+        rows.add(np.concatenate(window), [len(part) for part in window], begins=not windows)
+        rows.events["split"] += windows > 0
+
+
+def blank_before_words(vocabulary: Vocabulary, language: str | None) -> str:
+    """What a word inside a sentence must be given before it: a blank for tokenizers of bytes such as RoBERTa's.
+
+    Others mark words by themselves, and a blank too many would be a piece of its own.
+    """
+    if vocabulary.mode != "given":
+        return ""
+    bare, spaced = (vocabulary.encode(text, language) for text in ("a", " a"))
+    opens = [bool(ids) and vocabulary.pieces[ids[0]].startswith("Ġ") for ids in (bare, spaced)]
+    return " " if opens == [False, True] else ""

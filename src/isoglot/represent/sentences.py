@@ -1,0 +1,94 @@
+"""The sentences to represent: a list or a file, read as often as needed and never held whole."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.text.lines import read_lines
+
+Sentence = str | Sequence[str]
+"""A text, or the list of its words."""
+Sentences = Sequence[str] | Sequence[Sequence[str]] | str | Path
+"""Sentences in memory, or a file with one a line (its words with blanks between them)."""
+Kind = Literal["text", "words"]
+"""Whether sentences are taken as running text or as lists of words."""
+
+
+class Survey(NamedTuple):
+    """How many sentences there are, where the rows of each begin, and a hash that stands for them all."""
+
+    sentences: int
+    offsets: np.ndarray
+    sha256: str
+
+    @property
+    def rows(self) -> int:
+        """How many rows there will be: sentences, or their words."""
+        return int(self.offsets[-1])
+
+
+def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
+    """The sentences one by one: strings, or for ``words`` lists of words.
+
+    Raises:
+        InputError: A sentence is empty, there are none, or a list of words is given as text.
+        StorageError: The file cannot be read.
+    """
+    file = sentences if isinstance(sentences, str | Path) else None
+    number = 0
+    if isinstance(sentences, str | Path):
+        given: Iterator[tuple[int, Sentence]] = read_lines(sentences)
+    else:
+        given = enumerate(sentences, start=1)
+    for number, sentence in given:
+        problem = None
+        if isinstance(sentence, str):
+            found: Sentence = sentence.split() if kind == "words" else sentence
+            if not sentence or sentence.isspace():
+                problem = "a blank line" if file is not None else f"sentence {number} is empty"
+        else:
+            found = sentence
+            if kind == "text":
+                problem = f"sentence {number} is a list of words, {shown(list(sentence)[:4])}"
+            elif not sentence:
+                problem = f"sentence {number} is empty"
+            elif any(not word or word.isspace() for word in sentence):
+                problem = f"sentence {number} has an empty word"
+        if problem is not None:
+            remedy = "join its words, or pool words" if "list" in problem else "leave it out: every row is a sentence"
+            raise InputError(problem, remedy=remedy, file=file, line=None if file is None else number)
+        yield found
+    if not number:
+        raise InputError("there is no sentence", remedy="give at least one, one a line", file=file)
+
+
+def survey(sentences: Sentences, kind: Kind) -> Survey:
+    """Read everything once, so that the work ahead and the size of the result are known."""
+    sizes = array("q", [0])
+    digest = hashlib.sha256()
+    for sentence in read_sentences(sentences, kind):
+        text = sentence if isinstance(sentence, str) else "\t".join(sentence)
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        sizes.append(1 if isinstance(sentence, str) else len(sentence))
+    return Survey(len(sizes) - 1, np.cumsum(np.frombuffer(sizes, dtype=np.int64)), digest.hexdigest())
+
+
+def in_chunks(sentences: Sentences, kind: Kind, size: int, *, skip: int = 0) -> Iterator[list[Sentence]]:
+    """The sentences so many at a time, the first chunks left out.
+
+    Raises:
+        ConfigError: A chunk is to hold nothing.
+    """
+    if size < 1:
+        raise ConfigError(f"chunks of {size} sentences", remedy="give 1 or more")
+    found = islice(read_sentences(sentences, kind), skip * size, None)
+    while chunk := list(islice(found, size)):
+        yield chunk

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.represent import Representations
+from isoglot.vocab import Vocabulary
+from isoglot.vocab.scheme import SPECIAL
+
+WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A separated encoder of English and French on disk, beside a text."""
+    folder: Path = tmp_path_factory.mktemp("encode")
+    pieces = {piece: index for index, piece in enumerate((*SPECIAL, *"the cat sleeps le chat".split()))}
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
+    config = encoder_config("paper", "nano", vocabulary_size=10, languages=("en", "fr"), plan="sep-emb")
+    members = {"en": np.arange(8), "fr": np.array([0, 1, 2, 3, 4, 8, 9])}
+    save_encoder(Encoder(config, vocabulary, members), folder / "model")
+    (folder / "text.txt").write_text("the cat sleeps\nthe cat\n")
+    (folder / "words.txt").write_text("cat\nthe\n\nzebra\n")
+    return folder
+
+
+@pytest.fixture
+def encode(isoglot, folder: Path, tmp_path: Path):
+    """Run the verb on the encoder and the text, with more options."""
+
+    def run(out: str, *options: str, model: str | None = None, text: str = "text.txt"):
+        first = [str(folder / "model")] if model is None else [model] if model else []
+        return isoglot(
+            "encode", *first, "--text", str(folder / text), "--out", str(tmp_path / out), "--device", "cpu", *options
+        )
+
+    return run
+
+
+def test_all_layers_to_a_file(encode, tmp_path: Path, folder: Path):
+    result = encode("v.safetensors", "--lang", "eng", "--json")
+    assert result.code == 0
+    assert "encode: 2 sentences in" in result.err
+    facts = json.loads(result.out)
+    expected = {"rows": 2, "language": "en", "layers": [0, 1, 2], "pool": "mean", "name": str(folder / "model")}
+    assert {key: facts[key] for key in expected} == expected
+    found = Representations.open(tmp_path / "v.safetensors")
+    assert (len(found), found.width, found.layers) == (2, 32, (0, 1, 2))
+    assert encode("v.safetensors", "--lang", "en", "--resume", "--quiet").err == ""
+
+
+def test_words_to_a_folder_in_bfloat16(encode, tmp_path: Path):
+    result = encode(
+        "v", "--lang", "en", "--pool", "words", "--layers", "0,-1", "--length", "4", "--precision", "bfloat16"
+    )
+    assert result.code == 0
+    assert result.out == (
+        f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentences went through in several windows\n"
+    )
+    assert {path.name for path in (tmp_path / "v").iterdir()} == {
+        "representations.json",
+        "layer.0.npy",
+        "layer.2.npy",
+        "offsets.npy",
+    }
+    assert np.load(tmp_path / "v" / "layer.2.npy").shape == (5, 32)
+
+
+def test_types_to_a_vec(encode, tmp_path: Path, folder: Path):
+    result = encode(
+        "v.vec", "--lang", "en", "--pool", "types", "--words", str(folder / "words.txt"), "--layers", "-1", "-q"
+    )
+    assert (result.code, result.err) == (0, "")
+    assert result.out == f"2 word types x 32 in layers 2 written to {tmp_path}/v.vec\n2 of 3 words were met\n"
+    assert [line.split()[0] for line in (tmp_path / "v.vec").read_text().splitlines()] == ["2", "cat", "the"]
+
+
+def test_lines_of_one_word_to_a_vec(encode, tmp_path: Path, folder: Path):
+    (folder / "single.txt").write_text("cat\nthe\n")
+    assert encode("v.vec", "--lang", "en", "--layers", "0", text="single.txt").code == 0
+    assert (tmp_path / "v.vec").read_text().startswith("2 32\ncat ")
+    result = encode("w.vec", "--lang", "en", "--layers", "0")
+    assert result.err == (
+        f"isoglot: {folder}/text.txt:1: 'the cat sleeps' is not one word, and a .vec holds words; "
+        "write .safetensors instead\n"
+    )
+
+
+def test_what_cannot_be_done_is_one_line(encode, tmp_path: Path, folder: Path):
+    (folder / "empty.txt").write_text("")
+    (folder / "gap.txt").write_text("the cat\n\nthe\n")
+    cases = [
+        (
+            ("v.safetensors",),
+            {},
+            "the encoder has parts for each language and none is named; choose one of en, fr",
+        ),
+        (("v.safetensors",), {"model": ""}, f"isoglot-mini does not come with this version; {WAYS}"),
+        (
+            ("v.safetensors", "--lang", "en"),
+            {"model": str(folder / "none")},
+            f"{folder}/none: no such folder; check the path, or {WAYS}",
+        ),
+        (
+            ("v.safetensors", "--lang", "en"),
+            {"text": "empty.txt"},
+            f"{folder}/empty.txt: there is no sentence; give at least one, one a line",
+        ),
+        (
+            ("v.safetensors", "--lang", "en"),
+            {"text": "gap.txt"},
+            f"{folder}/gap.txt:2: a blank line; leave it out: every row is a sentence",
+        ),
+        (
+            ("v.safetensors", "--layers", "last"),
+            {},
+            "--layers 'last' is no list of numbers; write --layers all, or --layers 0,4,-1",
+        ),
+        (("v.vec",), {}, "a .vec holds one layer; choose one, such as --layers -1"),
+        (
+            ("v.vec", "--layers", "1", "--pool", "words"),
+            {},
+            "a .vec holds each word once; write .safetensors, or choose --pool types",
+        ),
+        (
+            ("v.vec", "--layers", "1", "--resume"),
+            {},
+            "--resume is for .safetensors and folders of sentences or words; leave it out",
+        ),
+        (("v", "--pool", "types"), {}, "--pool types and --words FILE go together; give both, or none"),
+        (
+            ("v.npy",),
+            {},
+            (
+                f"--out '{tmp_path}/v.npy' ends in none of the formats; "
+                "end it in .safetensors or .vec, or name a folder for one .npy a layer"
+            ),
+        ),
+        (
+            ("v", "--pool", "types", "--words", str(folder / "empty.txt")),
+            {},
+            f"{folder}/empty.txt: there is no word; write one a line",
+        ),
+    ]
+    for options, named, message in cases:
+        result = encode(*options, **named)
+        assert (result.code, result.out, result.err) == (2, "", f"isoglot: {message}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_that_are_no_numbers(isoglot, folder: Path, tmp_path: Path):
+    from isoglot.model import load_encoder
+
+    encoder = load_encoder(folder / "model", device="cpu")
+    assert isinstance(encoder, Encoder)
+    with torch.no_grad():
+        dict(encoder.named_parameters())["blocks.0.shared.mlp.up.weight"].fill_(torch.nan)
+    save_encoder(encoder, tmp_path / "broken")
+    result = isoglot(
+        "encode",
+        str(tmp_path / "broken"),
+        "--text",
+        str(folder / "text.txt"),
+        "--lang",
+        "en",
+        "--out",
+        str(tmp_path / "v.safetensors"),
+    )
+    assert result.code == 2
+    assert result.err.endswith(
+        "isoglot: the output of layer 1 is not finite; the weights are damaged or their training went astray; "
+        "check them, or compute in float32\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["broken"]

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import functools
+import json
+import operator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
+from isoglot.represent import Representations, extract, extraction
+from isoglot.represent.layer_pass import check_finite
+
+CLOSE: dict[str, Any] = {"atol": 2e-5, "rtol": 1e-5}
+
+
+def one_by_one(encoder: EncoderLike, sentences: list[str], pool: str) -> np.ndarray:
+    """The definition: each sentence alone through the encoder."""
+    found = []
+    with torch.no_grad():
+        for sentence in sentences:
+            batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.length)
+            states = torch.stack(encoder.layers(batch, "en"))[:, 0]
+            found.append(states[:, 0] if pool == "first" else states[:, 1:-1].mean(dim=1))
+    return torch.stack(found, dim=1).numpy()
+
+
+@pytest.mark.parametrize("pool", ["mean", "first"])
+def test_sentences_are_what_the_definition_says(encoder: EncoderLike, sentences: list[str], pool):
+    found = extract(encoder, sentences, pool=pool, language="en", batch_tokens=100)
+    expected = one_by_one(encoder, sentences, pool)
+    assert found.layers == tuple(range(encoder.depth + 1))
+    np.testing.assert_allclose(found.stacked(), expected, **CLOSE)
+    assert (len(found), found.width) == (len(sentences), encoder.width)
+    np.testing.assert_array_equal(found[-1], found[encoder.depth])
+
+
+@pytest.mark.parametrize("pool", ["mean", "words"])
+def test_batch_and_chunk_do_not_matter(encoder: EncoderLike, sentences: list[str], pool):
+    whole = extract(encoder, sentences, pool=pool, language="en")
+    for options in ({"batch_tokens": 1}, {"batch_tokens": 70}, {"chunk": 1}, {"chunk": 7, "batch_tokens": 200}):
+        other = extract(encoder, sentences, pool=pool, language="en", **options)  # type: ignore[arg-type]
+        np.testing.assert_allclose(other.stacked(), whole.stacked(), **CLOSE)
+
+
+@pytest.mark.parametrize("pool", ["words", "word-first"])
+def test_words_are_what_the_definition_says(encoder: EncoderLike, pool):
+    sentences = [["The", "unhappy", "cat"], ["Yes"], ["a", "sleeping", "dog", "sees", "the", "big", "house", "."]]
+    found = extract(encoder, sentences, pool=pool, language="en")
+    assert found.offsets is not None
+    assert found.offsets.tolist() == [0, 3, 4, 12]
+    for number, words in enumerate(sentences):
+        ids = [encoder.vocabulary.encode(word, "en") for word in words]
+        batch = batch_of_ids(encoder.vocabulary, [functools.reduce(operator.iadd, ids, [])])
+        with torch.no_grad():
+            states = torch.stack(encoder.layers(batch, "en"))[:, 0].numpy()
+        at = 1
+        rows = found.offsets[number]
+        for place, own in enumerate(ids):
+            tokens = states[:, at : at + len(own)]
+            expected = tokens[:, 0] if pool == "word-first" else tokens.mean(axis=1)
+            np.testing.assert_allclose(found.stacked()[:, rows + place], expected, **CLOSE)
+            at += len(own)
+        np.testing.assert_array_equal(found.sentence(number, -1), found[-1][rows : rows + len(words)])
+    as_text = extract(encoder, [" ".join(words) for words in sentences], pool=pool, language="en")
+    np.testing.assert_array_equal(as_text.stacked(), found.stacked())
+
+
+def test_layers_are_chosen(encoder: EncoderLike, sentences: list[str]):
+    whole = extract(encoder, sentences, language="en")
+    some = extract(encoder, sentences, layers=[-1, 0], language="en")
+    assert some.layers == (0, encoder.depth)
+    for layer in some:
+        np.testing.assert_array_equal(some[layer], whole[layer])
+    first = extract(encoder, sentences, layers=[0], language="en")
+    np.testing.assert_array_equal(first[0], whole[0])
+    with pytest.raises(ConfigError, match="layer 1 is not here; choose one of 0"):
+        _ = first[1]
+
+
+def test_a_file_is_the_same_as_a_list(ours: Encoder, sentences: list[str], tmp_path: Path):
+    path = tmp_path / "sentences.txt"
+    path.write_text("\n".join(sentences) + "\n", encoding="utf-8")
+    one, two = (extract(ours, given, language="en", chunk=10) for given in (path, sentences))
+    np.testing.assert_array_equal(one.stacked(), two.stacked())
+    assert one.header == two.header
+
+
+def test_languages_have_their_own_parts(ours: Encoder, sentences: list[str]):
+    french = extract(ours, ["Le chat dort."], language="fra")
+    assert french.header["language"] == "fr"
+    with pytest.raises(ConfigError, match="a union vocabulary encodes by language and none is named"):
+        extract(ours, sentences)
+    with pytest.raises(ConfigError, match="has no language 'de'"):
+        extract(ours, sentences, language="de")
+
+
+def test_bfloat16_is_near(encoder: EncoderLike, sentences: list[str]):
+    exact = extract(encoder, sentences, language="en").stacked()
+    near = extract(encoder, sentences, language="en", precision="bfloat16").stacked()
+    assert near.dtype == np.float32
+    assert 0 < np.abs(near - exact).max() < 0.15
+    assert next(encoder.parameters()).dtype == torch.float32  # type: ignore[attr-defined]
+
+
+def test_training_mode_is_left_and_taken_up_again(ours: Encoder, sentences: list[str]):
+    expected = extract(ours, sentences, language="en").stacked()
+    ours.train()
+    try:
+        np.testing.assert_array_equal(extract(ours, sentences, language="en").stacked(), expected)
+        assert ours.training
+    finally:
+        ours.eval()
+
+
+def test_padding_may_be_anything(ours: Encoder, sentences: list[str]):
+    """Rotary positions with a small neighbourhood leave padding that has nothing to look at."""
+    vocabulary = ours.vocabulary
+    config = encoder_config("modern", "nano", vocabulary_size=len(vocabulary), local_window=4, global_every=2, layers=4)
+    modern = Encoder(config, vocabulary).eval()
+    found = extract(modern, sentences, language="en", batch_tokens=10_000)
+    np.testing.assert_allclose(found.stacked(), one_by_one(modern, sentences, "mean"), **CLOSE)
+
+
+def test_too_long_is_cut_or_goes_through_in_windows(imported: EncoderLike):
+    text = "the cat sleeps and the dog sees a house"  # 11 tokens
+    found = extract(imported, [text, "yes"], length=8)
+    np.testing.assert_allclose(found[-1][0], extract(imported, ["the cat sleeps and the"])[-1][0], **CLOSE)
+    assert [found.header[key] for key in ("cut", "split", "unread")] == [1, 0, 0]
+    words = extract(imported, [text, "yes"], length=8, pool="words")
+    assert (len(words), words.header["split"], words.header["cut"]) == (10, 1, 0)
+    assert np.isfinite(words.stacked()).all()
+    second = extract(imported, ["dog sees a house"], pool="words")  # 5 tokens: what did not fit before
+    np.testing.assert_allclose(words[-1][5:9], second[-1], **CLOSE)
+    with pytest.raises(ConfigError, match="a length of 41 for an encoder of 40 tokens"):
+        extract(imported, [text], length=41)
+
+
+def test_what_the_tokenizer_does_not_see_stands_as_unknown(imported: EncoderLike):
+    found = extract(imported, ["\u200b", "zebra"])
+    np.testing.assert_array_equal(found[-1][0], found[-1][1])
+    words = extract(imported, [["the", "\u200b", "cat"]], pool="words")
+    assert (len(words), words.header["unread"], found.header["unread"]) == (3, 1, 1)
+
+
+def test_the_header_says_what_it_is(imported: EncoderLike):
+    found = extract(imported, ["the cat"], layers=[-1], name="tiny")
+    assert len(found.header["encoder_sha256"]) == 64
+    assert found.header["vocabulary_sha256"] == imported.vocabulary.hash
+    expected = {"name": "tiny", "language": None, "layers": [3], "depth": 3, "width": 32, "pool": "mean", "length": 40}
+    assert {key: found.header[key] for key in expected} == expected
+    json.dumps(found.header)
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ""])
+@pytest.mark.parametrize("pool", ["mean", "words"])
+def test_files_hold_the_same_numbers(ours: Encoder, sentences: list[str], tmp_path: Path, ending: str, pool):
+    memory = extract(ours, sentences, pool=pool, language="en", chunk=9)
+    path = tmp_path / f"vectors{ending}"
+    written = extract(ours, sentences, pool=pool, language="en", chunk=9, out=path)
+    memory.save(tmp_path / f"again{ending}")
+    for found in (written, Representations.load(path), Representations.open(tmp_path / f"again{ending}")):
+        np.testing.assert_array_equal(found.stacked(), memory.stacked())
+        assert found.header == memory.header
+        if pool == "words":
+            np.testing.assert_array_equal(found.offsets, memory.offsets)
+    assert isinstance(written[0], np.memmap)
+    assert not isinstance(Representations.load(path)[0], np.memmap)
+    names = {"vectors", "again"} if not ending else {"vectors.safetensors", "again.safetensors"}
+    assert {file.name for file in tmp_path.iterdir()} == names
+
+
+def test_safetensors_opens_the_file(ours: Encoder, sentences: list[str], tmp_path: Path):
+    from safetensors import safe_open
+
+    extract(ours, sentences, pool="words", language="en", out=tmp_path / "v.safetensors")
+    with safe_open(tmp_path / "v.safetensors", "numpy") as file:
+        assert set(file.keys()) == {"layer.0", "layer.1", "layer.2", "offsets"}
+        found = Representations.open(tmp_path / "v.safetensors")
+        np.testing.assert_array_equal(file.get_tensor("layer.1"), found[1])
+
+
+class Killed(BaseException):
+    """Whatever ends a process."""
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ""])
+def test_killed_and_resumed_is_the_same_to_the_byte(
+    ours: Encoder, sentences: list[str], tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+):
+    def content(path: Path) -> list[bytes]:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return [file.read_bytes() for file in files]
+
+    options = {"pool": "words", "language": "en", "chunk": 6, "batch_tokens": 60, "length": 20}
+    whole, path = tmp_path / f"whole{ending}", tmp_path / f"killed{ending}"
+    extract(ours, sentences, out=whole, **options)  # type: ignore[arg-type]
+    check, calls = check_finite, 0
+    for lives in (1, 3, 9, 14, 40):
+        calls = 0
+
+        def dying(*arguments, lives=lives):
+            nonlocal calls
+            calls += 1
+            if calls == lives:
+                raise Killed
+            check(*arguments)
+
+        monkeypatch.setattr(extraction, "check_finite", dying)
+        try:
+            extract(ours, sentences, out=path, resume=True, **options)  # type: ignore[arg-type]
+        except Killed:
+            with pytest.raises(Exception, match="go on with --resume"):
+                Representations.open(path)
+    monkeypatch.setattr(extraction, "check_finite", check)
+    extract(ours, sentences, out=path, resume=True, **options)  # type: ignore[arg-type]
+    assert content(path) == content(whole)
+    extract(ours, sentences, out=path, resume=True, name="another", **options)  # type: ignore[arg-type]
+    assert content(path) == content(whole), "finished work is left as it is"
+    with pytest.raises(ConfigError, match="was made with sentences 39, not 38; name another --out"):
+        extract(ours, sentences[1:], out=path, resume=True, **options)  # type: ignore[arg-type]
+
+
+def test_a_torn_journal_and_other_work(ours: Encoder, sentences: list[str], tmp_path: Path, monkeypatch):
+    path, journal = tmp_path / "v.safetensors", tmp_path / ".v.safetensors.journal.jsonl"
+    check, calls = check_finite, 0
+
+    def dying(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise Killed
+        check(*arguments)
+
+    monkeypatch.setattr(extraction, "check_finite", dying)
+    with pytest.raises(Killed):
+        extract(ours, sentences, out=path, language="en", chunk=6)
+    monkeypatch.setattr(extraction, "check_finite", check)
+    journal.write_bytes(journal.read_bytes() + b'{"cut": 0, "spl')
+    with pytest.raises(
+        ConfigError, match=r"v.safetensors was made with layers \[0, 1, 2\], not \[0\]; name another --out"
+    ):
+        extract(ours, sentences, out=path, language="en", chunk=6, layers=[0], resume=True)
+    found = extract(ours, sentences, out=path, language="en", chunk=6, resume=True)
+    np.testing.assert_array_equal(found.stacked(), extract(ours, sentences, language="en", chunk=6).stacked())
+    assert [file.name for file in tmp_path.iterdir()] == ["v.safetensors"]
+
+
+def test_without_resume_it_begins_anew(ours: Encoder, sentences: list[str], tmp_path: Path):
+    for ending in ("", ".safetensors"):
+        path = tmp_path / f"v{ending}"
+        extract(ours, sentences, out=path, language="en")
+        assert len(extract(ours, sentences[:3], out=path, language="en", layers=[1])) == 3
+        assert Representations.load(path).layers == (1,)
+
+
+def test_errors(imported: EncoderLike, tmp_path: Path):
+    cases = [
+        ([], "there is no sentence; give at least one, one a line"),
+        (["the cat", ""], "sentence 2 is empty; leave it out: every row is a sentence"),
+        ([["the", "cat"]], "sentence 1 is a list of words, ['the', 'cat']; join its words, or pool words"),
+    ]
+    for sentences, message in cases:
+        with pytest.raises(InputError) as failure:
+            extract(imported, sentences, out=tmp_path / "v.safetensors")  # type: ignore[arg-type]
+        assert str(failure.value) == message
+    with pytest.raises(InputError, match="sentence 1 has an empty word"):
+        extract(imported, [["the", ""]], pool="words")
+    with pytest.raises(InputError, match="sentence 1 is empty"):
+        extract(imported, [[]], pool="words")
+    for options, message in (
+        ({"layers": [4]}, r"there is no layer 4; choose from 0 \(the embeddings\) to 3, or all"),
+        ({"layers": [0, 0]}, "a layer is named twice"),
+        ({"layers": []}, "no layer is chosen"),
+        ({"layers": "last"}, "layers 'last'; give 'all' or numbers"),
+        ({"pool": "max"}, "pool 'max'; choose one of mean, first, words, word-first"),
+        ({"precision": "float16"}, "precision 'float16'; choose float32 or bfloat16"),
+        ({"batch_tokens": 0}, "batches of 0 tokens; give 1 or more"),
+        ({"length": 2}, "a length of 2 leaves no room for a token"),
+        ({"chunk": 0}, "chunks of 0 sentences"),
+        ({"resume": True}, "nothing to resume: the result stays in memory"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            extract(imported, ["the cat"], **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_that_are_no_numbers(imported: EncoderLike, tmp_path: Path):
+    import copy
+
+    broken = copy.deepcopy(imported)
+    with torch.no_grad():
+        broken.blocks[1].shared.mlp.up.weight[0, 0] = torch.nan  # type: ignore[attr-defined]
+    with pytest.raises(InputError) as failure:
+        extract(broken, ["the cat", "yes"], out=tmp_path / "v.safetensors")
+    assert str(failure.value) == (
+        "the output of layer 2 is not finite; "
+        "the weights are damaged or their training went astray; check them, or compute in float32"
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert len(extract(broken, ["the cat"], layers=[0, 1])) == 1
+
+
+def test_damaged_files_are_refused(imported: EncoderLike, tmp_path: Path):
+    path, folder = tmp_path / "v.safetensors", tmp_path / "v"
+    extract(imported, ["the cat"], out=path)
+    extract(imported, ["the cat"], out=folder)
+    for file, opened in ((path, path), (folder / "layer.0.npy", folder)):
+        file.write_bytes(file.read_bytes()[:-4])
+        with pytest.raises(CorruptFileError, match=r"bytes where .* were written"):
+            Representations.open(opened)
+    path.write_bytes(b"no such thing")
+    with pytest.raises(InputError, match="no representations of format 1"):
+        Representations.open(path)
+    (folder / "representations.json").write_text("{}")
+    with pytest.raises(InputError, match="no representations of format 1"):
+        Representations.open(folder)
+    for missing in (tmp_path / "x.safetensors", tmp_path):
+        with pytest.raises(Exception, match="make it with isoglot encode"):
+            Representations.open(missing)
+
+
+def test_a_full_disk_is_an_error(imported: EncoderLike, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import errno
+    import os
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    for name in ("v.safetensors", "v"):
+        with pytest.raises(Exception, match="cannot write: the disk is full"):
+            extract(imported, ["the cat"], out=tmp_path / name)
+    assert [path.name for path in tmp_path.rglob("*")] == ["v"]

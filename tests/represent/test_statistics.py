@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
+from isoglot.model import EncoderLike, make_batch
+from isoglot.represent import LanguageMoments, LanguageStatistics, extract, language_statistics
+
+
+def rows(count: int, seed: int, width: int = 5) -> np.ndarray:
+    return np.random.default_rng(seed).normal(1000.0, 0.1, (count, width))  # far from 0: naive sums would lose it
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=6).filter(lambda sizes: sum(sizes) > 1), st.integers(0, 99))
+def test_streaming_equals_batch(sizes: list[int], seed: int):
+    X = rows(sum(sizes), seed)
+    fitter, at = LanguageStatistics([3]), 0
+    for size in sizes:
+        fitter.update({3: X[at : at + size]})
+        at += size
+    found = fitter.result()
+    assert found.count == len(X)
+    np.testing.assert_allclose(found.mean(3), X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.covariance(3), np.cov(X.T), atol=1e-9)
+
+
+def test_merging_equals_going_on():
+    X = rows(30, 1)
+    one, two, whole = (LanguageStatistics([0, 1]) for _ in range(3))
+    one.update({0: X[:11], 1: -X[:11]})
+    two.update({0: torch.from_numpy(X[11:]), 1: torch.from_numpy(-X[11:])})
+    whole.update({0: X, 1: -X})
+    one.merge(two)
+    one.merge(LanguageStatistics([0, 1]))
+    np.testing.assert_allclose(one.result().means_LD, whole.result().means_LD, rtol=1e-12)
+    np.testing.assert_allclose(one.result().covariances_LDD, whole.result().covariances_LDD, atol=1e-9)
+
+
+def test_float32_rows_are_summed_in_float64():
+    X = rows(2000, 2).astype(np.float32)
+    fitter = LanguageStatistics([0])
+    for start in range(0, len(X), 100):
+        fitter.update({0: torch.from_numpy(X[start : start + 100])})
+    np.testing.assert_allclose(fitter.result().covariance(0), np.cov(X.astype(np.float64).T), rtol=1e-7, atol=1e-10)
+
+
+def test_one_row_has_no_spread():
+    fitter = LanguageStatistics([0])
+    fitter.update({0: np.ones((1, 3))})
+    assert fitter.result().covariance(0).tolist() == np.zeros((3, 3)).tolist()
+
+
+def test_a_language_over_its_sentences(encoder: EncoderLike, sentences: list[str]):
+    found = language_statistics(encoder, sentences, of="sentences", language="en", chunk=7, batch_tokens=60)
+    vectors = extract(encoder, sentences, language="en")
+    assert (found.layers, found.count) == (vectors.layers, len(sentences))
+    for layer in found.layers:
+        np.testing.assert_allclose(found.mean(layer), vectors[layer].mean(axis=0), atol=1e-5)
+        np.testing.assert_allclose(found.covariance(layer), np.cov(vectors[layer].T), atol=1e-5)
+    fitter = LanguageStatistics(vectors.layers)
+    fitter.update(vectors)
+    np.testing.assert_allclose(fitter.result().means_LD, found.means_LD, atol=1e-5)
+
+
+def test_a_language_over_its_tokens(encoder: EncoderLike, sentences: list[str]):
+    found = language_statistics(encoder, sentences, language="en", layers=[1], batch_tokens=90, name="x")
+    tokens = []
+    with torch.no_grad():
+        for sentence in sentences:
+            batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.length)
+            tokens.append(encoder.layers(batch, "en")[1][0, 1:-1].numpy())
+    X = np.concatenate(tokens)
+    assert found.count == len(X)
+    np.testing.assert_allclose(found.mean(1), X.mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(found.covariance(1), np.cov(X.T), atol=1e-5)
+    assert (found.about["name"], found.about["language"], found.about["of"]) == ("x", "en", "tokens")
+
+
+def test_moments_are_saved(imported: EncoderLike, tmp_path: Path):
+    found = language_statistics(imported, ["the cat", "a dog"], language="en")
+    found.save(tmp_path / "en.safetensors")
+    again = LanguageMoments.load(tmp_path / "en.safetensors")
+    assert (again.layers, again.count, again.about) == (found.layers, found.count, found.about)
+    np.testing.assert_array_equal(again.covariances_LDD, found.covariances_LDD)
+    (tmp_path / "bad").write_bytes(b"no")
+    with pytest.raises(CorruptFileError, match="no moments of a language"):
+        LanguageMoments.load(tmp_path / "bad")
+    with pytest.raises(StorageError, match="no such file"):
+        LanguageMoments.load(tmp_path / "none")
+
+
+def test_errors():
+    fitter = LanguageStatistics([0, 1])
+    X = np.ones((2, 3))
+    for batch, message in (
+        ({0: X}, "a batch without layer 1; give every batch the same layers"),
+        ({0: X, 1: X[:1]}, "layers with 1 and 2 rows; give each layer the same rows"),
+        ({0: X[0], 1: X}, r"a batch of shape \(3,\); give rows of vectors, N x D"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            fitter.update(batch)
+    with pytest.raises(ConfigError, match="no rows to learn from"):
+        fitter.result()
+    with pytest.raises(InputError, match="a row of layer 1 is not finite"):
+        fitter.update({0: X, 1: X * np.nan})
+    fitter.update({0: X, 1: X})
+    with pytest.raises(ConfigError, match="rows of width 2 where there were 3"):
+        fitter.update({0: X[:, :2], 1: X[:, :2]})
+    with pytest.raises(ConfigError, match=r"layers \[0\] cannot join \[0, 1\]"):
+        fitter.merge(LanguageStatistics([0]))
+    with pytest.raises(ConfigError, match="layer 7 is not here; choose one of 0, 1"):
+        fitter.result().mean(7)

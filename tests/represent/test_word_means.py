@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.model import Encoder, EncoderLike
+from isoglot.represent import Representations, embedding_rows, extract, word_types
+
+CORPUS = [
+    "the unhappy cat sees the dog".split(),
+    "yes".split(),
+    "The cat gives a dog the red apple".split(),
+    "a big house".split(),
+]
+
+
+@pytest.mark.parametrize("subwords", ["mean", "first"])
+def test_types_are_means_over_contexts(encoder: EncoderLike, subwords):
+    words = ["cat", "zebra", "the", "unhappy", "dog"]
+    found = word_types(encoder, CORPUS, words, subwords=subwords, language="en", batch_tokens=30, chunk=3)
+    assert found.words == ("cat", "the", "unhappy", "dog")
+    assert found.missing == ("zebra",)
+    assert found.counts is not None
+    assert found.counts.tolist() == [2, 3, 1, 2]
+    every = extract(encoder, CORPUS, pool="words" if subwords == "mean" else "word-first", language="en")
+    flat = [word for sentence in CORPUS for word in sentence]
+    for row, word in enumerate(found.words):
+        at = [place for place, other in enumerate(flat) if other == word]
+        for layer in found:
+            np.testing.assert_allclose(found[layer][row], every[layer][at].mean(axis=0), atol=2e-5)
+
+
+def test_case_and_contexts(imported: EncoderLike):
+    found = word_types(imported, CORPUS, ["the"], case="lower")
+    assert found.counts is not None
+    assert found.counts.tolist() == [4]
+    first = word_types(imported, CORPUS, ["the"], case="lower", contexts=1)
+    assert first.counts is not None
+    assert first.counts.tolist() == [2]  # both of the first sentence
+    np.testing.assert_allclose(
+        first[-1][0], extract(imported, CORPUS[:1], pool="words")[-1][[0, 4]].mean(axis=0), atol=1e-5
+    )
+
+
+def test_long_sentences_lose_no_word(imported: EncoderLike):
+    long = ["cat dog " * 40]
+    found = word_types(imported, long, ["cat", "dog"])
+    assert found.counts is not None
+    assert (found.counts.tolist(), found.header["split"]) == ([40, 40], 1)
+
+
+def test_types_are_saved_with_their_words(imported: EncoderLike, tmp_path: Path):
+    from isoglot.text.vectors import read_vectors
+
+    found = word_types(imported, CORPUS, ["the", "x", "cat"], layers=[-1])
+    for name in ("types.safetensors", "types"):
+        found.save(tmp_path / name)
+        again = Representations.open(tmp_path / name)
+        assert (again.words, again.missing) == (("the", "cat"), ("x",))
+        np.testing.assert_array_equal(again.counts, found.counts)
+        np.testing.assert_array_equal(again[-1], found[-1])
+    found.save(tmp_path / "types.vec")
+    vectors = read_vectors(tmp_path / "types.vec")
+    assert vectors.words == ["the", "cat"]
+    np.testing.assert_array_equal(vectors.matrix_ND, found[-1])
+    with pytest.raises(ConfigError, match=r"4 layers for a \.vec, which has one; choose one layer"):
+        word_types(imported, CORPUS, ["the"]).save(tmp_path / "all.vec")
+    with pytest.raises(ConfigError, match="these rows have no names"):
+        extract(imported, ["the cat"], layers=[0]).save(tmp_path / "x.vec")
+
+
+def test_words_that_are_not_there(imported: EncoderLike):
+    with pytest.raises(InputError) as failure:
+        word_types(imported, CORPUS, ["zebra", "lion"])
+    assert str(failure.value).startswith("0 of 2 words are in the 4 sentences; check that both are of one language")
+    with pytest.raises(ConfigError, match="the word 'cat' is looked for twice; name each word once"):
+        word_types(imported, CORPUS, ["cat", "dog", "cat"])
+
+
+def test_rows_of_the_matrix(imported: EncoderLike, hooked: EncoderLike):
+    words = ["cat", "unhappy", "zebra", "house"]
+    for encoder in (imported, hooked):
+        found = embedding_rows(encoder, words)
+        assert (found.words, found.missing) == (("cat", "house"), ("unhappy", "zebra"))
+        index = encoder.vocabulary.encode("cat")[0]
+        table = (
+            encoder.embedding.tokens.of(None) if isinstance(encoder, Encoder) else encoder.model.get_input_embeddings()  # type: ignore[attr-defined]
+        )
+        np.testing.assert_array_equal(found.vectors_ND[0], table.weight[index].detach().numpy())
+    with pytest.raises(InputError, match="0 of 1 words are one subword"):
+        embedding_rows(imported, ["zebra"])
+
+
+def test_rows_of_a_private_matrix(ours: Encoder):
+    vocabulary = ours.vocabulary
+    english = vocabulary.ids_of("en")
+    word = next(
+        word
+        for index in english.tolist()
+        if (word := vocabulary.word(index)) and vocabulary.encode(word, "en") == [index] and len(word) > 2
+    )
+    found = embedding_rows(ours, [word], "eng")
+    row = int(np.searchsorted(ours.member_ids()["en"], vocabulary.encode(word, "en")[0]))
+    np.testing.assert_array_equal(found.vectors_ND[0], ours.embedding.tokens.of("en").weight[row].detach().numpy())
+    with pytest.raises(ConfigError, match="none is named"):
+        embedding_rows(ours, [word])
+    with pytest.raises(ConfigError, match="a Foreign shows no embedding matrix"):
+        embedding_rows(Foreign(ours), [word])  # type: ignore[arg-type]
+
+
+class Foreign:
+    """An encoder of somebody else's: it has what the protocol asks for and no more."""
+
+    def __init__(self, inner: Encoder) -> None:
+        self.vocabulary, self.width, self.depth = inner.vocabulary, inner.width, inner.depth
+        self.length, self.device, self.layers = inner.length, inner.device, inner.layers
+
+
+def test_an_encoder_that_is_no_module(ours: Encoder):
+    foreign = Foreign(ours)
+    found = extract(foreign, ["The cat sleeps."], language="en")  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.stacked(), extract(ours, ["The cat sleeps."], language="en").stacked(), atol=1e-6)
+    assert found.header["encoder_sha256"] is None
+    with pytest.raises(ConfigError, match="only a torch module can compute in bfloat16"):
+        extract(foreign, ["a"], language="en", precision="bfloat16")  # type: ignore[arg-type]
+
+
+def test_words_for_a_tokenizer_of_bytes(ours: Encoder, tmp_path: Path):
+    """As RoBERTa's: a word inside a sentence has its blank, the first has none."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    from isoglot.model import encoder_config
+    from isoglot.represent.rows import RowMaker
+    from isoglot.vocab import Vocabulary
+
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "Ġ", "a", "b", "c", "ab", "Ġc"]
+    tokenizer = Tokenizer(
+        models.BPE({piece: i for i, piece in enumerate(pieces)}, [("a", "b"), ("Ġ", "c")], unk_token=pieces[3])
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.add_special_tokens(pieces[:5])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    vocabulary = Vocabulary.from_tokenizer(tmp_path / "tokenizer.json")
+    maker = RowMaker(vocabulary, None, "words", 10)
+    rows = maker.rows([["ab", "c", "ab"]])
+    assert rows.ids[0].tolist() == vocabulary.encode("ab c ab")
+    assert rows.lengths[0].tolist() == [1, 1, 2]
+    config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), pad_id=1, unk_id=3)
+    found = embedding_rows(Encoder(config, vocabulary), ["c", "ab"])
+    assert (found.words, found.missing) == (("c",), ("ab",))
