@@ -47,6 +47,8 @@ def test_a_resumed_run_has_no_line_twice(tmp_path: Path):
     log.add({"step": 3, "kind": "train", "loss": {"en": 9.0}})
     log.close()
     assert [(line["step"], line["loss"]["en"]) for line in read_metrics(tmp_path)] == [(1, 0.5), (2, 1.0), (3, 9.0)]
+    MetricsLog(tmp_path, after=3, lines=1).close()  # what came after a save of the same step goes, too
+    assert [line["step"] for line in read_metrics(tmp_path)] == [1]
     MetricsLog(tmp_path).close()
     assert read_metrics(tmp_path) == []
 

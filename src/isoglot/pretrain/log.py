@@ -107,7 +107,8 @@ class MetricsLog:
 
     Args:
         out: The folder of the run.
-        after: Lines of later steps are dropped first: the run goes on from there. None: begin an empty file.
+        after: The step the run goes on from; lines of later steps are dropped. None: begin an empty file.
+        lines: How many lines there were when that step was saved; any more are dropped, too. None: it is not known.
         tensorboard: Whether TensorBoard gets the numbers too.
 
     Raises:
@@ -115,7 +116,14 @@ class MetricsLog:
         StorageError: The folder cannot be written to.
     """
 
-    def __init__(self, out: Path, *, after: int | None = None, tensorboard: Literal["off", "on"] = "off") -> None:
+    def __init__(
+        self,
+        out: Path,
+        *,
+        after: int | None = None,
+        lines: int | None = None,
+        tensorboard: Literal["off", "on"] = "off",
+    ) -> None:
         self.path = out / METRICS
         self.board: Any = None
         if tensorboard == "on":
@@ -123,7 +131,8 @@ class MetricsLog:
             from torch.utils.tensorboard import SummaryWriter
 
             self.board = SummaryWriter(str(out / BOARD), purge_step=None if after is None else after + 1)
-        kept = [] if after is None else [line for line in _lines(self.path) if line["step"] <= after]
+        kept = [] if after is None else [line for line in _lines(self.path) if line["step"] <= after][:lines]
+        self.lines = len(kept)
         write_text(self.path, "".join(_written(line) for line in kept))
         try:
             self.file = self.path.open("a", encoding="utf-8", newline="\n")
@@ -135,6 +144,7 @@ class MetricsLog:
         try:
             self.file.write(_written(record))
             self.file.flush()
+            self.lines += 1
         except OSError as error:
             raise storage_error(error, self.path, doing="write") from error
         if self.board is not None:

@@ -65,6 +65,8 @@ class Position:
     best: float | None = None
     """The lowest dev perplexity of the language that counts, and when it was."""
     best_step: int = -1
+    lines: int = 0
+    """Lines of ``metrics.jsonl``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +234,10 @@ class Trainer:
                 self.say(f"checkpoint refused, going on {instead}: {refusal}")
             self.checkpoints.drop_after(step)
             self.metrics = MetricsLog(
-                self.out, after=None if step < 0 else step, tensorboard=self.config.log.tensorboard
+                self.out,
+                after=None if found is None else step,
+                lines=self.position.lines,
+                tensorboard=self.config.log.tensorboard,
             )
             if self.config.log.peak == "measured" and not self._spent():
                 self.peak = measured_peak(self.world.device, self.precision)
@@ -376,7 +381,7 @@ class Trainer:
                 weights = self.encoder.state_dict()
                 if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
                     raise not_finite(position.step, "any", self.saved)
-                position.seconds = time.monotonic() - self.clock
+                position.seconds, position.lines = time.monotonic() - self.clock, self.metrics.lines
                 self.checkpoints.save(position.step, weights, self.optimiser.state(), asdict(position))
         self.saved = position.step
 
