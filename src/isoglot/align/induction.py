@@ -1,0 +1,95 @@
+"""A dictionary from two spaces that are already near each other: neighbours by CSLS, mutual or a little at random.
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from isoglot.retrieve.rows import full_precision, paired_rows
+
+_ENTRIES = 2**24  # similarities at a time, 64 MB
+_MISSED = 1e-3  # how often the row's best kept entry may lie beyond the neighbours that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Induced:
+    """Pairs that were found, P × 2, and how near they are: the mean cosine of every row to its best neighbour."""
+
+    pairs_P2: torch.Tensor
+    nearness: float
+
+
+def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighbourhood: int) -> Induced:
+    """The rows that are each other's best by CSLS (Conneau et al. 2018)."""
+    x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
+    forward_N1, backward_M1 = _both_ways(x_ND, y_MD, 1, neighbourhood)
+    rows_N1 = torch.arange(len(x_ND), device=x_ND.device)[:, None]
+    mutual_N = (backward_M1[forward_N1[:, 0]] == rows_N1)[:, 0]
+    pairs_P2 = torch.cat([rows_N1, forward_N1], dim=1)[mutual_N]
+    return Induced(pairs_P2, _nearness(x_ND, y_MD, forward_N1))
+
+
+def random_pairs(
+    x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighbourhood: int, keep: float, chance: torch.Generator
+) -> Induced:
+    """Every row with its best by CSLS, in both directions, each entry of the similarities kept with a probability.
+
+    Artetxe et al. (2018) draw which entries of the whole matrix are kept, then take the best of each row. The best kept
+    one is the r-th best of all with probability keep · (1 − keep)^r, so r is all that need be drawn.
+    """
+    x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
+    count = 1 if keep >= 1 else math.ceil(math.log(_MISSED) / math.log1p(-keep))
+    forward_NK, backward_MK = _both_ways(x_ND, y_MD, count, neighbourhood)
+    pairs_P2 = torch.cat([_drawn(forward_NK, keep, chance), _drawn(backward_MK, keep, chance).flip(1)])
+    return Induced(pairs_P2, (_nearness(x_ND, y_MD, forward_NK) + _nearness(y_MD, x_ND, backward_MK)) / 2)
+
+
+def _both_ways(
+    x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighbourhood: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The best of Y for every row of X by CSLS, best first, and the other way round."""
+    mean_N, mean_M = (top(a, b, neighbourhood).values.mean(dim=1) for a, b in ((x_ND, y_MD), (y_MD, x_ND)))
+    return top(x_ND, y_MD, count, mean_M).indices, top(y_MD, x_ND, count, mean_N).indices
+
+
+class Top(NamedTuple):
+    """The best of every row, best first."""
+
+    values: torch.Tensor
+    indices: torch.Tensor
+
+
+def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor | None = None) -> Top:
+    """The highest of product − mean / 2 in every row.
+
+    A plain top-k over a few rows at a time instead of the room retrieve's search: this is repeated hundreds of times on
+    the first rows only, with up to 66 neighbours, and need not settle ties.
+    """
+    shift_M = x_ND.new_zeros(len(y_MD)) if mean_M is None else mean_M / -2
+    count = min(count, len(y_MD))
+    with full_precision():
+        found = [
+            torch.addmm(shift_M, block_BD, y_MD.T).topk(count, dim=1)
+            for block_BD in x_ND.split(max(1, _ENTRIES // len(y_MD)))
+        ]
+    return Top(torch.cat([top.values for top in found]), torch.cat([top.indices for top in found]))
+
+
+def _drawn(found_NK: torch.Tensor, keep: float, chance: torch.Generator) -> torch.Tensor:
+    """Each row with the best neighbour that was kept."""
+    rank_N1 = torch.zeros(len(found_NK), 1, dtype=torch.int64)
+    if keep < 1:
+        draws_N1 = torch.rand(len(found_NK), 1, generator=chance, dtype=torch.float64)
+        rank_N1 = (torch.log1p(-draws_N1) / math.log1p(-keep)).long().clamp(max=found_NK.shape[1] - 1)
+    rows_N1 = torch.arange(len(found_NK), device=found_NK.device)[:, None]
+    return torch.cat([rows_N1, found_NK.gather(1, rank_N1.to(found_NK.device))], dim=1)
+
+
+def _nearness(x_ND: torch.Tensor, y_MD: torch.Tensor, best_NK: torch.Tensor) -> float:
+    return float((x_ND * y_MD[best_NK[:, 0]]).sum(dim=1).double().mean())

@@ -1,0 +1,147 @@
+"""Self-learning: from a few pairs to a whole dictionary and a map, in turns (Artetxe et al. 2018).
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+
+from isoglot.align.estimator import PairMap, bounds, pseudo_inverse
+from isoglot.align.induction import random_pairs
+from isoglot.align.moments import moments_of_pairs, rank, root_powers
+from isoglot.align.procrustes import rotation
+from isoglot.core.errors import InputError
+from isoglot.core.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from isoglot.align.moments import PairMoments
+    from isoglot.align.rows import Array
+    from isoglot.core.progress import Progress
+
+FinalMap = Literal["reweighted", "orthogonal"]
+
+
+@dataclass(eq=False, kw_only=True)
+class SelfLearning(PairMap):
+    """A seed dictionary gives a rotation, the rotation a larger dictionary by CSLS, and so on until nothing improves.
+
+    Early on, most entries of the similarities are left out at random, so that a poor start does not lock itself in;
+    each time nothing has improved for a while, ``growth`` times more are kept, and with all kept it ends. The last
+    dictionary gives the final map, of both sides.
+
+    X and Y are whole vocabularies, the most frequent words first, best after ``Steps([UnitLength(), Center(),
+    UnitLength(), …])``; ``pairs`` is the seed: :func:`dictionary_pairs`, :func:`identical_pairs` or
+    :func:`numeral_pairs`.
+
+    Args:
+        final: ``reweighted``: both spaces whitened, turned, each direction weighted by how well the two agree on it,
+            and whitening undone, symmetrically; ``orthogonal``: a rotation of the source alone.
+        reweight: The power of the agreement that each side is weighted by; a half for each is symmetric.
+        keep: The share of the similarities kept at first.
+        growth: What the share is multiplied by.
+        patience: How many rounds without improvement are waited for.
+        threshold: What counts as an improvement of the mean cosine to the best neighbour.
+        cutoff: Only the first so many rows of X and of Y are looked at while learning.
+        neighbourhood: The K of CSLS.
+        rounds: The most rounds, should it not come to an end.
+        seed: Of the entries left out.
+
+    Learns ``source_`` and ``target_`` (D × D), ``pairs_`` (P × 2), the last dictionary with every row's best in both
+    directions, ``nearness_``, the mean cosine to the best neighbour after every round, and ``rounds_``.
+    """
+
+    final: FinalMap = field(default="reweighted", metadata=bounds(choices=("reweighted", "orthogonal")))
+    reweight: float = field(default=0.5, metadata=bounds(least=0))
+    keep: float = field(default=0.1, metadata=bounds(above=0, most=1))
+    growth: float = field(default=2.0, metadata=bounds(above=1))
+    patience: int = field(default=50, metadata=bounds(least=1))
+    threshold: float = field(default=1e-6, metadata=bounds(least=0))
+    cutoff: int = field(default=20_000, metadata=bounds(least=1))
+    neighbourhood: int = field(default=10, metadata=bounds(least=1))
+    rounds: int = field(default=2000, metadata=bounds(least=1))
+    seed: int = field(default=0, metadata=bounds(least=0))
+
+    source_: Array = field(init=False, repr=False)
+    target_: Array = field(init=False, repr=False)
+    pairs_: Array = field(init=False, repr=False)
+    nearness_: tuple[float, ...] = field(init=False, repr=False)
+    rounds_: int = field(init=False, repr=False)
+
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        x_ND, y_MD = rows_ND[: self.cutoff], others_ME[: self.cutoff]
+        chance = torch.Generator().manual_seed(derive_seed(self.seed, "self-learning"))
+        W_DD = rotation(moments_of_pairs(rows_ND, others_ME, pairs_P2).product("xy"))[0]
+        keep, best, improved, nearness = float(self.keep), float("-inf"), 0, []
+        with progress.task("self-learning", total=None, unit="rounds") as task:
+            while True:
+                induced = random_pairs(
+                    x_ND @ W_DD.to(x_ND), y_MD, neighbourhood=self.neighbourhood, keep=keep, chance=chance
+                )
+                nearness.append(induced.nearness)
+                task.advance()
+                task.note(f"cosine {induced.nearness:.4f}, {keep:.0%} kept")
+                if induced.nearness >= best + self.threshold:
+                    best, improved = induced.nearness, len(nearness)
+                moments = moments_of_pairs(x_ND, y_MD, induced.pairs_P2)
+                if len(nearness) >= self.rounds:
+                    break
+                if len(nearness) - improved >= self.patience:
+                    if keep >= 1:
+                        break
+                    keep, improved = min(1.0, keep * self.growth), len(nearness)
+                W_DD = rotation(moments.product("xy"))[0]
+        source_DD, target_DD = self._final(moments)
+        width = len(source_DD)
+        return {
+            "source_": source_DD,
+            "target_": target_DD,
+            "pairs_": induced.pairs_P2,
+            "nearness_": tuple(nearness),
+            "rounds_": len(nearness),
+            "widths_": (width, width, width),
+        }
+
+    def _final(self, moments: PairMoments) -> tuple[torch.Tensor, torch.Tensor]:
+        if self.final == "orthogonal":
+            W_DD = rotation(moments.product("xy"))[0]
+            return W_DD, torch.eye(len(W_DD), dtype=W_DD.dtype, device=W_DD.device)
+        for name in ("xx", "yy"):
+            width, found = len(moments.product(name)), rank(moments.product(name))
+            if found < width:
+                raise InputError(
+                    f"the pairs that were found span {found} of {width} directions of {name[0].upper()}",
+                    remedy="give more rows, or choose final='orthogonal'",
+                )
+        return symmetric_reweighting(moments, self.reweight)
+
+    def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ self._tensor("source_", rows_ND)
+
+    def _apply_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return rows_ME @ self._tensor("target_", rows_ME)
+
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ pseudo_inverse(self._tensor("source_", rows_ND.double())).to(rows_ND)
+
+    def _undo_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return rows_ME @ pseudo_inverse(self._tensor("target_", rows_ME.double())).to(rows_ME)
+
+
+def symmetric_reweighting(moments: PairMoments, power: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Maps of both sides: whiten, turn to the common directions, weight each by its agreement, undo the whitening.
+
+    The agreement of a direction is its singular value in the whitened spaces: 1 where both say the same.
+    """
+    white_x, colour_x = root_powers(moments.product("xx"), -0.5, 0.5)
+    white_y, colour_y = root_powers(moments.product("yy"), -0.5, 0.5)
+    U_DD, agreement_D, Vt_DD = torch.linalg.svd(white_x @ moments.product("xy") @ white_y)
+    weight_D = agreement_D**power
+    source_DD = ((white_x @ U_DD) * weight_D) @ (U_DD.T @ colour_x @ U_DD)
+    target_DD = ((white_y @ Vt_DD.T) * weight_D) @ (Vt_DD @ colour_y @ Vt_DD.T)
+    return source_DD, target_DD
