@@ -70,6 +70,20 @@ def test_words_are_what_the_definition_says(encoder: EncoderLike, pool):
     np.testing.assert_array_equal(as_text.stacked(), found.stacked())
 
 
+def test_cores_do_not_matter_at_all(encoder: EncoderLike, sentences: list[str]):
+    one = extract(encoder, sentences, language="en", batch_tokens=60, chunk=30)
+    torch.set_num_threads(3)
+    try:
+        many = extract(encoder, sentences, language="en", batch_tokens=60, chunk=30)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(1)
+    if isinstance(encoder, Encoder):
+        np.testing.assert_array_equal(many.stacked(), one.stacked())
+    else:
+        np.testing.assert_allclose(many.stacked(), one.stacked(), **CLOSE)
+
+
 def test_layers_are_chosen(encoder: EncoderLike, sentences: list[str]):
     whole = extract(encoder, sentences, language="en")
     some = extract(encoder, sentences, layers=[-1, 0], language="en")

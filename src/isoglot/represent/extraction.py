@@ -193,8 +193,7 @@ def _fill(
     with progress.task("encode", total=max(facts.sentences - done * chunk, 0), unit="sentences") as task:
         for number, rows in enumerate(chunks, start=done):
             begin = facts.offsets[number * chunk]
-            for group in rows.batches(through.batch_tokens):
-                items_K, vectors_LKD = through.batch(rows, group)
+            for group, (items_K, vectors_LKD) in through.run(rows):
                 check_finite(vectors_LKD, through.layers)
                 for layer, vectors_KD in zip(through.layers, vectors_LKD.cpu().numpy(), strict=True):
                     arrays[layer_name(layer)][begin + items_K] = vectors_KD

@@ -6,7 +6,9 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``L`` chosen layers, ``K`` items 
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -32,8 +34,8 @@ Pooling = Literal["mean", "first", "word-first", "tokens"]
 """The mean of an item's tokens, the token ``[CLS]`` of its row, its first token, or each token as an item."""
 
 LENGTH = 512  # where nobody says otherwise: a sentence is not longer
-_BUDGET = {"cpu": 2048}  # tokens of a batch: what the caches of a core hold; accelerators want more
-_LARGE_BUDGET = 65_536
+_CORE_TOKENS = 1024  # of a batch on one core: what its caches hold; 512 and 2048 are 7 and 12 % slower
+_DEVICE_TOKENS = 65_536
 
 
 def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
@@ -105,7 +107,7 @@ class LayerPass:
             raise ConfigError(
                 f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less"
             )
-        budget = _BUDGET.get(encoder.device.type, _LARGE_BUDGET)
+        budget = _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
         self.batch_tokens = budget if batch_tokens is None else batch_tokens
         if self.batch_tokens < 1:
             raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more")
@@ -142,6 +144,32 @@ class LayerPass:
         batch = batch_of_ids(vocabulary, [[vocabulary.special["[UNK]"]]]).to(self.encoder.device)
         for _ in self._states(batch):
             pass
+
+    def run(self, rows: Rows) -> Iterator[tuple[list[int], Pooled]]:
+        """Send all rows through, in batches; each with the rows that were in it, in a fixed order.
+
+        On the CPU every core works on a batch of its own: nothing waits for the slowest core after each operation, and
+        the numbers do not depend on how many cores there are. A foreign encoder may not bear that, and is left alone.
+        """
+        groups = rows.batches(self.batch_tokens)
+        cores = torch.get_num_threads()
+        if cores == 1 or self.encoder.device.type != "cpu" or not isinstance(self.encoder, Encoder):
+            for group in groups:
+                yield group, self.batch(rows, group)
+            return
+        pool = ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,))
+        try:
+            running: deque[tuple[list[int], Future[Pooled]]] = deque()
+            for group in groups:
+                running.append((group, pool.submit(self.batch, rows, group)))
+                if len(running) > 2 * cores:
+                    first, future = running.popleft()
+                    yield first, future.result()
+            for first, future in running:
+                yield first, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+            torch.set_num_threads(cores)  # new threads are given what was set last
 
     @torch.inference_mode()
     def batch(self, rows: Rows, group: Sequence[int]) -> Pooled:

@@ -54,14 +54,19 @@ class Rows:
     def batches(self, tokens: int) -> Iterator[list[int]]:
         """Rows of about the same length together, the longest first; so many tokens at most, padding included.
 
-        The longest come first so that a batch which is too large for the memory shows at once.
+        The longest come first so that a batch which is too large for the memory shows at once. A batch that is more
+        than half full ends where the next row is shorter: rows of one length need no padding and no mask.
         """
         order = sorted(range(len(self.ids)), key=lambda row: -len(self.ids[row]))
+        lengths = [len(self.ids[row]) for row in order]
         start = 0
         while start < len(order):
-            size = max(1, tokens // (len(self.ids[order[start]]) + 2))
-            yield order[start : start + size]
-            start += size
+            size = max(1, tokens // (lengths[start] + 2))
+            end = min(start + size, len(order))
+            half = start + size // 2 + 1
+            end = next((at for at in range(half, end) if lengths[at] < lengths[at - 1]), end)
+            yield order[start:end]
+            start = end
 
 
 class RowMaker:

@@ -234,8 +234,7 @@ def language_statistics(
     fitter = LanguageStatistics(through.layers)
     with through.ready(), progress.task("encode", total=facts.sentences, unit="sentences") as task:
         for rows in ahead(maker.rows, in_chunks(sentences, "text", chunk)):
-            for group in rows.batches(through.batch_tokens):
-                _, vectors_LKD = through.batch(rows, group)
+            for group, (_, vectors_LKD) in through.run(rows):
                 check_finite(vectors_LKD, through.layers)
                 fitter.update(dict(zip(through.layers, vectors_LKD, strict=True)))
                 task.advance(len(group))

@@ -101,8 +101,7 @@ def word_types(
             task.advance(len(every) - len(kept))
             rows = maker.rows(kept)
             events.update(rows.events)
-            for group in rows.batches(through.batch_tokens):
-                items_K, vectors_LKD = through.batch(rows, group)
+            for group, (items_K, vectors_LKD) in through.run(rows):
                 check_finite(vectors_LKD, through.layers)
                 at_K = looked_K[items_K]
                 there = np.flatnonzero(at_K >= 0)
