@@ -82,9 +82,8 @@ def main() -> None:
                     torch.cuda.synchronize()
                 best[name] = min(best[name], clock() - start)
 
-    print(
-        f"{options.rows:,} x {options.rows:,} x {options.width}, {options.threads} threads, {device}, {options.clock} time"
-    )
+    size = f"{options.rows:,} x {options.rows:,} x {options.width}"
+    print(f"{size}, {options.threads} threads, {device}, {options.clock} time")
     for name, seconds in best.items():
         rate = 2 * options.rows**2 * options.width / seconds / 1e9
         print(f"  {name:18} {seconds:8.3f} s   {rate:8.0f} GFlop/s of one product")

@@ -52,6 +52,7 @@ def blocks(
     """Every block, row by row; its memory is used again for the next."""
     height, width = min(shape[0], len(X_ND)), min(shape[1], len(Y_MD))
     out = torch.empty(height * width, device=X_ND.device)
+    X_ND, Y_MD = rule.operands(X_ND, Y_MD)
     for top in range(0, len(X_ND), height):
         rows = slice(top, min(top + height, len(X_ND)))
         for left in range(0, len(Y_MD), width):

@@ -38,15 +38,26 @@ class Rule:
         offset_N = None if self.offset_N is None else self.offset_N[rows]
         return replace(self, offset_N=offset_N, means_N=None if self.means_N is None else self.means_N[rows])
 
+    def operands(self, X_ND: torch.Tensor, Y_MD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The matrices to multiply: with a shift, one column more on either side, ones and the shift.
+
+        So the product has the shift in it and no block is gone through again; zeros fill up to whole vectors of 16.
+        """
+        if self.shift_M is None:
+            return X_ND, Y_MD
+        width = X_ND.shape[1]
+        wide = -(-(width + 1) // 16) * 16
+        X_NW, Y_MW = X_ND.new_zeros(len(X_ND), wide), Y_MD.new_zeros(len(Y_MD), wide)
+        X_NW[:, :width], Y_MW[:, :width] = X_ND, Y_MD
+        X_NW[:, width], Y_MW[:, width] = 1.0, self.shift_M.float()
+        return X_NW, Y_MW
+
     def block(
         self, X_BD: torch.Tensor, Y_CD: torch.Tensor, rows: slice, columns: slice, out: torch.Tensor
     ) -> torch.Tensor:
-        """A block of float32 values that order every row as the final score does."""
+        """A block of float32 values that order every row as the final score does, from parts of the operands."""
         block_BC = out[: len(X_BD) * len(Y_CD)].view(len(X_BD), len(Y_CD))
-        if self.shift_M is None:
-            torch.mm(X_BD, Y_CD.T, out=block_BC)
-        else:
-            torch.addmm(self.shift_M[columns].float(), X_BD, Y_CD.T, out=block_BC)
+        torch.mm(X_BD, Y_CD.T, out=block_BC)
         if self.means_N is not None and self.means_M is not None:
             mean_BC = self.means_N[rows, None].float() / 2 + self.means_M[columns].float() / 2
             block_BC.div_(mean_BC.clamp_(min=FLOOR))
