@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -76,9 +77,19 @@ def test_doctor_shows_versions_devices_and_parts(isoglot):
         assert word in result.out
 
 
-def test_demo_says_where_its_record_is(isoglot, tmp_path: Path):
-    result = isoglot("demo", "--out", str(tmp_path / "demo"), "--device", "cpu")
+def test_demo_writes_a_page_and_does_not_work_twice(isoglot, tmp_path: Path):
+    small = ["--set", "budget=30steps", "--set", "sentences=1500", "--set", "tested=40", "--set", "pieces=600"]
+    arms = ["--set", "arms=['anchors', 'separated']"]
+    command = ["demo", "--out", str(tmp_path / "demo"), "--device", "cpu", *small, *arms]
+    result = isoglot(*command)
     assert result.code == 0
-    assert f"Written to {tmp_path}/demo/doctor.json" in result.out
+    assert f"Open {tmp_path}/demo/index.html" in result.out
     assert read_json(tmp_path / "demo" / "run.json")["status"] == "finished"
-    assert isoglot("demo", "--quiet", "--out", str(tmp_path / "demo"), "--device", "cpu").err == ""
+    page = (tmp_path / "demo" / "index.html").read_text()
+    assert "How two languages come to share one space" in page
+    model = tmp_path / "demo" / "anchors" / "encoder" / "encoder.json"
+    before = model.stat().st_mtime_ns
+    again = isoglot(*command, "--json", "--quiet")
+    assert again.err == ""
+    assert set(json.loads(again.out)["arms"]) == {"anchors", "separated"}
+    assert model.stat().st_mtime_ns == before

@@ -202,6 +202,29 @@ def test_language_vectors_are_added_by_row_or_by_token():
         encoder.hidden(ids_BT, "de")
 
 
+def test_a_language_vector_moves_with_its_own_language_only():
+    encoder = build(language_embeddings="added")
+    train_loss(encoder, "fr").backward()
+    grads = {name: parameter.grad for name, parameter in encoder.named_parameters() if "languages" in name}
+    assert grads["embedding.languages.en"] is None
+    assert grads["embedding.languages.fr"] is not None
+    assert "embedding.languages.en" not in encoder.parameters_of("fr")
+
+
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+def test_places_may_be_given_token_by_token(preset: Preset):
+    encoder = build(preset=preset).eval()
+    ids_BT = rows(count=2, length=6)
+    columns_BT = torch.arange(6).expand(2, -1)
+    torch.testing.assert_close(encoder.hidden(ids_BT, positions_BT=columns_BT), encoder.hidden(ids_BT))
+    again_BT = torch.tensor([[0, 1, 2, 0, 1, 2]]).expand(2, -1)
+    assert not torch.allclose(encoder.hidden(ids_BT, positions_BT=again_BT), encoder.hidden(ids_BT))
+    # Rows whose halves are the same say the same twice when places begin anew.
+    twice_BT = torch.cat([ids_BT[:, :3], ids_BT[:, :3]], dim=1)
+    found = encoder.hidden(twice_BT, positions_BT=again_BT)
+    torch.testing.assert_close(found[:, :3], found[:, 3:])
+
+
 def test_base_is_the_first_papers_encoder_and_base12_the_seconds():
     one = encoder_config("paper", "base", vocabulary_size=80_000)
     assert (one.layers, one.heads, one.width, one.inner, one.dropout) == (8, 12, 768, 3072, 0.1)

@@ -20,21 +20,23 @@ def norm(config: EncoderConfig) -> nn.LayerNorm:
     return nn.LayerNorm(config.width, eps=config.norm_eps, bias=config.bias == "all")
 
 
-def rotation(config: EncoderConfig, layer: int, positions_T: torch.Tensor) -> torch.Tensor:
-    """Cosines and sines of rotary positions (2 x T x E), in float32."""
+def rotation(config: EncoderConfig, layer: int, places: torch.Tensor) -> torch.Tensor:
+    """Cosines and sines of rotary positions, in float32: 2 x T x E for T places, 2 x B x 1 x T x E for B x T."""
     size = config.width // config.heads
     base = config.local_rotary_base if config.is_local(layer) else config.rotary_base
-    halves = torch.arange(0, size, 2, device=positions_T.device, dtype=torch.float32) / size
-    angles_TE = positions_T.float()[:, None] * (1.0 / base**halves)
-    angles_TE = torch.cat([angles_TE, angles_TE], dim=-1)
-    return torch.stack([angles_TE.cos(), angles_TE.sin()])
+    halves = torch.arange(0, size, 2, device=places.device, dtype=torch.float32) / size
+    angles = places.float()[..., None] * (1.0 / base**halves)
+    angles = torch.cat([angles, angles], dim=-1)
+    if places.dim() == 2:
+        angles = angles[:, None]  # the same for every head
+    return torch.stack([angles.cos(), angles.sin()])
 
 
-def rotated(x_BHTE: torch.Tensor, rotation_2TE: torch.Tensor) -> torch.Tensor:
+def rotated(x_BHTE: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
     """Queries or keys turned by their place; the two halves of a head are the two coordinates."""
-    cos_TE, sin_TE = rotation_2TE.to(x_BHTE.dtype).unbind()
+    cos, sin = turn.to(x_BHTE.dtype).unbind()
     one, other = x_BHTE.chunk(2, dim=-1)
-    return x_BHTE * cos_TE + torch.cat([-other, one], dim=-1) * sin_TE
+    return x_BHTE * cos + torch.cat([-other, one], dim=-1) * sin
 
 
 class Attention(nn.Module):
@@ -47,14 +49,12 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(config.width, 3 * config.width, bias=config.bias == "all")
         self.out = nn.Linear(config.width, config.width, bias=config.bias == "all")
 
-    def forward(
-        self, x_BTD: torch.Tensor, mask: torch.Tensor | None, rotation_2TE: torch.Tensor | None
-    ) -> torch.Tensor:
-        """The mask (broadcast to B x H x T x T) is True where a token may look."""
+    def forward(self, x_BTD: torch.Tensor, mask: torch.Tensor | None, turn: torch.Tensor | None) -> torch.Tensor:
+        """The mask (broadcast to B x H x T x T) is True where a token may look; the turn is of :func:`rotation`."""
         B, T, D = x_BTD.shape
         q_BHTE, k_BHTE, v_BHTE = self.qkv(x_BTD).view(B, T, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
-        if rotation_2TE is not None:
-            q_BHTE, k_BHTE = rotated(q_BHTE, rotation_2TE), rotated(k_BHTE, rotation_2TE)
+        if turn is not None:
+            q_BHTE, k_BHTE = rotated(q_BHTE, turn), rotated(k_BHTE, turn)
         seen_BHTE = F.scaled_dot_product_attention(
             q_BHTE, k_BHTE, v_BHTE, attn_mask=mask, dropout_p=self.dropout if self.training else 0.0
         )
@@ -103,13 +103,13 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x_BTD: torch.Tensor, mask: torch.Tensor | None = None, rotation_2TE: torch.Tensor | None = None
+        self, x_BTD: torch.Tensor, mask: torch.Tensor | None = None, turn: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Attention, then the feed-forward part, each added to what came in."""
         if self.pre:
-            x_BTD = x_BTD + self.dropout(self.attention(self.attention_norm(x_BTD), mask, rotation_2TE))
+            x_BTD = x_BTD + self.dropout(self.attention(self.attention_norm(x_BTD), mask, turn))
             x_BTD = x_BTD + self.dropout(self.mlp(self.mlp_norm(x_BTD)))
         else:
-            x_BTD = self.attention_norm(x_BTD + self.dropout(self.attention(x_BTD, mask, rotation_2TE)))
+            x_BTD = self.attention_norm(x_BTD + self.dropout(self.attention(x_BTD, mask, turn)))
             x_BTD = self.mlp_norm(x_BTD + self.dropout(self.mlp(x_BTD)))
         return x_BTD

@@ -60,7 +60,12 @@ class Embedding(nn.Module):
             else None
         )
         added = config.language_embeddings == "added"
-        self.languages = nn.Embedding(len(config.languages), config.width) if added else None
+        # One parameter a language: what a batch of another language does not reach must not move.
+        self.languages = (
+            nn.ParameterDict({code: nn.Parameter(torch.zeros(1, config.width)) for code in config.languages})
+            if added
+            else None
+        )
         self.norm = PerLanguage(own, lambda _: norm(config))
         self.dropout = nn.Dropout(config.dropout)
 
@@ -98,16 +103,23 @@ class Embedding(nn.Module):
             places = self.positions.of(language)
             x_BTD = x_BTD + (places.weight[: ids_BT.shape[1]] if positions_BT is None else places(positions_BT))
         if self.languages is not None:
-            x_BTD = x_BTD + (
-                self.languages.weight[self._number(language)] if languages_BT is None else self.languages(languages_BT)
-            )
+            if languages_BT is None:
+                x_BTD = x_BTD + self.language_vector(language)
+            else:
+                x_BTD = x_BTD + torch.cat([self.languages[code] for code in self.config.languages])[languages_BT]
         normed: torch.Tensor = self.dropout(self.norm.of(language)(x_BTD))
         return normed
 
-    def _number(self, language: str | None) -> int:
-        if language not in self.config.languages:
+    def language_vector(self, language: str | None) -> torch.Tensor:
+        """What is added to every token of a language (1 x D).
+
+        Raises:
+            ConfigError: The encoder does not have that language.
+        """
+        if self.languages is None or language is None or language not in self.languages:
             raise ConfigError(
                 f"the encoder adds a vector of the language, and has none for {language!r}",
                 remedy=f"choose one of {', '.join(self.config.languages)}",
             )
-        return self.config.languages.index(language)
+        own: torch.Tensor = self.languages[language]
+        return own

@@ -191,7 +191,7 @@ class Encoder(nn.Module):
         x_BTD: torch.Tensor = self.embedding(ids_BT, language, languages_BT, positions_BT)
         mask = None if mask_BT is None else mask_BT[:, None, None, :]
         for layer in range(self.depth):
-            x_BTD = self._layer(layer, x_BTD, language, mask)
+            x_BTD = self._layer(layer, x_BTD, language, mask, positions_BT)
         return x_BTD
 
     def loss(
@@ -242,16 +242,22 @@ class Encoder(nn.Module):
     def _step(self, layer: int, x_BTD: torch.Tensor, code: str | None, batch: Batch) -> torch.Tensor:
         return self._layer(layer, x_BTD, code, None if batch.full else batch.mask_BT[:, None, None, :])
 
-    def _layer(self, layer: int, x_BTD: torch.Tensor, code: str | None, mask: torch.Tensor | None) -> torch.Tensor:
+    def _layer(
+        self,
+        layer: int,
+        x_BTD: torch.Tensor,
+        code: str | None,
+        mask: torch.Tensor | None,
+        positions_BT: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """One layer; after the last of a pre-norm encoder its final norm."""
+        columns_T = torch.arange(x_BTD.shape[1], device=x_BTD.device)
         turn = None
-        if self.config.positions == "rotary" or self.config.is_local(layer):
-            places_T = torch.arange(x_BTD.shape[1], device=x_BTD.device)
-            if self.config.positions == "rotary":
-                turn = rotation(self.config, layer, places_T)
-            if self.config.is_local(layer):
-                near_TT = (places_T[:, None] - places_T[None, :]).abs() <= self.config.local_window // 2
-                mask = near_TT if mask is None else mask & near_TT
+        if self.config.positions == "rotary":
+            turn = rotation(self.config, layer, columns_T if positions_BT is None else positions_BT)
+        if self.config.is_local(layer):
+            near_TT = (columns_T[:, None] - columns_T[None, :]).abs() <= self.config.local_window // 2
+            mask = near_TT if mask is None else mask & near_TT
         block = self.blocks[layer]
         assert isinstance(block, PerLanguage)  # noqa: S101 - for the type checker
         x_BTD = block.of(code)(x_BTD, mask, turn)

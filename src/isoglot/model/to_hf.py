@@ -160,7 +160,7 @@ def _view(encoder: Encoder, code: str | None) -> dict[str, torch.Tensor]:
             bias = bias.new_full((len(table_VD),), ABSENT).index_copy(0, members.ids, bias)
         found |= {"head.softmax.weight": weight, "head.softmax.bias": bias}
     if encoder.embedding.languages is not None and code is not None:
-        own_D = encoder.embedding.languages.weight[encoder.config.languages.index(code)]
+        own_D = encoder.embedding.language_vector(code)[0]
         if "embedding.positions.weight" in found:
             found["embedding.positions.weight"] = found["embedding.positions.weight"] + own_D
         else:

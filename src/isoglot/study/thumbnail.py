@@ -1,0 +1,344 @@
+"""The thumbnail study: the first paper's question on two cores in minutes, which is what ``isoglot demo`` runs.
+
+Built-in English is paired with twins of itself in a private script, so that a translation of every sentence is known
+and nothing of the surface is shared unless it is meant to be. Each arm trains one small encoder on text of both, never
+on a pair of sentences that say the same, and is asked whether it finds the twin of each held-out sentence.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, field_validator
+
+from isoglot.core.config import Config, build_config
+from isoglot.core.files import read_json, writable_folder, write_json
+from isoglot.core.progress import SILENT, Progress
+from isoglot.core.recipe import load_recipe
+from isoglot.languages.corpus import documents
+from isoglot.languages.twins import twin, twin_code
+from isoglot.text.plain import write_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from isoglot.model.encoder import Encoder
+    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.vocab import Shards, Vocabulary
+
+RESULT = "result.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """One encoder of the study: what its two languages are, and what they share."""
+
+    name: str
+    title: str
+    """A few words for a figure."""
+    meaning: str
+    """A sentence for the reader."""
+    plan: str = "default"
+    kept: bool = False
+    """Whether some words are written the same in both languages."""
+    reversed: bool = False
+    """Whether the twin's word order is the mirror image."""
+
+
+ARMS = (
+    Arm(
+        name="anchors",
+        title="shared, with anchors",
+        meaning="Both languages share every weight, and some words are written the same in both.",
+        kept=True,
+    ),
+    Arm(
+        name="no-anchors",
+        title="shared, no anchors",
+        meaning="Both share every weight, but not one word, letter or punctuation mark is the same.",
+    ),
+    Arm(
+        name="separated",
+        title="separated up to the top layer",
+        meaning="No anchors, and each language has its own embeddings, softmax and layers but the last.",
+        plan="below-top",
+    ),
+    Arm(
+        name="far-order",
+        title="shared, no anchors, mirrored order",
+        meaning="Every weight is shared, no word is, and the twin says its sentences backwards.",
+        reversed=True,
+    ),
+)
+
+
+class ThumbnailConfig(Config):
+    """How large the study is."""
+
+    sentences: int = Field(40_000, ge=1000)
+    """sentences of running text a language"""
+    pieces: int = Field(2000, ge=300)
+    """pieces of each language's vocabulary"""
+    tested: int = Field(500, ge=10)
+    """held-out sentences whose twins are looked for"""
+    kept: float = Field(0.2, ge=0, le=1)
+    """the share of words that are written the same, in the arm with anchors"""
+    budget: str = "75s"
+    """how long each encoder learns"""
+    arms: tuple[str, ...] = tuple(arm.name for arm in ARMS)
+    """which arms to run"""
+
+    @field_validator("arms")
+    @classmethod
+    def _known(cls, arms: tuple[str, ...]) -> tuple[str, ...]:
+        known = [arm.name for arm in ARMS]
+        if not arms or set(arms) - set(known):
+            raise ValueError(f"should be some of {', '.join(known)}")
+        return arms
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """How well translations were found at one moment of the training."""
+
+    tokens: int
+    """Tokens of text the encoder had seen."""
+    centred: tuple[float, ...]
+    """P@1 of each layer from 0, with each language's mean removed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmResult:
+    """What an arm came to."""
+
+    name: str
+    raw: tuple[float, ...]
+    """P@1 of each layer at the end, from English to the twin, by cosine."""
+    centred: tuple[float, ...]
+    """The same with each language's mean removed, which is the second paper's way to make languages meet."""
+    perplexity: dict[str, float]
+    steps: int
+    tokens: int
+    seconds: float
+    anchors: int
+    """Pieces that both languages have and use."""
+    moments: tuple[Moment, ...]
+
+    @property
+    def best(self) -> float:
+        """The best layer's P@1, centred."""
+        return max(self.centred)
+
+
+def run_thumbnail(
+    out: str | Path,
+    config: ThumbnailConfig | None = None,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[ArmResult]:
+    """Run every arm; those a former call with the same settings finished are not run again.
+
+    Raises:
+        ConfigError: There is no such arm or device.
+        StorageError: The folder cannot be written to.
+    """
+    config = config or ThumbnailConfig()
+    out = writable_folder(out)
+    results = []
+    chosen = [arm for arm in ARMS if arm.name in config.arms]
+    for number, arm in enumerate(chosen, start=1):
+        say(f"{number} of {len(chosen)}: {arm.title}. {arm.meaning}")
+        results.append(run_arm(arm, out / arm.name, config, seed=seed, device=device, progress=progress))
+    return results
+
+
+def run_arm(
+    arm: Arm, out: Path, config: ThumbnailConfig, *, seed: int = 0, device: str = "auto", progress: Progress = SILENT
+) -> ArmResult:
+    """Text, vocabulary, shards, training and the test of one arm, in a folder of its own."""
+    from isoglot.pretrain.train import pretrain
+    from isoglot.vocab import build_shards, train_vocabulary
+
+    key = {"config": config.model_dump(mode="json", exclude={"arms"}), "seed": seed, "arm": asdict(arm)}
+    if (found := _finished(out / RESULT, key)) is not None:
+        return found
+    shutil.rmtree(out, ignore_errors=True)
+    writable_folder(out)
+    codes = ("en", _code(arm))
+    texts = _write_texts(arm, codes, out, config, seed)
+    vocabulary = train_vocabulary(
+        {code: [texts[code]] for code in codes},
+        mode="union" if arm.kept else "disjoint",
+        size=config.pieces,
+        progress=progress,
+    )
+    vocabulary.save(out / "vocabulary")
+    shards = {
+        code: build_shards([texts[code]], vocabulary, code, out / "shards" / code, dev_share=0.02, progress=progress)
+        for code in codes
+    }
+    training = _training(arm, config, seed)
+    probe = TwinProbe(arm, codes, config, seed)
+    trained = pretrain(
+        training,
+        shards,
+        vocabulary,
+        out / "encoder",
+        device=device,
+        probes=[probe],
+        command=f"isoglot demo, arm {arm.name}",
+        progress=progress,
+    )
+    raw, centred = probe.last
+    result = ArmResult(
+        name=arm.name,
+        raw=raw,
+        centred=centred,
+        perplexity=trained.position.dev,
+        steps=trained.position.step,
+        tokens=trained.position.tokens,
+        seconds=trained.position.seconds,
+        anchors=used_anchors(vocabulary, shards, codes),
+        moments=tuple(
+            Moment(tokens=step * training.batch.rows * (training.batch.length or 0), centred=found)
+            for step, found in probe.moments.items()
+        ),
+    )
+    write_json(out / RESULT, {"key": key, "result": asdict(result)})
+    return result
+
+
+def _training(arm: Arm, config: ThumbnailConfig, seed: int) -> PretrainConfig:
+    from isoglot.model.settings import SIZES
+    from isoglot.pretrain.settings import PretrainConfig
+
+    recipe = load_recipe("micro", room="pretrain")
+    layers = SIZES["micro"]["layers"]
+    plan = f"emb,pos,1-{layers - 1},transform,softmax" if arm.plan == "below-top" else arm.plan
+    separated = plan != "default"
+    return build_config(
+        PretrainConfig,
+        recipe=recipe,
+        values={"seed": seed, "budget": config.budget},
+        settings=[f'model.plan="{plan}"', *(['masking.random_from="language"'] if separated else [])],
+    )
+
+
+# --- text ---
+
+
+def _code(arm: Arm) -> str:
+    return twin_code(twin_code("en", "order"), "shift") if arm.reversed else twin_code("en", "shift")
+
+
+def _twins(arm: Arm, sentences: Iterable[Sequence[str]], config: ThumbnailConfig) -> Iterator[list[str]]:
+    """The same sentences in the arm's other language."""
+    if arm.reversed:
+        sentences = (other.tokens for other in twin(sentences, "order"))
+    return (other.tokens for other in twin(sentences, "shift", kept=config.kept if arm.kept else 0.0))
+
+
+def _write_texts(arm: Arm, codes: tuple[str, str], out: Path, config: ThumbnailConfig, seed: int) -> dict[str, Path]:
+    """English, and the twin of other English: the two texts never say the same."""
+    paths = {code: out / f"{code}.txt" for code in codes}
+    mine, theirs = (list(_documents(config.sentences, seed=2 * seed + side)) for side in (0, 1))
+    write_documents(paths[codes[0]], ([" ".join(words) for words in text] for text in mine))
+    write_documents(paths[codes[1]], ([" ".join(words) for words in _twins(arm, text, config)] for text in theirs))
+    return paths
+
+
+def _documents(sentences: int, seed: int) -> Iterator[list[list[str]]]:
+    count = 0
+    for text in documents("en", seed=seed):
+        yield [sentence.words for sentence in text]
+        count += len(text)
+        if count >= sentences:
+            return
+
+
+def held_out(count: int, seed: int) -> list[list[str]]:
+    """English sentences of another part of the world than the text speaks of, each once."""
+    every = (
+        tuple(s.words) for text in documents("en", seed=seed, split="test") for s in text if 5 <= len(s.words) <= 20
+    )
+    return [list(words) for words in islice(_unique(every), count)]
+
+
+def _unique(sentences: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    seen: set[tuple[str, ...]] = set()
+    for words in sentences:
+        if words not in seen:
+            seen.add(words)
+            yield words
+
+
+def used_anchors(vocabulary: Vocabulary, shards: dict[str, Shards], codes: tuple[str, str]) -> int:
+    """Pieces that both languages have and that occur in the text of both."""
+    counts = [shards[code].counts(len(vocabulary)) for code in codes]
+    return sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*codes))
+
+
+# --- the test ---
+
+
+class TwinProbe:
+    """Asks an encoder for the twin of every held-out sentence, in every layer.
+
+    Attributes:
+        moments: P@1 of each layer, means removed, by step.
+        last: The latest P@1 of each layer, raw and with means removed.
+    """
+
+    def __init__(self, arm: Arm, codes: tuple[str, str], config: ThumbnailConfig, seed: int) -> None:
+        originals = held_out(config.tested, seed)
+        others = _twins(arm, originals, config)
+        self.codes = codes
+        self.sentences = [" ".join(words) for words in originals], [" ".join(words) for words in others]
+        self.moments: dict[int, tuple[float, ...]] = {}
+        self.last: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def __call__(self, encoder: Encoder, step: int) -> dict[str, float]:
+        """Measure, and remember it."""
+        from isoglot.represent import extract
+
+        one, other = (
+            extract(encoder, sentences, language=code)
+            for sentences, code in zip(self.sentences, self.codes, strict=True)
+        )
+        raw, centred = [], []
+        for layer in one.layers:
+            X, Y = one[layer], other[layer]
+            raw.append(_precision(X, Y))
+            centred.append(_precision(X - X.mean(0), Y - Y.mean(0)))
+        self.last = tuple(raw), tuple(centred)
+        self.moments[step] = tuple(centred)
+        return {f"centred P@1, layer {layer}": value for layer, value in enumerate(centred)}
+
+
+def _precision(X: Any, Y: Any) -> float:  # noqa: ANN401 - arrays
+    from isoglot.retrieve import Gold, nearest, precision_at_k
+
+    return float(precision_at_k(nearest(X, Y, k=1), Gold.one_to_one(len(X)), k=1))
+
+
+def _finished(path: Path, key: dict[str, Any]) -> ArmResult | None:
+    """The result in a file, if it is of the same settings."""
+    if not path.exists():
+        return None
+    found = read_json(path)
+    if found.get("key") != key:
+        return None
+    return result_from_json(found["result"])
+
+
+def result_from_json(facts: dict[str, Any]) -> ArmResult:
+    """A result as it was before it was written down."""
+    moments = tuple(Moment(tokens=one["tokens"], centred=tuple(one["centred"])) for one in facts["moments"])
+    return ArmResult(**{**facts, "raw": tuple(facts["raw"]), "centred": tuple(facts["centred"]), "moments": moments})
