@@ -9,7 +9,7 @@ nothing. They take turns, the best of the rounds counts, and the numbers are com
 On a machine that has other things to do, CLOCK=cpu OMP_NUM_THREADS=1 measures the time of the processor instead.
 
 Targets in float32 on two cores: 1.1 x the peer's speed for the last layer; all layers in 1.15 x the time of one.
-On the CPU ours gives each core a batch of its own, and the peer all cores one batch: a busy machine slows the peer more,
+On the CPU ours gives each core a batch of its own, and the peer all cores one batch: a busy machine slows it more,
 so measure on a quiet one. On one core both take the same time within 5 %, nearly all of it in matrix products.
 ``sentence-transformers`` is no part of the project: install it somewhere (``pip install --target DIR``) and put that on
 PYTHONPATH. Without it, only the second number is measured.

@@ -61,7 +61,7 @@ def extract(
     precision: Precision = "float32",
     out: str | Path | None = None,
     resume: bool = False,
-    chunk: int = 8192,
+    chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
 ) -> Representations:

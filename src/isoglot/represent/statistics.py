@@ -207,7 +207,7 @@ def language_statistics(
     length: int | None = None,
     batch_tokens: int | None = None,
     precision: Precision = "float32",
-    chunk: int = 8192,
+    chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
 ) -> LanguageMoments:

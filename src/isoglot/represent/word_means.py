@@ -45,7 +45,7 @@ def word_types(
     length: int | None = None,
     batch_tokens: int | None = None,
     precision: Precision = "float32",
-    chunk: int = 8192,
+    chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
 ) -> Representations:
