@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 settings.register_profile("isoglot", deadline=None)
 settings.load_profile("isoglot")
 os.environ["COLUMNS"] = "120"
+# pytest-xdist has given every core a process already; threads of torch on top would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A test run started in the background ignores Ctrl-C, and so would every process it starts; tests that send one need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
