@@ -32,7 +32,7 @@ from isoglot.vocab.seen_words import facts_of, of_texts, without_repeats
 from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, friends_of, graded, lay_out, union
 from isoglot.vocab.survey import alphabet, blocks, sampling_rates, survey, text_lines, thinned
 from isoglot.vocab.vocabulary import Vocabulary
-from isoglot.vocab.word_counts import Repeated, count_chunks, grouped, only
+from isoglot.vocab.word_counts import HELD, Repeated, count_chunks, grouped, only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -190,7 +190,7 @@ class _Learner:
                 remedy=f"ask for more than {needed}, or lower the coverage",
             )
         with progress.task(f"{label}: counting", total=None, unit="chunks") as task:
-            counts, every = count_chunks(lines)
+            counts, every = count_chunks(lines, HELD[self.model])
             task.advance(len(counts))
         if self.model == "unigram":  # its trainer takes in every character it meets
             counts = only(letters, counts)

@@ -21,23 +21,25 @@ from isoglot.vocab.survey import blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-HELD = 10_000_000
-"""Characters in all distinct chunks together. The trainers need up to a hundred bytes for each."""
+    from isoglot.vocab.scheme import ModelName
+
+HELD: dict[ModelName, int] = {"bpe": 7_200_000, "wordpiece": 7_200_000, "unigram": 5_000_000}
+"""Characters in all distinct chunks together. The trainers need up to 180 bytes for each, Unigram's up to 250."""
 _BLOCK = 16  # lines counted at once: a few, so that they stay in the processor's cache
 _COPIES = 100_000  # characters in what a text becomes when its words are repeated; each takes some fifty bytes then
 
 
-def count_chunks(lines: Callable[[], Iterator[str]], held: int = HELD) -> tuple[Counter[str], int]:
+def count_chunks(lines: Callable[[], Iterator[str]], held: int) -> tuple[Counter[str], int]:
     """Count what stands between blanks, in every line or in every so many.
 
     Args:
         lines: Starts reading, again if need be.
-        held: Characters in all distinct chunks together that are too many, give or take a tenth.
+        held: Characters in all distinct chunks together that there is room for, give or take a fortieth.
 
     Returns:
         The counts, and of how many lines one was read: the least power of two for which there is room.
 
-    >>> counts, every = count_chunks(lambda: iter(["a b", "a c"]))
+    >>> counts, every = count_chunks(lambda: iter(["a b", "a c"]), held=100)
     >>> sorted(counts.items()), every
     ([('a', 2), ('b', 1), ('c', 1)], 1)
     """
@@ -58,7 +60,7 @@ def _counted(lines: Iterator[str], held: int) -> Counter[str] | None:
             found = sum(map(len, counts))
             if found > held:
                 return None
-            unchecked = max(held - found, held // 10)
+            unchecked = max(held - found, held // 40)
     return counts
 
 
