@@ -137,7 +137,7 @@ def test_words_refused(files):
         (
             "en-fr.txt",
             {"dog", "big", "xyz"},
-            "training has seen 2 words of the dictionary, such as 'big'; score on others, or allow the leak",
+            "training has seen 2 of 4 source words of the dictionary, such as 'dog', 'big'; score on others, or allow the leak",
         ),
     ):
         with pytest.raises(InputError) as caught:

@@ -72,7 +72,7 @@ def encode(
     from isoglot.represent import extract
 
     output = Output(json=json, quiet=quiet)
-    chosen = _layers(layers)
+    chosen = parse_layers(layers)
     _check_options(out, pool, words, chosen, resume)
     encoder = load_encoder(model, device=device)
     common: dict[str, Any] = {
@@ -96,7 +96,12 @@ def encode(
     _report(output, found, out)
 
 
-def _layers(text: str) -> Literal["all"] | list[int]:
+def parse_layers(text: str) -> Literal["all"] | list[int]:
+    """The layers that ``--layers`` names.
+
+    Raises:
+        ConfigError: It is no list of numbers.
+    """
     if text == "all":
         return "all"
     try:

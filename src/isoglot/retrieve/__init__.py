@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isoglot.retrieve.gold import Gold
+    from isoglot.retrieve.layers import PairScores, Side, score_layers
     from isoglot.retrieve.methods import Neighbours, csls, inverted_softmax, margin, nearest, retrieve
     from isoglot.retrieve.metrics import Interval, gold_ranks, hubness, mean_reciprocal_rank, precision_at_k
     from isoglot.retrieve.scores import MethodScores, RetrievalScores, score_retrieval
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Gold": "gold",
+    "PairScores": "layers",
+    "Side": "layers",
+    "score_layers": "layers",
     "Neighbours": "methods",
     "csls": "methods",
     "inverted_softmax": "methods",
@@ -37,7 +41,9 @@ __all__ = [
     "Interval",
     "MethodScores",
     "Neighbours",
+    "PairScores",
     "RetrievalScores",
+    "Side",
     "WordScores",
     "csls",
     "gold_ranks",
@@ -49,6 +55,7 @@ __all__ = [
     "precision_at_k",
     "retrieve",
     "retrieve_words",
+    "score_layers",
     "score_retrieval",
 ]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.gold import Gold
+from isoglot.retrieve.leaks import refuse_leak
 from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method
 from isoglot.retrieve.scores import ALL, Candidates, MethodScores, RetrievalScores, score_retrieval
 from isoglot.text.dictionary import Entry, read_dictionary
@@ -131,13 +132,7 @@ def retrieve_words(
     """
     tables = [table if isinstance(table, Vectors) else read_vectors(table, limit=limit) for table in (source, target)]
     entries = list(read_dictionary(dictionary))
-    leaked = sorted({entry.source for entry in entries}.intersection(seen))
-    if leaked:
-        raise InputError(
-            f"training has seen {len(leaked)} words of the dictionary, such as {shown(leaked[0])}",
-            remedy="score on others, or allow the leak",
-            file=dictionary,
-        )
+    refuse_leak(entries, seen, dictionary, remedy="score on others, or allow the leak")
     try:
         gold, coverage = match_dictionary(entries, tables[0].words, tables[1].words)
     except InputError as error:

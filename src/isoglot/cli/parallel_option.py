@@ -1,0 +1,52 @@
+"""The option ``--parallel``: a file for each language, one table, or a folder of Tatoeba's test sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.cli.named_paths import parse_named
+from isoglot.core.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from isoglot.retrieve.parallel_sets import ParallelSet
+
+
+def read_sets(parallel: list[str], langs: str | None = None, limit: int | None = None) -> list[ParallelSet]:
+    """The sets that the option names.
+
+    Args:
+        parallel: What the user typed.
+        langs: Which languages of a table or folder, with commas between.
+        limit: Only the first so many rows.
+
+    Raises:
+        ConfigError: The options do not go together, or there is no such file.
+        InputError: The files are not parallel.
+        StorageError: A file cannot be read.
+    """
+    from isoglot.retrieve.parallel_sets import aligned_set, table_set, tatoeba_sets
+
+    codes = [code.strip() for code in langs.split(",")] if langs else []
+    whole = [Path(value).expanduser() for value in parallel if "=" not in value or Path(value).exists()]
+    if not whole:
+        if codes:
+            raise ConfigError("--langs chooses from a table or folder", remedy="leave it out: the files name theirs")
+        files = parse_named(parallel, "--parallel")
+        for code, paths in files.items():
+            if len(paths) > 1:
+                raise ConfigError(
+                    f"--parallel {code}={paths[1]}: {code} has a file already", remedy="join them into one"
+                )
+        return [aligned_set({code: paths[0] for code, paths in files.items()}, limit=limit)]
+    if len(parallel) > 1:
+        raise ConfigError(
+            f"--parallel {shown(str(whole[0]))} is a whole set, and there is more", remedy="give one table or folder"
+        )
+    if not whole[0].exists():
+        raise ConfigError(
+            f"--parallel {shown(parallel[0])}: no such file", remedy="write en=file.txt, or name a table or folder"
+        )
+    if whole[0].is_dir():
+        return tatoeba_sets(whole[0], codes, limit=limit)
+    return [table_set(whole[0], codes, limit=limit)]

@@ -1,0 +1,450 @@
+"""``isoglot retrieve``: how often the nearest neighbour in the other language is the translation, layer by layer."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import typer
+
+from isoglot.cli.encode import parse_layers
+from isoglot.cli.map_option import load_change
+from isoglot.cli.named_pairs import parse_pairs
+from isoglot.cli.named_paths import parse_named
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed
+from isoglot.cli.output import Output, command_line
+from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.retrieve_table import retrieval_table
+from isoglot.core.errors import ConfigError, nearest_name, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from isoglot.model import EncoderLike
+    from isoglot.retrieve.layers import PairScores
+    from isoglot.text.dictionary import Entry
+
+app = typer.Typer(help="How often the nearest neighbour in the other language is the translation, layer by layer.")
+
+FIGURE = "layers.svg"
+
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
+]
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        "--source", metavar="FILE", help="Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."
+    ),
+]
+Target = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="The vectors of the other side.")]
+Map = Annotated[
+    Path | None,
+    typer.Option(
+        "--map", metavar="PATH", help="What takes the source's vectors to the target's: a map, or one a layer."
+    ),
+]
+LayerList = Annotated[
+    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated; left out: cosine and csls.",
+    ),
+]
+Centres = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--centre",
+        metavar="NAME",
+        help="none: vectors as they are; mean: each language's mean removed. Left out: both.",
+    ),
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N lines or rows of each file.")
+]
+Neighbourhood = Annotated[
+    int, typer.Option("--neighbourhood", metavar="K", min=1, help="Neighbours that csls and the margins average over.")
+]
+Resamples = Annotated[
+    int, typer.Option("--resamples", metavar="N", min=1, help="Bootstrap samples behind each 95 % interval.")
+]
+Pairs = Annotated[
+    Literal["best", "all", "none"],
+    typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
+]
+FigureFile = Annotated[
+    Path | None, typer.Option("--figure", metavar="FILE", help="Where to draw P@1 by layer, as SVG; else in --out.")
+]
+
+
+class _Found(NamedTuple):
+    """What a verb found: the scores, what else the metrics say, and remarks for people."""
+
+    pairs: list[PairScores]
+    facts: dict[str, Any]
+    remarks: list[str]
+
+
+@app.command(
+    "sentences",
+    epilog="Example: isoglot retrieve sentences --model MODEL --parallel en=a.txt --parallel de=b.txt --layers all "
+    "--method csls --out found/",
+)
+def sentences(
+    model: Model = None,
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parallel",
+            metavar="LANG=FILE",
+            help="Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
+            "line; or a folder of Tatoeba test sets.",
+        ),
+    ] = None,
+    langs: Annotated[
+        str | None, typer.Option("--langs", metavar="CODES", help="Which languages of a table or folder: en,de,fr.")
+    ] = None,
+    source: Source = None,
+    target: Target = None,
+    mapping: Map = None,
+    layers: LayerList = "all",
+    pool: Annotated[
+        Literal["mean", "first"],
+        typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token."),
+    ] = "mean",
+    method: Methods = None,
+    centre: Centres = None,
+    limit: Limit = None,
+    neighbourhood: Neighbourhood = 10,
+    resamples: Resamples = 1000,
+    pairs: Pairs = "best",
+    figure: FigureFile = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Look for the translation of every sentence, in every layer, in both directions.
+
+    From a model and parallel sentences, or from two files of vectors whose rows are translations of each other. More
+    than two languages are scored two by two. Writes metrics.json, metrics.csv, pairs.tsv and a figure to --out.
+    """
+    output = Output(json=json, quiet=quiet)
+    _check_origin(source, target, model, {"--parallel": parallel, "--langs": langs}, needed="--parallel")
+    chosen = parse_layers(layers)
+    score = _score(method, centre, neighbourhood, resamples, seed, device, output)
+
+    def find() -> _Found:
+        from isoglot.retrieve.from_model import sentence_sides
+        from isoglot.retrieve.vector_files import read_side
+
+        change = load_change(mapping)
+        if source is not None and target is not None:
+            sides = (read_side(path, layers=chosen, limit=limit) for path in (source, target))
+            return _Found([score(*change(*sides))], {"source": str(source), "target": str(target)}, [])
+        sets = read_sets(parallel or [], langs, limit)
+        encoder, name = _encoder(model, device)
+        found = []
+        for one in sets:
+            by_language = sentence_sides(encoder, one, layers=chosen, pool=pool, name=name, progress=output.progress)
+            found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
+        left_out = {one.name: one.left_out for one in sets if one.left_out}
+        remarks = [
+            f"{count:,} rows of {file} have a blank sentence and were left out" for file, count in left_out.items()
+        ]
+        return _Found(found, {"model": name, "pool": pool, "left_out": left_out}, remarks)
+
+    read = [*_paths(parallel), source, target, mapping, _index(model)]
+    _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)
+
+
+@app.command(
+    "words",
+    epilog="Example: isoglot retrieve words --source en.vec --target fr.vec --dictionary en-fr.txt --map map/",
+)
+def words(
+    dictionary: Annotated[
+        list[str],
+        typer.Option(
+            "--dictionary", metavar="FROM-TO=FILE", help="Right pairs; for vectors the file alone. May be repeated."
+        ),
+    ],
+    model: Model = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="LANG=FILE", help="Where the model meets the words. May be repeated."),
+    ] = None,
+    words_as: Annotated[
+        Literal["contexts", "embeddings"],
+        typer.Option(
+            "--words-as",
+            help="A model's word is the mean over its contexts in --text, or, if it is one subword, its embedding.",
+        ),
+    ] = "contexts",
+    source: Source = None,
+    target: Target = None,
+    mapping: Map = None,
+    layers: LayerList = "all",
+    candidates: Annotated[
+        Literal["all", "gold"],
+        typer.Option(
+            "--candidates", help="Answers come from all words that have vectors, or only from those of the dictionary."
+        ),
+    ] = "all",
+    case: Annotated[
+        Literal["auto", "keep", "lower"],
+        typer.Option(
+            "--case", help="How words of --text are compared: auto is lower where the dictionary has no capitals."
+        ),
+    ] = "auto",
+    contexts: Annotated[
+        int | None, typer.Option("--contexts", metavar="N", min=1, help="Sentences of a word that count at most.")
+    ] = None,
+    shards: Annotated[
+        list[str] | None,
+        typer.Option("--shards", metavar="LANG=DIR", help="What the model learned from, to find words it was given."),
+    ] = None,
+    allow_leak: Annotated[
+        bool, typer.Option("--allow-leak", help="Score on words whose translations training was given, too.")
+    ] = False,
+    method: Methods = None,
+    centre: Centres = None,
+    limit: Limit = None,
+    neighbourhood: Neighbourhood = 10,
+    resamples: Resamples = 1000,
+    pairs: Pairs = "best",
+    figure: FigureFile = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Look for the translation of every word of a dictionary, in both directions.
+
+    From two files of word vectors, or from a model: with --text in every layer. Words whose translations a dictionary
+    gave to the model's training are refused. Writes metrics.json, metrics.csv, pairs.tsv and a figure to --out.
+    """
+    output = Output(json=json, quiet=quiet)
+    _check_origin(source, target, model, {"--text": text, "--shards": shards}, needed="--model")
+    if source is None and (words_as == "contexts") != bool(text):
+        raise ConfigError(
+            "--words-as contexts needs --text, and embeddings have no use for it",
+            remedy="name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings",
+        )
+    chosen = parse_layers(layers)
+    score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
+
+    def find() -> _Found:
+        from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
+        from isoglot.retrieve.from_model import context_side, embedding_side
+        from isoglot.retrieve.vector_files import read_side
+        from isoglot.text.dictionary import read_dictionary
+
+        change = load_change(mapping)
+        if source is not None and target is not None:
+            file = _one_dictionary(dictionary)
+            sides = (read_side(path, layers=chosen, limit=limit) for path in (source, target))
+            pair = score_dictionary(*change(*sides), list(read_dictionary(file)), file, score=score)
+            return _Found([pair], {"source": str(source), "target": str(target)}, [_covered(pair)])
+        files = _dictionaries(dictionary)
+        entries = {pair: list(read_dictionary(file)) for pair, file in files.items()}
+        wanted = words_by_language(entries)
+        texts = _texts(text, wanted)
+        encoder, name = _encoder(model, device)
+        if not allow_leak:
+            _refuse_leaks(entries, files, encoder, name, shards or [])
+        look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=limit, name=name)
+        by_language = {
+            code: look(encoder, texts[code], looked, code, progress=output.progress)
+            if texts
+            else embedding_side(encoder, looked, code)
+            for code, looked in wanted.items()
+        }
+        found = [
+            score_dictionary(*change(*own_words(by_language, pair, rows)), rows, files[pair], score=score)
+            for pair, rows in entries.items()
+        ]
+        return _Found(found, {"model": name, "words_as": words_as}, [_covered(pair) for pair in found])
+
+    read = [*_paths(dictionary), *_paths(text), source, target, mapping, _index(model)]
+    _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
+
+
+def _check_origin(
+    source: Path | None, target: Path | None, model: str | None, options: Mapping[str, object], *, needed: str
+) -> None:
+    """Refuse half of a pair of files, a model beside them, and nothing at all."""
+    if (source is None) != (target is None):
+        raise ConfigError("--source and --target go together", remedy="give both, or a --model")
+    if source is not None:
+        for option, value in {"--model": model, **options}.items():
+            if value:
+                raise ConfigError(f"{option} and --source FILE exclude each other", remedy="give vectors, or a model")
+    elif needed == "--parallel" and not options[needed]:
+        raise ConfigError(
+            "nothing to look in",
+            remedy="give --parallel en=a.txt --parallel de=b.txt, or --source and --target with vectors",
+        )
+
+
+def _score(
+    methods: list[str] | None,
+    centres: list[str] | None,
+    neighbourhood: int,
+    resamples: int,
+    seed: int,
+    device: str,
+    output: Output,
+) -> Callable[..., PairScores]:
+    """What scores two sides, with everything but the sides."""
+    from isoglot.core.devices import choose_device
+    from isoglot.retrieve.layers import CENTRES, DEFAULT_METHODS, score_layers
+    from isoglot.retrieve.methods import METHODS
+
+    for option, given, known in (("--method", methods, METHODS), ("--centre", centres, CENTRES)):
+        for value in given or ():
+            if value not in known:
+                raise ConfigError(f"no {option} {shown(value)}", remedy=nearest_name(value, known))
+    return partial(
+        score_layers,
+        methods=[known for known in METHODS if known in (methods or DEFAULT_METHODS)],
+        centres=[known for known in CENTRES if known in (centres or CENTRES)],
+        neighbourhood=neighbourhood,
+        resamples=resamples,
+        seed=seed,
+        device=choose_device(device),
+        progress=output.progress,
+    )
+
+
+def _texts(text: list[str] | None, languages: Iterable[str]) -> dict[str, list[Path]]:
+    texts = parse_named(text, "--text") if text else {}
+    for code in languages if texts else ():
+        if code not in texts:
+            raise ConfigError(f"--text has no {code}", remedy=f"name its text: --text {code}=file.txt")
+    return texts
+
+
+def _encoder(model: str | None, device: str) -> tuple[EncoderLike, str]:
+    from isoglot.model import load_encoder
+    from isoglot.model.load import EMBEDDED
+
+    name = model or EMBEDDED
+    return load_encoder(name, device=device), name
+
+
+def _one_dictionary(values: list[str]) -> Path:
+    """The file of the one dictionary that vectors are scored by, with or without its languages before it."""
+    if len(values) > 1:
+        raise ConfigError("two files of vectors have one dictionary", remedy="give --dictionary once")
+    path = Path(values[0]).expanduser()
+    if "=" not in values[0] or path.exists():
+        return path
+    return next(iter(parse_pairs(values).values()))[0]
+
+
+def _dictionaries(values: list[str]) -> dict[tuple[str, str], Path]:
+    for value in values:
+        if "=" not in value:
+            raise ConfigError(
+                f"--dictionary {shown(value)} names no languages", remedy=f"write --dictionary en-fr={value}"
+            )
+    found = parse_pairs(values)
+    for pair, paths in found.items():
+        if len(paths) > 1:
+            raise ConfigError(f"{'-'.join(pair)} has a dictionary already", remedy="join them into one")
+        if pair[0] == pair[1]:
+            raise ConfigError(f"--dictionary {'-'.join(pair)} is of one language", remedy="name two")
+    return {pair: paths[0] for pair, paths in found.items()}
+
+
+def _refuse_leaks(
+    entries: Mapping[tuple[str, str], Sequence[Entry]],
+    files: Mapping[tuple[str, str], Path],
+    encoder: EncoderLike,
+    name: str,
+    shards: list[str],
+) -> None:
+    from isoglot.retrieve.leaks import refuse_leak, words_seen
+    from isoglot.vocab import Shards
+
+    named = parse_named(shards, "--shards") if shards else {}
+    opened = [Shards.open(folder, check="sizes") for folders in named.values() for folder in folders]
+    for pair, rows in entries.items():
+        seen = words_seen(pair[0], vocabulary=encoder.vocabulary, model=name, shards=opened)
+        refuse_leak(rows, seen, files[pair], remedy="score on others, or give --allow-leak")
+
+
+def _covered(pair: PairScores) -> str:
+    coverage = pair.coverage
+    assert coverage is not None  # noqa: S101 - for the type checker: words have it
+    return (
+        f"{pair.name}: {coverage.entries_found:,} of {coverage.entries:,} entries have both words "
+        f"({coverage.sources_found:,} of {coverage.sources:,} source words)"
+    )
+
+
+def _paths(named: list[str] | None) -> list[Path]:
+    """The files among LANG=FILE options, for the record; what is none is refused elsewhere."""
+    return [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in named or []]
+
+
+def _index(model: str | None) -> Path | None:
+    """What tells one encoder of ours from another: the file with the hashes of all its parts."""
+    return None if model is None else Path(model).expanduser() / "encoder.json"
+
+
+def _run(
+    find: Callable[[], _Found],
+    read: Iterable[Path | None],
+    output: Output,
+    *,
+    kind: str,
+    out: Path | None,
+    figure: Path | None,
+    which: Literal["best", "all", "none"],
+    seed: int,
+    device: str,
+) -> None:
+    """Find, write what was found with a record of the run, and show it."""
+    from isoglot.core.devices import choose_device
+    from isoglot.core.files import write_text
+    from isoglot.core.record import record_run
+    from isoglot.report.retrieval import retrieval_svg
+    from isoglot.retrieve.results import write_results
+
+    where = str(choose_device(device))
+    with nullcontext() if out is None else record_run(out, command=command_line(), seed=seed, device=where) as run:
+        found = find()
+        head = {"kind": kind, **found.facts, "seed": seed}
+        files = [] if out is None else write_results(out, found.pairs, head, which)
+        if figure is None and out is not None and _has_layers(found.pairs):
+            figure = out / FIGURE
+        if figure is not None:
+            write_text(figure, retrieval_svg(found.pairs))
+            files.append(figure)
+        if run is not None:
+            for path in read:
+                if path is not None and path.is_file():
+                    run.add_input(path)
+            for path in files:
+                run.add_output(path)
+    value = head | {"pairs": [pair.as_dict() for pair in found.pairs], "files": [str(path) for path in files]}
+    output.result(value, retrieval_table(found.pairs, found.remarks))
+    if files:
+        output.say("Written: " + ", ".join(str(path) for path in files))
+
+
+def _has_layers(pairs: Sequence[PairScores]) -> bool:
+    return all(len({each.layer for each in pair.layers}) > 1 for pair in pairs)

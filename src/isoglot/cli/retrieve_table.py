@@ -1,0 +1,62 @@
+"""What ``isoglot retrieve`` shows: P@1 in both directions, layer by method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from isoglot.retrieve.layers import Centre, PairScores
+    from isoglot.retrieve.methods import Method
+
+MOST_TABLES = 4
+
+
+def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) -> RenderableType:
+    """A table for each pair, layer by method; of many pairs only the best layer of each. The finding is below."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from isoglot.report.retrieval import finding, way_name
+
+    ways = [(scores.method, each.centre) for each in pairs[0].layers for scores in each.scores.methods]
+    ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
+    parts: list[RenderableType] = []
+    for pair in pairs if len(pairs) <= MOST_TABLES else []:
+        table = Table(box=None, padding=(0, 2, 0, 0), title_justify="left", caption_justify="left")
+        table.title = f"P@1 in %: {_arrows(pair)}"
+        table.add_column("layer")
+        for way in ways:
+            table.add_column(way_name(*way), justify="right")
+        for layer in dict.fromkeys(each.layer for each in pair.layers):
+            cells = [_cell(pair, layer, centre, method) for method, centre in ways]
+            table.add_row("vectors" if layer is None else str(layer), *cells)
+        parts += [table, Text()]
+    if not parts:
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for name in ("languages", "P@1", "layer", "by"):
+            table.add_column(name, justify="right" if name in ("P@1", "layer") else "left")
+        for pair in pairs:
+            best = pair.best
+            where = "vectors" if best.layer is None else str(best.layer)
+            table.add_row(pair.name, f"{100 * best.value:.1f} %", where, way_name(best.method, best.centre))
+        parts += [table, Text()]
+    return Group(*parts, Text("\n".join([*remarks, f"{finding(pairs)} (chance: {_chance(pairs)})"])))
+
+
+def _arrows(pair: PairScores) -> str:
+    first, second = pair.source.name, pair.target.name
+    return f"{first} to {second} / {second} to {first}"
+
+
+def _cell(pair: PairScores, layer: int | None, centre: Centre, method: Method) -> str:
+    scores = pair.of(layer, centre)
+    return " / ".join(f"{100 * scores.of(method, way).precision[1].value:.1f}" for way in ("forward", "backward"))
+
+
+def _chance(pairs: Sequence[PairScores]) -> str:
+    return f"{100 * max(pairs, key=lambda pair: pair.best.value).chance:.2g} %"

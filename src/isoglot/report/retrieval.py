@@ -1,0 +1,107 @@
+"""Retrieval by layer as a picture on its own: how often translations are found, where in the model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from isoglot.report.lines import Line, line_chart
+from isoglot.retrieve.layers import found_both
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.retrieve.layers import Centre, PairScores
+    from isoglot.retrieve.methods import Method
+
+MOST = 6
+"""So many lines are told apart."""
+
+_TITLE = 62  # above the drawing
+_STYLE = (
+    "text { font-family: Helvetica, Arial, sans-serif; } .title { font-size: 16px; font-weight: bold; fill: #1f2933; } "
+    ".note { font-size: 12.5px; fill: #52606d; } .tick { font-size: 12px; fill: #52606d; } "
+    ".axis { font-size: 13px; fill: #323f4b; } .name { font-size: 12.5px; font-weight: bold; } "
+    ".grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }"
+)
+
+
+def way_name(method: Method, centre: Centre) -> str:
+    """A way to look in a few words.
+
+    >>> way_name("csls", "mean")
+    'csls, centred'
+    """
+    return f"{method}, centred" if centre == "mean" else method
+
+
+def retrieval_svg(pairs: Sequence[PairScores]) -> str:
+    """A whole SVG file: P@1 over layers, the mean of both directions.
+
+    One pair has a line for each method and centre, up to six pairs a line each by the way that is best for all of them,
+    and more pairs than that are averaged.
+    """
+    ways = list(
+        dict.fromkeys(
+            (scores.method, each.centre) for pair in pairs for each in pair.layers for scores in each.scores.methods
+        )
+    )
+    if 1 < len(pairs) <= MOST:
+        best = max(ways, key=lambda way: _mean([max(y for _, y in _points(pair, *way)) for pair in pairs]))
+        lines = [Line(name=pair.name, points=_points(pair, *best)) for pair in pairs]
+        note = f"by {way_name(*best)}; P@1, the mean of both directions"
+    else:
+        lines = [Line(name=way_name(*way), points=_averaged([_points(pair, *way) for pair in pairs])) for way in ways]
+        lines = lines[:MOST]
+        which = f"the mean of {len(pairs)} pairs" if len(pairs) > 1 else pairs[0].name
+        note = f"{which}; P@1, the mean of both directions"
+    drawing = line_chart(
+        lines,
+        across="layer",
+        up="translations found (P@1), %",
+        floor_at=100 * _mean([pair.chance for pair in pairs]),
+        whole=True,
+    )
+    return _standalone(drawing, finding(pairs), f"{note}; centred: each language's mean removed")
+
+
+def finding(pairs: Sequence[PairScores]) -> str:
+    """What was found best where, in a line."""
+    pair = max(pairs, key=lambda each: each.best.value)
+    best = pair.best
+    where = "The vectors find" if best.layer is None else f"Layer {best.layer} finds"
+    return f"{where} {100 * best.value:.1f} % of {pair.name} translations by {way_name(best.method, best.centre)}"
+
+
+def _points(pair: PairScores, method: Method, centre: Centre) -> list[tuple[float, float]]:
+    return [
+        (float(each.layer or 0), 100 * found_both(each.scores, method)) for each in pair.layers if each.centre == centre
+    ]
+
+
+def _averaged(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """The mean of lines over the layers that all of them have."""
+    values = [dict(line) for line in lines]
+    shared = [x for x in values[0] if all(x in one for one in values)]
+    return [(x, _mean([one[x] for one in values])) for x in shared]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _standalone(drawing: str, title: str, note: str) -> str:
+    """The chart's ``svg`` element as a file of its own, with its style, a white ground and a title above."""
+    found = re.search(r"<svg viewBox='0 0 (\d+) (\d+)'(.*)</svg>", drawing, re.DOTALL)
+    assert found is not None  # noqa: S101 - for the type checker
+    width, height, rest = int(found[1]), int(found[2]), found[3]
+    attributes, _, body = rest.partition(">")
+    box = f"0 {-_TITLE} {width} {height + _TITLE}"
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height + _TITLE}' viewBox='{box}'"
+        f"{attributes}>\n<title>{escape(title)}</title><style>{_STYLE}</style>"
+        f"<rect x='0' y='{-_TITLE}' width='{width}' height='{height + _TITLE}' fill='#fff'/>"
+        f"<text x='14' y='{26 - _TITLE}' class='title'>{escape(title)}</text>"
+        f"<text x='14' y='{46 - _TITLE}' class='note'>{escape(note)}</text>{body}</svg>\n"
+    )

@@ -1,0 +1,68 @@
+"""Words whose translations training was given: a score on them would measure memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import InputError, shown
+from isoglot.core.files import read_json
+from isoglot.core.language_codes import language_code
+from isoglot.model.folder import INDEX
+from isoglot.vocab.seen_words import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from isoglot.text.dictionary import Entry
+    from isoglot.vocab import Shards, Vocabulary
+
+
+def words_seen(
+    language: str,
+    *,
+    vocabulary: Vocabulary | None = None,
+    model: str | Path | None = None,
+    shards: Iterable[Shards] = (),
+) -> frozenset[str]:
+    """The words of a language that any dictionary gave to a model: to its vocabulary, its text or its training.
+
+    Args:
+        language: The language.
+        vocabulary: The model's vocabulary.
+        model: The model's folder, if it is one of ours.
+        shards: What it was trained on.
+
+    Raises:
+        StorageError: The model's index cannot be read.
+    """
+    code = language_code(language)
+    found: set[str] = set()
+    if vocabulary is not None:
+        found |= words_of(vocabulary.about.get("dictionaries", ()), code)
+    index = None if model is None else Path(model).expanduser() / INDEX
+    if index is not None and index.exists():
+        found |= words_of(read_json(index).get("about", {}).get("dictionaries", ()), code)
+    for one in shards:
+        found |= one.words_seen(code)
+    return frozenset(found)
+
+
+def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Path, remedy: str) -> None:
+    """Refuse a dictionary with source words that training knew a translation of.
+
+    Source words decide, as in MUSE's splits: its training and test dictionaries have target words in common.
+
+    Raises:
+        InputError: There are such words; the message says how many and names three.
+    """
+    words = list(dict.fromkeys(entry.source for entry in entries))
+    known = frozenset(seen)
+    leaked = [word for word in words if word in known]
+    if leaked:
+        examples = ", ".join(shown(word, 40) for word in leaked[:3])
+        raise InputError(
+            f"training has seen {len(leaked):,} of {len(words):,} source words of the dictionary, such as {examples}",
+            remedy=remedy,
+            file=file,
+        )

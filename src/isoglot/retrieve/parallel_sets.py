@@ -1,0 +1,119 @@
+"""Sentences that say the same in two or more languages, from aligned files, tables and Tatoeba's test sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.language_codes import language_code
+from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParallelSet:
+    """Sentences by language, row by row; ``numbers`` are their lines, ``left_out`` counts rows with a blank one."""
+
+    name: str
+    sentences: Mapping[str, list[str]]
+    numbers: list[int]
+    left_out: int = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every two languages, in the order they were named."""
+        return list(combinations(self.sentences, 2))
+
+
+def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> ParallelSet:
+    """The set of files that hold the same sentences line by line.
+
+    Raises:
+        ConfigError: There is only one language.
+        InputError: The files have different numbers of lines, or no row is whole.
+        StorageError: A file cannot be read.
+    """
+    if len(files) < 2:
+        raise ConfigError(
+            f"--parallel names one language, {next(iter(files))}",
+            remedy="name two: --parallel en=a.txt --parallel de=b.txt",
+        )
+    first = next(iter(files.values()))
+    return _collected(read_aligned(files), list(files), first, first_line=1, limit=limit)
+
+
+def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = None) -> ParallelSet:
+    """The set in a tab-separated table whose first line names the languages.
+
+    Args:
+        path: The table.
+        languages: Which columns, in this order; by default all.
+        limit: Only the first so many rows.
+
+    Raises:
+        ConfigError: There is no such column, or only one is left.
+        InputError: The table is malformed, or no row is whole.
+        StorageError: It cannot be read.
+    """
+    rows = read_parallel(path)
+    first = next(rows, None)
+    if first is None:
+        raise InputError("there are no sentences", remedy="write them below the line of languages", file=path)
+    wanted = [language_code(code) for code in languages] or list(first)
+    missing = [code for code in wanted if code not in first]
+    if missing:
+        raise ConfigError(f"{path} has no column {missing[0]}", remedy=f"choose among {', '.join(first)}")
+    if len(set(wanted)) < 2:
+        raise ConfigError(f"one language, {wanted[0]}, of {path}", remedy=f"choose two among {', '.join(first)}")
+    return _collected(_chained(first, rows), wanted, path, first_line=2, limit=limit)
+
+
+def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = None) -> list[ParallelSet]:
+    """Tatoeba's test set of each language with English.
+
+    Raises:
+        ConfigError: No language but English is named.
+        InputError: There is no test set of a language.
+        StorageError: A file cannot be read.
+    """
+    others = [code for code in dict.fromkeys(map(language_code, languages)) if code != "en"]
+    if not others:
+        raise ConfigError(
+            f"--parallel {shown(str(folder))} is a folder of test sets with English, and no language is chosen",
+            remedy="choose some, such as --langs de,fr",
+        )
+    return [aligned_set(tatoeba_files(folder, code), limit=limit) for code in others]
+
+
+def _chained(first: dict[str, str], rest: Iterable[dict[str, str]]) -> Iterator[dict[str, str]]:
+    yield first
+    yield from rest
+
+
+def _collected(
+    rows: Iterable[dict[str, str]], codes: Sequence[str], path: Path, *, first_line: int, limit: int | None
+) -> ParallelSet:
+    """The rows in memory; one with a blank sentence has nothing to find and is left out."""
+    sentences: dict[str, list[str]] = {language_code(code): [] for code in codes}
+    numbers: list[int] = []
+    left_out = 0
+    for number, row in islice(enumerate(rows, start=first_line), limit):
+        if all(row[code].strip() for code in sentences):
+            numbers.append(number)
+            for code, column in sentences.items():
+                column.append(row[code])
+        else:
+            left_out += 1
+    if not numbers:
+        raise InputError(
+            f"no row has a sentence in all of {', '.join(sentences)}", remedy="give at least one", file=path
+        )
+    return ParallelSet(name=str(path), sentences=sentences, numbers=numbers, left_out=left_out)

@@ -1,0 +1,118 @@
+"""What a retrieval leaves on the disk: ``metrics.json``, ``metrics.csv`` and ``pairs.tsv``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.errors import one_line
+from isoglot.core.files import write_json, write_text
+from isoglot.text.lines import line_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.retrieve.layers import LayerScores, PairScores, Side
+    from isoglot.retrieve.scores import MethodScores
+
+Which = Literal["best", "all", "none"]
+"""Which predictions are written: those of the best layer and method of each pair of languages, of all, or none."""
+
+_PAIR_COLUMNS = (
+    "source", "target", "layer", "centre", "method", "source_line", "source_text", "predicted_line", "predicted_text",
+    "score", "rank", "right",
+)  # fmt: skip
+
+
+def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[str, Any], which: Which) -> list[Path]:
+    """Write the files; returns them.
+
+    Args:
+        folder: An existing folder.
+        pairs: What was found.
+        facts: What else ``metrics.json`` says: the model, what was left out.
+        which: Which predictions go to ``pairs.tsv``.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    folder = Path(folder)
+    write_json(folder / "metrics.json", facts | {"pairs": [pair.as_dict() for pair in pairs]})
+    write_text(folder / "metrics.csv", metrics_csv(pairs))
+    files = [folder / "metrics.json", folder / "metrics.csv"]
+    if which != "none":
+        write_pairs(folder / "pairs.tsv", pairs, which)
+        files.append(folder / "pairs.tsv")
+    return files
+
+
+def metrics_csv(pairs: Sequence[PairScores]) -> str:
+    """A line for each pair, layer, centre, method and direction; ``source`` is the side that was asked for."""
+    buffer = io.StringIO(newline="")
+    writer: csv.DictWriter[str] | None = None
+    for pair in pairs:
+        for each in pair.layers:
+            for scores in each.scores.methods:
+                row = _csv_row(pair, each, scores)
+                if writer is None:
+                    writer = csv.DictWriter(buffer, list(row), lineterminator="\n")
+                    writer.writeheader()
+                writer.writerow(row)
+    return buffer.getvalue()
+
+
+def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[str, Any]:
+    asked, looked = pair.sides(scores)
+    row: dict[str, Any] = {
+        "source": asked.name,
+        "target": looked.name,
+        "layer": "" if each.layer is None else each.layer,
+        "centre": each.centre,
+    }
+    for key, value in scores.as_dict().items():
+        if isinstance(value, dict):
+            row[key] = f"{value['value']:.6f}"
+            row |= {f"{key}_{edge}": f"{value[edge]:.6f}" for edge in ("low", "high")}
+        else:
+            row[key] = f"{value:.6f}" if isinstance(value, float) else value
+    return row
+
+
+def write_pairs(path: str | Path, pairs: Sequence[PairScores], which: Which = "best") -> int:
+    """Write the best answer for every row that was asked for, with tabs between; returns how many lines.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    with line_writer(path) as writer:
+        writer.write_cells(*_PAIR_COLUMNS)
+        for pair in pairs:
+            best = pair.best
+            for each in pair.layers:
+                for scores in each.scores.methods:
+                    if which == "all" or (each.layer, each.centre, scores.method) == best[:3]:
+                        for cells in _predictions(pair, each, scores):
+                            writer.write_cells(*cells)
+    return writer.lines
+
+
+def _predictions(pair: PairScores, each: LayerScores, scores: MethodScores) -> Iterator[list[str]]:
+    asked, looked = pair.sides(scores)
+    layer = "" if each.layer is None else str(each.layer)
+    head = [asked.name, looked.name, layer, each.centre, scores.method]
+    for query, found, score, rank in zip(
+        scores.queries_Q.tolist(),
+        scores.found_QK[:, 0].tolist(),
+        scores.scores_QK[:, 0].tolist(),
+        scores.ranks_Q.tolist(),
+        strict=True,
+    ):
+        right = "yes" if rank == 1 else "no"
+        yield [*head, *_item(asked, query), *_item(looked, found), f"{score:.6f}", str(rank), right]
+
+
+def _item(side: Side, row: int) -> list[str]:
+    number = row + 1 if side.numbers is None else side.numbers[row]
+    return [str(number), "" if side.items is None else one_line(side.items[row])]

@@ -1,0 +1,38 @@
+"""Retrieval by layer as a picture: one pair, some, many."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from isoglot.report.retrieval import finding, retrieval_svg
+from isoglot.retrieve import PairScores, Side, score_layers
+
+
+def pair(name: str, noise: float) -> PairScores:
+    stream = np.random.default_rng(3)
+    X, other = stream.normal(size=(2, 3, 20, 6)).astype(np.float32)
+    source = Side(name="en", layers=dict(enumerate(X)))
+    return score_layers(source, Side(name=name, layers=dict(enumerate(X + noise * other))), resamples=2)
+
+
+@pytest.mark.parametrize(
+    ("count", "names"),
+    [
+        (1, {"cosine", "cosine, centred", "csls", "csls, centred", "chance"}),
+        (3, {"en-l0", "en-l1", "en-l2", "chance"}),
+        (7, {"cosine", "cosine, centred", "csls", "csls, centred", "chance"}),
+    ],
+)
+def test_lines_are_named(count: int, names: set[str]):
+    pairs = [pair(f"l{number}", number / 4) for number in range(count)]
+    drawing = ET.fromstring(retrieval_svg(pairs))  # noqa: S314 - our own drawing
+    texts = [(text.get("class"), text.text) for text in drawing.findall(".//{*}text")]
+    assert {text for kind, text in texts if kind == "name"} == names
+    assert (
+        [text for kind, text in texts if kind == "title"]
+        == ["Layer 0 finds 100.0 % of en-l0 translations by cosine"]
+        == [finding(pairs)]
+    )
