@@ -148,6 +148,17 @@ def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     assert "1 rows of table.tsv have a blank sentence and were left out" in both.out
 
 
+def test_a_table_without_names(sentences, folder: Path, tmp_path: Path):
+    (folder / "bare.tsv").write_text("".join(f"{en}\t{fr}\n" for en, fr in zip(EN, FR, strict=True)))
+    bare = ("--model", "model", "--parallel", "bare.tsv")
+    assert sentences(*bare, "--langs", "en,fr", "--out", str(tmp_path / "out"), "--quiet").code == 0
+    assert (tmp_path / "out" / "pairs.tsv").read_text().splitlines()[1].split("\t")[5] == "1"
+    assert "bare.tsv:1: the header " in sentences(*bare).err
+    assert sentences(*bare, "--langs", "en,fr,de").err == (
+        "isoglot: bare.tsv:1: 2 columns for 3 languages (en, fr, de); separate the columns with one tab each\n"
+    )
+
+
 def test_tatoeba(sentences):
     result = sentences("--model", "model", "--parallel", "tatoeba", "--langs", "fr", "--quiet")
     assert result.code == 0
@@ -185,6 +196,18 @@ def test_words_through_a_map(words, tmp_path: Path, folder: Path):
     assert not (tmp_path / "out" / "layers.svg").exists()
     gold = words(*VECTORS[:-1], "en-fr=w.txt", "--candidates", "gold", "--json", "-q")
     assert json.loads(gold.out)["pairs"][0]["layers"][0]["scores"][0]["candidates"] == 6
+
+
+def test_a_map_for_each_layer(sentences, folder: Path, tmp_path: Path):
+    X = np.load(folder / "layers.npy")
+    turns = [np.linalg.qr(np.random.default_rng(seed).normal(size=(5, 5)))[0].astype(np.float32) for seed in (2, 3)]
+    turned = np.stack([rows @ turn for rows, turn in zip(X, turns, strict=True)])
+    np.save(folder / "turned.npy", turned)
+    for layer in (0, 1):
+        Procrustes().fit(X[layer], turned[layer]).save(tmp_path / f"layer-{layer}.safetensors")
+    options = ("--source", "layers.npy", "--target", "turned.npy", "--centre", "none", "--method", "cosine", "-q")
+    assert "100.0 / 100.0" not in sentences(*options).out
+    assert sentences(*options, "--map", str(tmp_path)).out.count("100.0 / 100.0") == 2
 
 
 def test_words_of_a_model(words, tmp_path: Path):

@@ -20,11 +20,11 @@ from isoglot.cli.retrieve_table import retrieval_table
 from isoglot.core.errors import ConfigError, nearest_name, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from isoglot.model import EncoderLike
     from isoglot.retrieve.layers import PairScores
-    from isoglot.text.dictionary import Entry
+    from isoglot.vocab import Shards
 
 app = typer.Typer(help="How often the nearest neighbour in the other language is the translation, layer by layer.")
 
@@ -109,7 +109,10 @@ def sentences(
         ),
     ] = None,
     langs: Annotated[
-        str | None, typer.Option("--langs", metavar="CODES", help="Which languages of a table or folder: en,de,fr.")
+        str | None,
+        typer.Option(
+            "--langs", metavar="CODES", help="Which languages of a table or folder, or a table's columns: en,de,fr."
+        ),
     ] = None,
     source: Source = None,
     target: Target = None,
@@ -135,8 +138,9 @@ def sentences(
 ) -> None:
     """Look for the translation of every sentence, in every layer, in both directions.
 
-    From a model and parallel sentences, or from two files of vectors whose rows are translations of each other. More
-    than two languages are scored two by two. Writes metrics.json, metrics.csv, pairs.tsv and a figure to --out.
+    From a model and parallel sentences, or from two files of vectors whose rows are translations of each other.
+
+    More than two languages are scored two by two. --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
     _check_origin(source, target, model, {"--parallel": parallel, "--langs": langs}, needed="--parallel")
@@ -232,8 +236,11 @@ def words(
 ) -> None:
     """Look for the translation of every word of a dictionary, in both directions.
 
-    From two files of word vectors, or from a model: with --text in every layer. Words whose translations a dictionary
-    gave to the model's training are refused. Writes metrics.json, metrics.csv, pairs.tsv and a figure to --out.
+    From two files of word vectors, or from a model: with --text in every layer.
+
+    Words that a dictionary gave to the model's training are refused.
+
+    --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
     _check_origin(source, target, model, {"--text": text, "--shards": shards}, needed="--model")
@@ -248,6 +255,7 @@ def words(
     def find() -> _Found:
         from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
         from isoglot.retrieve.from_model import context_side, embedding_side
+        from isoglot.retrieve.leaks import refuse_leak, words_seen
         from isoglot.retrieve.vector_files import read_side
         from isoglot.text.dictionary import read_dictionary
 
@@ -263,7 +271,9 @@ def words(
         texts = _texts(text, wanted)
         encoder, name = _encoder(model, device)
         if not allow_leak:
-            _refuse_leaks(entries, files, encoder, name, shards or [])
+            for languages, rows in entries.items():
+                given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
+                refuse_leak(rows, given, files[languages], remedy="score on others, or give --allow-leak")
         look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=limit, name=name)
         by_language = {
             code: look(encoder, texts[code], looked, code, progress=output.progress)
@@ -369,21 +379,11 @@ def _dictionaries(values: list[str]) -> dict[tuple[str, str], Path]:
     return {pair: paths[0] for pair, paths in found.items()}
 
 
-def _refuse_leaks(
-    entries: Mapping[tuple[str, str], Sequence[Entry]],
-    files: Mapping[tuple[str, str], Path],
-    encoder: EncoderLike,
-    name: str,
-    shards: list[str],
-) -> None:
-    from isoglot.retrieve.leaks import refuse_leak, words_seen
+def _opened(shards: list[str] | None) -> list[Shards]:
     from isoglot.vocab import Shards
 
     named = parse_named(shards, "--shards") if shards else {}
-    opened = [Shards.open(folder, check="sizes") for folders in named.values() for folder in folders]
-    for pair, rows in entries.items():
-        seen = words_seen(pair[0], vocabulary=encoder.vocabulary, model=name, shards=opened)
-        refuse_leak(rows, seen, files[pair], remedy="score on others, or give --allow-leak")
+    return [Shards.open(folder, check="sizes") for folders in named.values() for folder in folders]
 
 
 def _covered(pair: PairScores) -> str:
@@ -429,7 +429,7 @@ def _run(
         found = find()
         head = {"kind": kind, **found.facts, "seed": seed}
         files = [] if out is None else write_results(out, found.pairs, head, which)
-        if figure is None and out is not None and _has_layers(found.pairs):
+        if figure is None and out is not None and all(pair.has_layers for pair in found.pairs):
             figure = out / FIGURE
         if figure is not None:
             write_text(figure, retrieval_svg(found.pairs))
@@ -444,7 +444,3 @@ def _run(
     output.result(value, retrieval_table(found.pairs, found.remarks))
     if files:
         output.say("Written: " + ", ".join(str(path) for path in files))
-
-
-def _has_layers(pairs: Sequence[PairScores]) -> bool:
-    return all(len({each.layer for each in pair.layers}) > 1 for pair in pairs)

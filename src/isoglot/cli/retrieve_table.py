@@ -27,15 +27,14 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
     ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
     parts: list[RenderableType] = []
     for pair in pairs if len(pairs) <= MOST_TABLES else []:
-        table = Table(box=None, padding=(0, 2, 0, 0), title_justify="left", caption_justify="left")
-        table.title = f"P@1 in %: {_arrows(pair)}"
+        table = Table(box=None, padding=(0, 2, 0, 0))
         table.add_column("layer")
         for way in ways:
             table.add_column(way_name(*way), justify="right")
         for layer in dict.fromkeys(each.layer for each in pair.layers):
             cells = [_cell(pair, layer, centre, method) for method, centre in ways]
             table.add_row("vectors" if layer is None else str(layer), *cells)
-        parts += [table, Text()]
+        parts += [Text(f"P@1 in %: {_arrows(pair)}"), table, Text()]
     if not parts:
         table = Table(box=None, padding=(0, 2, 0, 0))
         for name in ("languages", "P@1", "layer", "by"):

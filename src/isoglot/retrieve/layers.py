@@ -90,6 +90,11 @@ class PairScores:
         return f"{self.source.name}-{self.target.name}"
 
     @property
+    def has_layers(self) -> bool:
+        """Whether there is more than one layer."""
+        return len({each.layer for each in self.layers}) > 1
+
+    @property
     def chance(self) -> float:
         """What P@1 would be by chance with one right answer: the mean of both directions."""
         scores = self.layers[0].scores.methods[:2]

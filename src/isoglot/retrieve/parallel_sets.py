@@ -51,11 +51,11 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
 
 
 def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = None) -> ParallelSet:
-    """The set in a tab-separated table whose first line names the languages.
+    """The set in a tab-separated table whose first line names the languages; where it does not, ``languages`` do.
 
     Args:
         path: The table.
-        languages: Which columns, in this order; by default all.
+        languages: Which columns, in this order; by default all. Of a table without names, all columns in theirs.
         limit: Only the first so many rows.
 
     Raises:
@@ -63,8 +63,14 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
         InputError: The table is malformed, or no row is whole.
         StorageError: It cannot be read.
     """
-    rows = read_parallel(path)
-    first = next(rows, None)
+    rows, first_line = read_parallel(path), 2
+    try:
+        first = next(rows, None)
+    except InputError as error:
+        if not languages or error.line != 1:
+            raise
+        rows, first_line = read_parallel(path, languages=languages), 1
+        first = next(rows, None)
     if first is None:
         raise InputError("there are no sentences", remedy="write them below the line of languages", file=path)
     wanted = [language_code(code) for code in languages] or list(first)
@@ -73,7 +79,7 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
         raise ConfigError(f"{path} has no column {missing[0]}", remedy=f"choose among {', '.join(first)}")
     if len(set(wanted)) < 2:
         raise ConfigError(f"one language, {wanted[0]}, of {path}", remedy=f"choose two among {', '.join(first)}")
-    return _collected(_chained(first, rows), wanted, path, first_line=2, limit=limit)
+    return _collected(_chained(first, rows), wanted, path, first_line=first_line, limit=limit)
 
 
 def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = None) -> list[ParallelSet]:
