@@ -36,6 +36,15 @@ def test_linear_falls_from_the_end_of_the_warm_up():
     assert [rate_factor(config, 1, p) for p in (0.25, 0.5, 0.75, 1.0)] == [0.5, 1.0, 0.5, 0.0]
 
 
+@given(total=st.integers(2, 10_000), share=st.floats(0.01, 0.9), at=st.floats(0, 1))
+def test_linear_is_the_same_with_its_warm_up_in_steps(total: int, share: float, at: float):
+    """It begins to fall from the peak, not from where it would be without a warm-up."""
+    warmup, step = max(1, round(share * total)), max(1, round(at * total))
+    steps, fraction = (ScheduleConfig(kind="linear", warmup=one) for one in (warmup, warmup / total))
+    progress = step / total
+    assert rate_factor(steps, step, progress) == pytest.approx(rate_factor(fraction, step, progress), abs=1e-9)
+
+
 @given(
     kind=st.sampled_from(["inverse-sqrt", "trapezoid", "linear"]),
     warmup=st.one_of(st.integers(0, 1000), st.floats(0, 1)),

@@ -58,10 +58,9 @@ def rate_factor(config: ScheduleConfig, step: int, progress: float) -> float:
         return risen
     if config.kind == "inverse-sqrt":
         return float(risen**-0.5) if config.warmup else 1.0
-    if config.kind == "trapezoid":
-        length = config.cooldown
-    else:
-        length = 1 - config.warmup if isinstance(config.warmup, float) else 1.0
+    # Of a warm-up in steps, the share of the budget is seen from how far the run is.
+    warmup = progress / risen if config.warmup else 0.0
+    length = config.cooldown if config.kind == "trapezoid" else 1 - warmup
     left = min(1.0, (1 - progress) / length) if length else 1.0
     return config.floor + (1 - config.floor) * left
 
