@@ -83,6 +83,7 @@ RUNS = {
     "shared": [*COMMON],
     "private": [*COMMON, "model.plan='emb,pos,1,softmax'", "optimiser.weight_decay=0.1", "optimiser.kind=adamw"],
     "parts": [*COMMON, "model.plan='1'", "batch.accumulate=2"],
+    "vectors": [*COMMON, "model.language_embeddings=added"],
     "pairs": [*COMMON, "model.length=24"],
     "fails": [*COMMON],
 }
@@ -117,7 +118,7 @@ def two(corpus, tmp_path_factory) -> Ended:
     return Ended(out, (code // 10, code % 10), *texts)
 
 
-@pytest.mark.parametrize("name", ["shared", "private", "parts", "pairs"])
+@pytest.mark.parametrize("name", ["shared", "private", "parts", "vectors", "pairs"])
 def test_two_processes_have_the_losses_of_one(tmp_path: Path, corpus, nano, two, name):
     parallel = [{"en": "A train left.", "fr": "Un train est parti."}, {"en": "Leo sleeps.", "fr": "Leo dort bien ici."}]
     config = nano(*RUNS[name])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain import train
@@ -243,6 +244,26 @@ def test_rows_that_cannot_be_shared_are_refused(run):
     assert str(error.value) == (
         "8 rows cannot be shared by 1 processes in 3 parts each; set batch.rows to a multiple of both together"
     )
+
+
+def test_what_cannot_work_is_refused_before_anything_is_written(run, tmp_path: Path, monkeypatch):
+    with pytest.raises(ConfigError) as error:
+        run("a", "batch.length=500")
+    assert str(error.value) == (
+        "batch.length is 500, and the encoder takes 16 tokens; set model.length=500, or shorter rows"
+    )
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(MissingPartError):
+        run("a", "log.tensorboard=on")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_perplexity_that_is_not_finite_stops_the_run_and_is_no_best(run, tmp_path: Path):
+    """The last step's loss was finite, and the weights it led to are, too."""
+    with pytest.raises(NumericError, match=r"not finite at step 1 \(language en\); there is no checkpoint yet"):
+        run("a", "optimiser.rate=1e30", "schedule.warmup=0", "evaluation.every=1", "log.every=100")
+    assert not (tmp_path / "a" / "best").exists()
+    assert read_metrics(tmp_path / "a") == []
 
 
 @pytest.mark.parametrize("due", ["log.every=7", "checkpoints.every=7", "evaluation.every=7"])

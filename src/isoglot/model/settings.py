@@ -83,7 +83,7 @@ class EncoderConfig(Config):
             raise ValueError(f"width {self.width} is no multiple of {self.heads} heads")
         if self.positions == "rotary" and self.width // self.heads % 2:
             raise ValueError(f"rotary positions need heads of even width, not {self.width // self.heads}")
-        if (not self.sharing.is_default or self.language_embeddings == "added") and not self.languages:
+        if self.is_separate and not self.languages:
             raise ValueError("an encoder with parts for each language needs their names in 'languages'")
         if max(self.pad_id, self.unk_id) >= self.vocabulary_size:
             raise ValueError(f"pad_id and unk_id lie outside a vocabulary of {self.vocabulary_size}")
@@ -93,6 +93,11 @@ class EncoderConfig(Config):
     def sharing(self) -> SharingPlan:
         """The plan, read."""
         return SharingPlan.parse(self.plan, self.layers)
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether each language has weights to itself: private parts, or a vector of its own."""
+        return not self.sharing.is_default or self.language_embeddings == "added"
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer (from 0) attends to its neighbourhood only."""

@@ -104,8 +104,7 @@ def hf_family(config: EncoderConfig) -> Family:
 def _checked(config: EncoderConfig, language: str | None) -> str | None:
     """The language's code; refused where the encoder needs one and does not have it."""
     code = None if language is None else language_code(language)
-    separate = not config.sharing.is_default or config.language_embeddings == "added"
-    if separate and code not in config.languages:
+    if config.is_separate and code not in config.languages:
         named = "none is named" if language is None else f"none for {shown(language)}"
         raise ConfigError(
             f"the encoder has parts for each language and {named}: one language's view can be exported",

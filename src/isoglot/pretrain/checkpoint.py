@@ -160,7 +160,7 @@ def _digest(content: Mapping[str, Any]) -> str:
 # --- folders that are whole or not there -------------------------------------------------------------------------
 
 
-def replace_folder(target: Path, fill: Callable[[Path], None]) -> None:
+def replace_folder(target: Path, fill: Callable[[Path], object]) -> None:
     """Put a folder in the place of another, if any: filled under a temporary name, then renamed.
 
     Between the two renames of a replacement the old one is under ``.NAME.old``; :func:`restore_folder` brings it back.
@@ -184,6 +184,8 @@ def replace_folder(target: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise storage_error(error, target, doing="write") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)  # what did not become the folder must not fill the disk
 
 
 def restore_folder(target: Path) -> None:

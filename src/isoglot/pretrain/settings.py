@@ -140,6 +140,16 @@ class PretrainConfig(Config):
             raise ValueError(f"is no budget: {error.remedy}") from error
         return budget
 
+    @model_validator(mode="after")
+    def _rows_fit(self) -> Self:
+        longest = self.model.length or SIZES[self.model.size]["length"]
+        if (self.batch.length or 0) > longest:
+            raise ConfigError(
+                f"batch.length is {self.batch.length}, and the encoder takes {longest} tokens",
+                remedy=f"set model.length={self.batch.length}, or shorter rows",
+            )
+        return self
+
     @property
     def spending(self) -> Budget:
         """The budget, read."""

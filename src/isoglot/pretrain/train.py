@@ -7,16 +7,18 @@ was not (on the CPU; with a budget of steps or tokens, for a clock does not repe
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.record import RunRecord, record_run
 from isoglot.core.seeds import derive_seed
@@ -122,6 +124,8 @@ def pretrain(
         StorageError: The folder cannot be written to, or the disk is full.
     """
     out, dictionaries = Path(out), dictionaries or {}
+    if config.log.tensorboard == "on":
+        import_part("tensorboard")
     with join_world(device) as world:
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
@@ -355,6 +359,8 @@ class Trainer:
             self.encoder.eval()
             with self._autocast():
                 losses = self.dev.losses(self.encoder)
+            for code in [code for code, loss in losses.items() if not math.isfinite(loss)]:
+                raise not_finite(position.step, code, self.saved)
             position.dev = {code: perplexity(loss) for code, loss in losses.items()}
             position.dev_step = position.step
             score = position.dev[self.dev.best_by]
@@ -369,7 +375,7 @@ class Trainer:
                     self.metrics.add({"step": position.step, "kind": "probe", "value": found})
                 if better:
                     about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
-                    replace_folder(self.out / BEST, lambda folder: _save(self.encoder, folder, about))
+                    replace_folder(self.out / BEST, lambda folder: save_encoder(self.encoder, folder, about=about))
             self.encoder.train()
 
     def _save(self) -> None:
@@ -423,10 +429,6 @@ class Trainer:
             record.add_output(path)
 
 
-def _save(encoder: Encoder, folder: Path, about: dict[str, Any]) -> None:
-    save_encoder(encoder, folder, about=about)
-
-
 def _precision(config: PretrainConfig, device: torch.device) -> Literal["float32", "bfloat16"]:
     """The number format of products on this device."""
     if config.precision != "auto":
@@ -443,6 +445,6 @@ def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:
         return DistributedDataParallel(
             encoder,
             device_ids=[world.device.index] if world.device.type == "cuda" else None,
-            find_unused_parameters=not encoder.config.sharing.is_default,  # the parts of the other languages
+            find_unused_parameters=encoder.config.is_separate,  # what other languages have to themselves
             broadcast_buffers=False,
         )
