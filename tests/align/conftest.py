@@ -1,12 +1,19 @@
-"""Spaces with a rotation planted between them."""
+"""Spaces, and small encoders, with a rotation planted between them."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+
+from isoglot.languages import documents
+from isoglot.model import Encoder, encoder_config
+from isoglot.vocab import train_vocabulary
 
 Orthogonal = Callable[[int], np.ndarray]
 
@@ -28,3 +35,72 @@ def rng() -> np.random.Generator:
 def orthogonal(rng: np.random.Generator) -> Orthogonal:
     """A random orthogonal matrix of a width."""
     return lambda width: np.linalg.qr(rng.normal(size=(width, width)))[0]
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    """A nano encoder of English and French that share everything, with noise in every parameter."""
+    folder = tmp_path_factory.mktemp("texts")
+    texts = {}
+    for language in ("en", "fr"):
+        path = folder / f"{language}.txt"
+        made = islice(documents(language, seed=1), 40)
+        path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
+        texts[language] = [path]
+    vocabulary = train_vocabulary(texts, mode="joint", size=1000, coverage=1.0)
+    special = vocabulary.special
+    config = encoder_config(
+        "paper",
+        "nano",
+        vocabulary_size=len(vocabulary),
+        languages=("en", "fr"),
+        pad_id=special["[PAD]"],
+        unk_id=special["[UNK]"],
+    )
+    encoder = Encoder(config, vocabulary)
+    chance = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=chance) * 0.1)
+    return encoder.eval()
+
+
+def _rotation(width: int, seed: int) -> torch.Tensor:
+    """A random orthogonal matrix."""
+    return torch.from_numpy(np.linalg.qr(np.random.default_rng(seed).normal(size=(width, width)))[0]).float()
+
+
+class Turned:
+    """An encoder whose every layer is turned by a rotation of its own; what goes on from a layer is turned back."""
+
+    def __init__(self, inner: Encoder) -> None:
+        self.inner = inner
+        self.turns = [_rotation(inner.width, layer) for layer in range(inner.depth + 1)]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def layers(self, batch, language=None):
+        found = self.inner.layers(batch, language)
+        return tuple(hidden @ turn for hidden, turn in zip(found, self.turns, strict=True))
+
+    def run_from(self, layer, hidden, batch, language=None, to=None):
+        end = self.inner.depth if to is None else to
+        return self.inner.run_from(layer, hidden @ self.turns[layer].T, batch, language, to) @ self.turns[end]
+
+
+@pytest.fixture
+def turned(encoder: Encoder) -> Turned:
+    """The encoder, every layer turned."""
+    return Turned(encoder)
+
+
+@pytest.fixture
+def turned_table(encoder: Encoder) -> tuple[Encoder, torch.Tensor]:
+    """The encoder with its embedding matrix turned, and the rotation."""
+    other = copy.deepcopy(encoder)
+    turn = _rotation(encoder.width, 3)
+    with torch.no_grad():
+        weight = other.embedding.tokens.of("en").weight
+        weight.copy_(weight @ turn)
+    return other, turn

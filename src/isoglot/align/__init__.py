@@ -6,10 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from isoglot.align.bitext import Bitext, builtin_bitext, read_bitext
     from isoglot.align.cca import CCA
     from isoglot.align.diagnosis import Diagnosis, diagnose_matrix
+    from isoglot.align.embeddings import align_embeddings
     from isoglot.align.estimator import Estimator, NotFittedError, PairMap, Step
     from isoglot.align.generalized import GeneralizedProcrustes
+    from isoglot.align.graft import map_hidden, run_mapped
     from isoglot.align.linear import LeastSquares, Ridge
     from isoglot.align.map_file import load_map
     from isoglot.align.moments import PairMoments
@@ -17,18 +20,27 @@ if TYPE_CHECKING:
     from isoglot.align.procrustes import Procrustes
     from isoglot.align.rcsls import RCSLS
     from isoglot.align.refinement import Refinement
+    from isoglot.align.result import Alignment, LayerAlignment
     from isoglot.align.seed_pairs import dictionary_pairs, identical_pairs, numeral_pairs
     from isoglot.align.self_learning import SelfLearning
+    from isoglot.align.sentences import align_sentences
+    from isoglot.align.settings import AlignConfig, make_map
     from isoglot.align.steps import Steps
     from isoglot.align.whitening import Whiten
+    from isoglot.align.word_types import align_types
+    from isoglot.align.words import align_words
 
 _HOMES = {
+    "AlignConfig": "settings",
+    "Alignment": "result",
+    "Bitext": "bitext",
     "CCA": "cca",
     "Center": "normalise",
     "Diagnosis": "diagnosis",
     "Estimator": "estimator",
     "GeneralizedProcrustes": "generalized",
     "IterativeNormalization": "normalise",
+    "LayerAlignment": "result",
     "LeastSquares": "linear",
     "NotFittedError": "estimator",
     "PairMap": "estimator",
@@ -42,21 +54,34 @@ _HOMES = {
     "Steps": "steps",
     "UnitLength": "normalise",
     "Whiten": "whitening",
+    "align_embeddings": "embeddings",
+    "align_sentences": "sentences",
+    "align_types": "word_types",
+    "align_words": "words",
+    "builtin_bitext": "bitext",
     "diagnose_matrix": "diagnosis",
     "dictionary_pairs": "seed_pairs",
     "identical_pairs": "seed_pairs",
     "load_map": "map_file",
+    "make_map": "settings",
+    "map_hidden": "graft",
     "numeral_pairs": "seed_pairs",
+    "read_bitext": "bitext",
+    "run_mapped": "graft",
 }
 
 __all__ = [
     "CCA",
     "RCSLS",
+    "AlignConfig",
+    "Alignment",
+    "Bitext",
     "Center",
     "Diagnosis",
     "Estimator",
     "GeneralizedProcrustes",
     "IterativeNormalization",
+    "LayerAlignment",
     "LeastSquares",
     "NotFittedError",
     "PairMap",
@@ -69,11 +94,20 @@ __all__ = [
     "Steps",
     "UnitLength",
     "Whiten",
+    "align_embeddings",
+    "align_sentences",
+    "align_types",
+    "align_words",
+    "builtin_bitext",
     "diagnose_matrix",
     "dictionary_pairs",
     "identical_pairs",
     "load_map",
+    "make_map",
+    "map_hidden",
     "numeral_pairs",
+    "read_bitext",
+    "run_mapped",
 ]
 
 

@@ -1,0 +1,130 @@
+"""Maps put to use: vectors in a file become vectors in the common space, or in the target's own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.align.estimator import PairMap
+from isoglot.align.map_file import load_map
+from isoglot.align.result import METRICS
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import read_json
+from isoglot.represent import Representations
+from isoglot.text.vectors import Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Side = Literal["source", "target"]
+"""Whose rows are mapped; a map with normalising moves both."""
+Into = Literal["common", "target"]
+"""The space they are mapped to: where both meet, or the target's as its own model has it."""
+
+_NAME = re.compile(r"layer-([0-9]+)")
+
+
+def read_maps(path: str | Path) -> dict[int | None, PairMap]:
+    """The maps by layer: all those of a folder that ``isoglot align`` wrote, or the one of a file.
+
+    A file's layer is the number in its name; None where there is none.
+
+    Raises:
+        CorruptFileError: A file is not what was written.
+        InputError: It holds something else.
+        StorageError: It cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir() and (path / METRICS).exists():
+        written = read_json(path / METRICS)
+        if not isinstance(written, dict) or "layers" not in written:
+            raise InputError(
+                "no list of layers", remedy="name a folder written by isoglot align, or a map", file=path / METRICS
+            )
+        return {each["layer"]: _pair_map(path / each["file"]) for each in written["layers"]}
+    number = _NAME.fullmatch(path.stem)
+    return {int(number[1]) if number else None: _pair_map(path)}
+
+
+def apply_to_vectors(
+    maps: dict[int | None, PairMap], vectors: Vectors, *, side: Side = "source", into: Into = "common"
+) -> Vectors:
+    """Map the vectors of words; there must be one map.
+
+    Raises:
+        ConfigError: There are several maps, or the sides do not go together.
+        InputError: The vectors are of another width.
+    """
+    if len(maps) != 1:
+        raise ConfigError(f"{len(maps)} maps for one table of vectors", remedy="name the map of one layer")
+    (mapping,) = maps.values()
+    return Vectors(vectors.words, mapped(mapping, vectors.matrix_ND, side, into))
+
+
+def apply_to_layers(
+    maps: dict[int | None, PairMap],
+    found: Representations,
+    *,
+    layer: int | None = None,
+    side: Side = "source",
+    into: Into = "common",
+) -> Representations:
+    """Map representations: every layer that has a map, by its own.
+
+    Args:
+        maps: Maps by layer.
+        found: What an encoder made of some sentences.
+        layer: With one map: the layer to map. By default the map's, or the only one there is.
+        side: Whose representations they are.
+        into: The space to map to.
+
+    Raises:
+        ConfigError: There is no such layer, or it is not clear which.
+        InputError: The vectors are of another width.
+    """
+    if layer is not None:
+        if len(maps) > 1 and layer not in maps:
+            raise ConfigError(f"there is no map of layer {layer}", remedy=f"choose one of {_listed(maps)}")
+        chosen = {layer: maps[layer] if layer in maps else next(iter(maps.values()))}
+    elif len(maps) == 1 and len(found.layers) == 1:
+        chosen = dict(zip(found.layers, maps.values(), strict=True))
+    else:
+        chosen = {each: mapping for each, mapping in maps.items() if each is not None and each in found}
+        if not chosen:
+            raise ConfigError(
+                f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
+                remedy="say which with --layer, or encode those layers",
+            )
+    arrays = {each: mapped(mapping, found[each], side, into) for each, mapping in chosen.items()}
+    width = int(next(iter(arrays.values())).shape[1])
+    header = found.header | {"layers": list(arrays), "width": width, "mapped": {"side": side, "into": into}}
+    return Representations(arrays, header, offsets=found.offsets, counts=found.counts)
+
+
+def mapped(mapping: PairMap, rows_ND: np.ndarray, side: Side = "source", into: Into = "common") -> np.ndarray:
+    """Rows of one side in the common space or in the target's.
+
+    Raises:
+        ConfigError: Rows of the target into the target, where they are already.
+    """
+    if side == "target":
+        if into == "target":
+            raise ConfigError("rows of the target are in the target's space already", remedy="map them into common")
+        return mapping.transform_target(rows_ND)
+    return mapping.to_target(rows_ND) if into == "target" else mapping.transform(rows_ND)
+
+
+def _pair_map(path: Path) -> PairMap:
+    found = load_map(path)
+    if not isinstance(found, PairMap):
+        raise InputError(
+            f"a {type(found).__name__}, where a map of two spaces is wanted",
+            remedy="name one written by isoglot align",
+            file=path,
+        )
+    return found
+
+
+def _listed(layers: Any) -> str:  # noqa: ANN401
+    return ", ".join("no number" if each is None else str(each) for each in layers)

@@ -1,0 +1,150 @@
+"""Sentences with their words and which translates which: from files, or with the gold of the built-in languages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.errors import InputError
+from isoglot.core.seeds import derive_seed
+from isoglot.text.alignment import read_pharaoh
+from isoglot.text.parallel import read_aligned, read_parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoglot.languages.corpus import Split
+    from isoglot.text.alignment import Links
+
+Files = Mapping[str, str | Path] | str | Path
+"""A file for each language, or one table."""
+LinksKept = Literal["one", "all"]
+"""``one``: words that are each other's only partner; ``all``: every link."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bitext:
+    """Word lists of either side, sentence by sentence, and the links between them."""
+
+    source: list[list[str]]
+    target: list[list[str]]
+    links: list[Links]
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    def kept(self, number: int, which: LinksKept) -> Links:
+        """The links of a sentence pair, each once.
+
+        >>> Bitext(source=[["a"]], target=[["b", "c"]], links=[[(0, 0), (0, 1)]]).kept(0, "one")
+        []
+        """
+        links = list(dict.fromkeys(self.links[number]))
+        if which == "all":
+            return links
+        left, right = Counter(link[0] for link in links), Counter(link[1] for link in links)
+        return [link for link in links if left[link[0]] == right[link[1]] == 1]
+
+
+def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, int, tuple[str, str]]]:
+    """Sentence pairs with where each stands: the file and its line.
+
+    Args:
+        files: A file for each language, aligned line by line; or a table whose first line names the languages.
+        languages: The two that are wanted, in this order.
+
+    Raises:
+        InputError: The numbers of lines differ (the message has both), or a table is malformed.
+        StorageError: A file cannot be read.
+    """
+    place, header = _first(files), not isinstance(files, Mapping)
+    rows = read_aligned(files) if isinstance(files, Mapping) else read_parallel(files)
+    for number, row in enumerate(rows, start=1 + header):
+        yield place, number, (row[languages[0]], row[languages[1]])
+
+
+def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[str, str]]:
+    """The sentence pairs of two files or of a table.
+
+    Raises:
+        InputError: A sentence is blank, or there is none; and as for :func:`read_rows`.
+        StorageError: A file cannot be read.
+    """
+    pairs = []
+    for place, number, pair in read_rows(files, languages):
+        blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
+        if blank is not None:
+            raise InputError(
+                f"no {blank} sentence on line {number}", remedy="leave the line out in both languages", file=place
+            )
+        pairs.append(pair)
+    if not pairs:
+        raise InputError("there is no sentence", remedy="give one a line", file=_first(files))
+    return pairs
+
+
+def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> Bitext:
+    """Sentence pairs, blanks between words, and their links in the Pharaoh format.
+
+    Raises:
+        InputError: The numbers of lines differ (the message has both), or a link points past the words.
+        StorageError: A file cannot be read.
+    """
+    rows = [(place, number, [side.split() for side in pair]) for place, number, pair in read_rows(files, languages)]
+    found = list(read_pharaoh(links))
+    if len(found) != len(rows):
+        raise InputError(
+            f"{len(found)} lines of links for the {len(rows)} sentence pairs of {_first(files)}",
+            remedy="give one line of links, even a blank one, for each pair",
+            file=links,
+        )
+    for line, ((place, number, words), pairs) in enumerate(zip(rows, found, strict=True), start=1):
+        for link in pairs:
+            for side, code in enumerate(languages):
+                if link[side] >= len(words[side]):
+                    raise InputError(
+                        f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
+                        f"{place}:{number}",
+                        remedy="positions count from 0, and words have blanks between them",
+                        file=links,
+                        line=line,
+                    )
+    return Bitext(source=[row[2][0] for row in rows], target=[row[2][1] for row in rows], links=found)
+
+
+def _first(files: Files) -> str:
+    return str(next(iter(files.values())) if isinstance(files, Mapping) else files)
+
+
+def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0) -> Bitext:
+    """Sentences of two built-in languages with their gold alignment; train, dev and test never share one.
+
+    Raises:
+        ConfigError: A language is not built in.
+    """
+    from isoglot.languages import align, parallel
+
+    made = list(islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences))
+    return Bitext(
+        source=[list(first.tokens()) for first, _ in made],
+        target=[list(second.tokens()) for _, second in made],
+        links=[align(first, second) for first, second in made],
+    )
+
+
+def builtin_sentences(
+    languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0
+) -> list[tuple[str, str]]:
+    """The same as running text.
+
+    Raises:
+        ConfigError: A language is not built in.
+    """
+    from isoglot.languages import parallel
+
+    made = islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences)
+    return [(first.text, second.text) for first, second in made]

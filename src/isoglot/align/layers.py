@@ -1,0 +1,139 @@
+"""One map for each layer, fitted on some pairs and scored on others.
+
+Nothing of the test is seen in fitting, not even without its partner: means and neighbourhoods too are those of the
+training rows.
+
+Shape legend: ``N`` rows of the source, ``M`` of the target, ``P`` pairs, ``D`` and ``E`` widths.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from isoglot.align.result import LayerAlignment
+from isoglot.align.settings import make_map
+from isoglot.align.splits import limited
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import SILENT
+from isoglot.represent.layer_pass import chosen_layers
+from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoglot.align.settings import AlignConfig
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+
+
+class LayerRows(NamedTuple):
+    """What two encoders make of the same things in one layer each; None for the embedding matrix."""
+
+    layer: int | None
+    target_layer: int | None
+    X_ND: np.ndarray
+    Y_ME: np.ndarray
+
+
+def layer_pairs(layers: Layers, source: EncoderLike, target: EncoderLike) -> list[tuple[int, int]]:
+    """Which layer of the source goes with which of the target.
+
+    ``all``: those of one number, as far as both have it. Negative numbers count from the last of each.
+
+    Raises:
+        ConfigError: One of them has no such layer, or a layer is named twice.
+    """
+    if layers == "all":
+        return [(layer, layer) for layer in range(min(source.depth, target.depth) + 1)]
+    for encoder in (source, target):
+        chosen_layers(layers, encoder.depth)
+    return sorted((chosen_layers([each], source.depth)[0], chosen_layers([each], target.depth)[0]) for each in layers)
+
+
+def check_widths(config: AlignConfig, source: EncoderLike, target: EncoderLike) -> None:
+    """Refuse a map between widths it is not made for, and options it does not have, before anything is encoded.
+
+    Raises:
+        ConfigError: The message has both widths.
+    """
+    make_map(config)
+    if source.width != target.width and config.method not in ("least-squares", "ridge", "cca"):
+        raise ConfigError(
+            f"the source is {source.width} wide, the target {target.width}, and {config.method} needs one width",
+            remedy="choose the method ridge, least-squares or cca",
+        )
+
+
+def align_layers(
+    layers: Iterable[LayerRows],
+    train_P2: np.ndarray,
+    test_P2: np.ndarray,
+    config: AlignConfig,
+    *,
+    total: int | None = None,
+    device: torch.device | None = None,
+    progress: Progress = SILENT,
+) -> tuple[LayerAlignment, ...]:
+    """Fit a map in every layer and score it before and after.
+
+    Args:
+        layers: The rows of each layer, one layer in memory at a time.
+        train_P2: Pairs of rows to learn from.
+        test_P2: Pairs of rows to score on.
+        config: How.
+        total: How many layers there are.
+        device: Where to compute: a CUDA device, or else the CPU.
+        progress: Shows layers done.
+
+    Raises:
+        ConfigError: The map has no such option.
+        InputError: The rows of a layer will not do; the message has the layer.
+    """
+    place = device if device is not None and device.type == "cuda" else None
+    test_P2 = limited(test_P2, config.test_limit, seed=config.seed)
+    train_rows, test_rows = (
+        [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)] for pairs_P2 in (train_P2, test_P2)
+    )
+    train_pairs, gold = (np.stack([rows[1] for rows in both], axis=1) for both in (train_rows, test_rows))
+    found = []
+    with progress.task("align", total=total, unit="layers") as task:
+        for rows in layers:
+            X, Y = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], train_rows, strict=True))
+            asked, answers = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], test_rows, strict=True))
+            try:
+                mapping = make_map(config).fit(X, Y, pairs=train_pairs)
+                before = _score(asked, answers, gold, config) if X.shape[1] == Y.shape[1] else None
+                after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config)
+            except InputError as error:
+                name = "the embeddings" if rows.layer is None else f"layer {rows.layer}"
+                raise InputError(f"{name}: {error.problem}", remedy=error.remedy) from error
+            found.append(
+                LayerAlignment(
+                    layer=rows.layer, target_layer=rows.target_layer, mapping=mapping, before=before, after=after
+                )
+            )
+            task.note(f"P@1 {after.of(config.retrieval).precision[1].value:.1%}")
+            task.advance()
+    return tuple(found)
+
+
+def _taken(rows_ND: np.ndarray, which: np.ndarray, place: torch.device | None) -> Any:  # noqa: ANN401
+    """Some rows: an array, or a tensor on a device."""
+    taken = np.asarray(rows_ND[which])
+    return taken if place is None else torch.from_numpy(taken).to(place)
+
+
+def _score(X: Any, Y: Any, gold: np.ndarray, config: AlignConfig) -> RetrievalScores:  # noqa: ANN401
+    return score_retrieval(
+        X,
+        Y,
+        Gold.from_pairs(gold),
+        (config.retrieval,),
+        neighbourhood=config.neighbourhood,
+        resamples=config.resamples,
+        seed=config.seed,
+    )

@@ -1,0 +1,141 @@
+"""What an alignment came to: a map for each layer, its scores before and after, and files of both."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.align.map_file import FILE
+from isoglot.core.files import writable_folder, write_json, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from isoglot.align.estimator import PairMap
+    from isoglot.align.settings import AlignConfig
+    from isoglot.retrieve.scores import MethodScores, RetrievalScores
+
+Use = Literal["embeddings", "types", "words", "sentences"]
+"""The first paper's four: embedding matrices, words averaged over contexts, words in context, sentences."""
+METRICS = "metrics.json"
+TABLE = "metrics.csv"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LayerAlignment:
+    """The map of one layer, with what is found without it and with it.
+
+    Attributes:
+        layer: The layer of the source, 0 the embeddings; None for the embedding matrix itself.
+        target_layer: That of the target.
+        mapping: The fitted map, normalising included.
+        before: Scores of the vectors as they are; None where the two are not equally wide.
+        after: Scores in the common space.
+    """
+
+    layer: int | None
+    target_layer: int | None
+    mapping: PairMap = field(repr=False)
+    before: RetrievalScores | None
+    after: RetrievalScores
+
+    @property
+    def file(self) -> str:
+        """The name of the map's file."""
+        return FILE if self.layer is None else f"layer-{self.layer}.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment:
+    """All layers of one alignment.
+
+    Attributes:
+        use: What was aligned.
+        languages: The source's and the target's.
+        config: How it was done.
+        train: Pairs that were learned from.
+        test: Pairs that were held out; of more than ``config.test_limit``, some were drawn.
+        facts: What was found of what was asked for, and what leaked.
+        layers: A map and its scores each.
+    """
+
+    use: Use
+    languages: tuple[str, str]
+    config: AlignConfig
+    train: int
+    test: int
+    facts: dict[str, Any]
+    layers: tuple[LayerAlignment, ...]
+
+    def scores(self, layer: LayerAlignment, when: Literal["before", "after"]) -> MethodScores | None:
+        """The scores of a layer from the source to the target; None where there are none before."""
+        found = layer.before if when == "before" else layer.after
+        return None if found is None else found.of(self.config.retrieval)
+
+    @property
+    def best(self) -> LayerAlignment:
+        """The layer with the highest P@1 after the map; of equals, the lowest."""
+        return max(self.layers, key=lambda layer: layer.after.of(self.config.retrieval).precision[1].value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the maps, for JSON."""
+        return {
+            "use": self.use,
+            "languages": list(self.languages),
+            "config": self.config.model_dump(mode="json"),
+            "pairs": {"train": self.train, "test": self.test},
+            **self.facts,
+            "best": {"layer": self.best.layer, "file": self.best.file},
+            "layers": [
+                {
+                    "layer": each.layer,
+                    "target_layer": each.target_layer,
+                    "file": each.file,
+                    "before": None if each.before is None else each.before.as_dict()["scores"],
+                    "after": each.after.as_dict()["scores"],
+                }
+                for each in self.layers
+            ],
+        }
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The figures as a flat table: a row for each layer, before and after, in each direction."""
+        for layer in self.layers:
+            for when, found in (("before", layer.before), ("after", layer.after)):
+                for scores in () if found is None else found.methods:
+                    pair = self.languages if scores.direction == "forward" else self.languages[::-1]
+                    row: dict[str, Any] = {
+                        "layer": "embeddings" if layer.layer is None else layer.layer,
+                        "target_layer": "embeddings" if layer.target_layer is None else layer.target_layer,
+                        "when": when,
+                        "from": pair[0],
+                        "to": pair[1],
+                        "method": scores.method,
+                        "queries": scores.queries,
+                        "candidates": scores.candidates,
+                    }
+                    figures = {f"p@{k}": interval for k, interval in scores.precision.items()} | {"mrr": scores.mrr}
+                    for name, interval in figures.items():
+                        row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+                    yield row | {"hubness": scores.hubness}
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the maps, ``metrics.json`` and ``metrics.csv``; returns the files.
+
+        Raises:
+            StorageError: The folder cannot be written to.
+        """
+        import csv
+
+        target = writable_folder(folder)
+        files = [each.mapping.save(target / each.file) for each in self.layers]
+        write_json(target / METRICS, self.as_dict())
+        rows = list(self.rows())
+        text = io.StringIO()
+        table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        write_text(target / TABLE, text.getvalue())
+        return [*files, target / METRICS, target / TABLE]

@@ -1,0 +1,120 @@
+"""The fourth use: parallel sentences, each the mean of its subwords, in every layer (the first paper's Figure 6).
+
+Shape legend: ``N`` sentence pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
+from isoglot.align.result import Alignment
+from isoglot.align.settings import AlignConfig
+from isoglot.align.splits import held_out, limited, linked_groups, refuse_leak
+from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
+from isoglot.represent import extract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+
+SentencePair = tuple[str, str]
+
+
+def align_sentences(
+    source: EncoderLike,
+    target: EncoderLike,
+    train: Sequence[SentencePair],
+    test: Sequence[SentencePair] | None = None,
+    *,
+    languages: tuple[str, str],
+    layers: Layers = "all",
+    config: AlignConfig | None = None,
+    scratch: Path | None = None,
+    progress: Progress = SILENT,
+) -> Alignment:
+    """Align mean-pooled sentences by their translations.
+
+    Args:
+        source: The model that reads the first sentence of a pair, and whose vectors are mapped.
+        target: The model that reads the second; it may be the same.
+        train: Pairs to learn from.
+        test: Pairs to score on; None holds out a share of the first, and no sentence on both sides of the split.
+        languages: Those of the sentences.
+        layers: Which layers; see :func:`isoglot.align.layers.layer_pairs`.
+        config: How.
+        scratch: A folder for the vectors while the work goes on; by default they are in memory.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: The map is not for these widths, or there is no such layer.
+        InputError: A sentence is empty, or one of the test is in training too.
+        StorageError: The scratch folder cannot be written to.
+    """
+    config = AlignConfig() if config is None else config
+    check_widths(config, source, target)
+    chosen = layer_pairs(layers, source, target)
+    learn_N, ask_N, facts = split_sentences(train, test, config)
+    pairs = [*train, *(test or ())]
+    # Of a large test, only what is scored is encoded.
+    ask_N = limited(np.stack([ask_N, ask_N], axis=1), config.test_limit, seed=config.seed)[:, 0]
+    needed = np.concatenate([learn_N, ask_N])
+    found = [
+        extract(
+            encoder,
+            [pairs[row][side] for row in needed],
+            layers=[pair[side] for pair in chosen],
+            language=languages[side],
+            out=None if scratch is None else scratch / f"side{side}",
+            progress=progress,
+        )
+        for side, encoder in enumerate((source, target))
+    ]
+    rows = (LayerRows(one, other, found[0][one], found[1][other]) for one, other in chosen)
+    both_N2 = np.repeat(np.arange(len(needed))[:, None], 2, axis=1)
+    return Alignment(
+        use="sentences",
+        languages=languages,
+        config=config,
+        train=len(learn_N),
+        test=len(ask_N),
+        facts={**facts, "cut": [each.header["cut"] for each in found]},
+        layers=align_layers(
+            rows,
+            both_N2[: len(learn_N)],
+            both_N2[len(learn_N) :],
+            config,
+            total=len(chosen),
+            device=target.device,
+            progress=progress,
+        ),
+    )
+
+
+def split_sentences(
+    train: Sequence[SentencePair], test: Sequence[SentencePair] | None, config: AlignConfig
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """The numbers of the pairs to learn from and to score on, counted over both; and how many sentences leaked.
+
+    Raises:
+        InputError: There are no pairs, or a sentence is on both sides.
+    """
+    for name, pairs in (("to learn from", train), ("to score on", test)):
+        if pairs is not None and not pairs:
+            raise InputError(f"there are no sentences {name}", remedy="give at least one pair")
+    if test is None:
+        groups_N = linked_groups([pair[0] for pair in train], [pair[1] for pair in train])
+        out_N = held_out(groups_N, config.test_share, seed=config.seed)
+        return np.flatnonzero(~out_N), np.flatnonzero(out_N), {}
+    leaked = sum(
+        refuse_leak((pair[side] for pair in train), (pair[side] for pair in test), "sentences", allow=config.allow_leak)
+        for side in (0, 1)
+    )
+    return np.arange(len(train)), np.arange(len(train), len(train) + len(test)), {"leaked": leaked}

@@ -1,0 +1,102 @@
+"""What is learned from and what is scored on: a seeded split, and the refusal of anything that is in both.
+
+Shape legend: ``N`` items, ``P`` pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.core.errors import InputError, shown
+from isoglot.core.seeds import random_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+
+def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.ndarray | None = None) -> np.ndarray:
+    """Which items are held out, N booleans: whole groups drawn at random until the share is reached.
+
+    >>> held_out(np.array([0, 0, 1, 1, 2, 2]), 0.3, seed=1).reshape(3, 2).all(axis=1).tolist().count(True)
+    1
+
+    Args:
+        groups_N: The group of each item; a group is never divided.
+        share: How much of the items to hold out.
+        seed: Decides which.
+        eligible_N: Items that may be held out; by default all. A group with one that may not stays in training.
+
+    Raises:
+        InputError: Nothing can be held out, or nothing would be left.
+    """
+    names, group_N = np.unique(groups_N, return_inverse=True)
+    sizes = np.bincount(group_N)
+    free = np.ones(len(names), dtype=bool)
+    if eligible_N is not None:
+        free[group_N[~eligible_N]] = False
+    if len(names) < 2 or not free.any():
+        why = "training has seen all of them" if len(names) >= 2 else "there must be two at least"
+        raise InputError(
+            f"nothing of {len(groups_N)} pairs can be held out: {why}", remedy="give more pairs, or a test of their own"
+        )
+    order = random_stream(seed, "alignment split").permutation(np.flatnonzero(free))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    chosen = order[before < share * len(groups_N)]
+    if len(chosen) == len(names):
+        chosen = chosen[:-1]
+    return np.isin(group_N, chosen)
+
+
+def linked_groups(left: Sequence[Hashable], right: Sequence[Hashable]) -> np.ndarray:
+    """A group for each pair: two pairs with the same left or the same right side, even by way of others, are in one.
+
+    >>> linked_groups(["a", "b", "b", "c"], [1, 2, 1, 3]).tolist()
+    [0, 0, 0, 3]
+    """
+    parent = list(range(len(left)))
+
+    def root(item: int) -> int:
+        while parent[item] != item:
+            parent[item] = parent[parent[item]]
+            item = parent[item]
+        return item
+
+    for side in (left, right):
+        first: dict[Hashable, int] = {}
+        for item, key in enumerate(side):
+            one, other = sorted((root(item), root(first.setdefault(key, item))))
+            parent[other] = one
+    return np.array([root(item) for item in range(len(left))], dtype=np.int64)
+
+
+def limited(pairs_P2: np.ndarray, limit: int, *, seed: int) -> np.ndarray:
+    """At most so many pairs: sources drawn at random with all their partners, at least one source."""
+    if len(pairs_P2) <= limit:
+        return pairs_P2
+    sources, source_P = np.unique(pairs_P2[:, 0], return_inverse=True)
+    order = random_stream(seed, "alignment test").permutation(len(sources))
+    total = np.cumsum(np.bincount(source_P)[order])
+    chosen = order[: max(1, int(np.searchsorted(total, limit, side="right")))]
+    return pairs_P2[np.isin(source_P, chosen)]
+
+
+def refuse_leak(
+    train: Iterable[str], test: Iterable[str], what: str, *, allow: bool, where: str = "in training as well"
+) -> int:
+    """How much of the test was trained on; more than nothing is refused, unless allowed.
+
+    Raises:
+        InputError: With the count and three examples.
+    """
+    asked = set(test)
+    leaked = sorted(asked.intersection(train))
+    if leaked and not allow:
+        examples = ", ".join(shown(each, 40) for each in leaked[:3])
+        verb = "is" if len(leaked) == 1 else "are"
+        raise InputError(
+            f"{len(leaked):,} of {len(asked):,} {what} of the test {verb} {where}: {examples}",
+            remedy="take them out of one of the two, or allow the leak with --allow-leak",
+        )
+    return len(leaked)

@@ -1,0 +1,120 @@
+"""The second use: words averaged over their contexts, in every layer (the first paper's Figure 4b)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
+from isoglot.align.result import Alignment
+from isoglot.align.settings import AlignConfig
+from isoglot.align.word_pairs import WordSplit
+from isoglot.core.progress import SILENT
+from isoglot.represent import word_types
+from isoglot.text.lines import line_writer, read_lines
+from isoglot.text.segment import LineSegmenter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.represent.sentences import Sentences
+    from isoglot.represent.word_means import Case
+    from isoglot.text.dictionary import Entry
+    from isoglot.text.segment import Method
+
+_LINES = 4096  # segmented at a time
+
+
+def align_types(
+    source: EncoderLike,
+    target: EncoderLike,
+    texts: tuple[Sentences, Sentences],
+    train: Sequence[Entry],
+    test: Sequence[Entry] | None = None,
+    *,
+    languages: tuple[str, str],
+    layers: Layers = "all",
+    case: Case = "lower",
+    contexts: int | None = None,
+    config: AlignConfig | None = None,
+    seen: Collection[str] = (),
+    progress: Progress = SILENT,
+) -> Alignment:
+    """Align words, each the mean over all its contexts in a text of its language, by a dictionary.
+
+    Args:
+        source: The model whose vectors are mapped.
+        target: The model they are mapped to; it may be the same.
+        texts: Text of either language: lists of words, or a file with blanks between words. They need not be parallel.
+        train: The dictionary to learn from.
+        test: The dictionary to score on; None holds out a share of the first, whole source words.
+        languages: Those of the dictionary.
+        layers: Which layers; see :func:`isoglot.align.layers.layer_pairs`.
+        case: Whether words of the text are compared in lower case, as MUSE's dictionaries are written.
+        contexts: Sentences of a word that count at most.
+        config: How.
+        seen: Source words that pretraining knew the translation of.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: The map is not for these widths, or there is no such layer.
+        InputError: Nothing of a dictionary is in the texts, or the test leaks.
+        StorageError: A text cannot be read.
+    """
+    config = AlignConfig() if config is None else config
+    check_widths(config, source, target)
+    chosen = layer_pairs(layers, source, target)
+    split = WordSplit(train, test, config, seen)
+    found = [
+        word_types(
+            encoder,
+            texts[side],
+            split.words(side),
+            layers=[pair[side] for pair in chosen],
+            case=case,
+            contexts=contexts,
+            language=languages[side],
+            progress=progress,
+        )
+        for side, encoder in enumerate((source, target))
+    ]
+    pairs = split.rows(found[0].words or (), found[1].words or ())
+    rows = (LayerRows(one, other, found[0][one], found[1][other]) for one, other in chosen)
+    return Alignment(
+        use="types",
+        languages=languages,
+        config=config,
+        train=len(pairs.train_P2),
+        test=len(pairs.test_P2),
+        facts={**pairs.facts, "not_in_the_text": [len(each.missing) for each in found]},
+        layers=align_layers(
+            rows, pairs.train_P2, pairs.test_P2, config, total=len(chosen), device=target.device, progress=progress
+        ),
+    )
+
+
+def segmented(text: str | Path, out: Path, language: str, method: Method | None = None) -> Path:
+    """Write a text with one blank between words and without its blank lines; returns the file.
+
+    Args:
+        text: One sentence a line.
+        out: Where to.
+        language: Its language.
+        method: How words are found; None takes the best for the language.
+
+    Raises:
+        MissingPartError: The method needs a library that is not installed.
+        StorageError: A file cannot be read or written.
+    """
+    segment = LineSegmenter(language, method)
+    lines = (line for _, line in read_lines(text))
+    with line_writer(out) as writer:
+        while chunk := list(islice(lines, _LINES)):
+            for line in segment(chunk):
+                if line:
+                    writer.write(line)
+    return out

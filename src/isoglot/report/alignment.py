@@ -1,0 +1,110 @@
+"""The page of an alignment: how often translations are found in each layer, before the map and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.page import Figure, Section, page, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.align.result import Alignment, LayerAlignment
+    from isoglot.retrieve import MethodScores
+
+_WHAT = {
+    "embeddings": "words in the embedding matrix",
+    "types": "words averaged over their contexts",
+    "words": "words in their contexts",
+    "sentences": "sentences",
+}
+
+
+def finding(result: Alignment) -> str:
+    """What was found, in one sentence."""
+    best = result.best
+    after = best.after.of(result.config.retrieval)
+    before = result.scores(best, "before")
+    where = "" if best.layer is None else f" in layer {best.layer}"
+    without = "" if before is None else f", {_percent(before)} without it"
+    return (
+        f"After the map {_percent(after)} of {after.queries:,} held-out {result.languages[0]} {_WHAT[result.use]} have "
+        f"their translation nearest{where}{without}."
+    )
+
+
+def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
+    """The page: P@1 over layers before and after, and a table.
+
+    Args:
+        result: The alignment.
+        facts: Lines for its foot.
+    """
+    source, target = result.languages
+    chance = 100 / result.layers[0].after.of(result.config.retrieval).candidates
+    figures = []
+    if len(result.layers) > 1:
+        lines = [
+            Line(name=f"{source} → {target}, {name}", points=points)
+            for name, when in (("mapped", "after"), ("as it is", "before"))
+            if (points := _points(result, when))
+        ]
+        figures = [
+            Figure(
+                drawing=line_chart(lines, across="layer", up="translation found (P@1), %", floor_at=chance, whole=True),
+                caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbour by "
+                f"{result.config.retrieval.upper()} is their translation. "
+                f"{result.config.normalise} normalisation, {result.config.method}, {result.train:,} pairs to learn "
+                "from.",
+            )
+        ]
+    return page(
+        f"{source} and {target}: {_WHAT[result.use]}, aligned",
+        finding(result),
+        [Section(title=_title(result), figures=figures, table=_table(result))],
+        facts=facts,
+    )
+
+
+def _title(result: Alignment) -> str:
+    if len(result.layers) == 1:
+        return "Held-out pairs, before the map and after"
+    best, ends = result.best, (result.layers[0], result.layers[-1])
+    if best in ends:
+        first, last = (100 * layer.after.of(result.config.retrieval).precision[1].value for layer in ends)
+        return f"Mapped, the layers {'fall' if first > last else 'rise'} from {first:.1f} % to {last:.1f} %"
+    return f"Mapped, layer {best.layer} is the best of {len(result.layers)}"
+
+
+def _points(result: Alignment, when: str) -> list[tuple[float, float]]:
+    found = ((layer.layer, layer.after if when == "after" else layer.before) for layer in result.layers)
+    return [
+        (float(number), 100 * scores.of(result.config.retrieval).precision[1].value)
+        for number, scores in found
+        if number is not None and scores is not None
+    ]
+
+
+def _table(result: Alignment) -> str:
+    source, target = result.languages
+    ways = [f"{source} → {target}", f"{target} → {source}", "MRR"]
+    head = ["layer", *(f"{way}, {when}" for way in ways for when in ("before", "after"))]
+    return table(head, [_row(result, layer) for layer in result.layers])
+
+
+def _row(result: Alignment, layer: LayerAlignment) -> list[str]:
+    method = result.config.retrieval
+    name = "embeddings" if layer.layer is None else str(layer.layer)
+    cells = [name]
+    for direction in ("forward", "backward"):
+        cells += [
+            "–" if found is None else _percent(found.of(method, direction)) for found in (layer.before, layer.after)
+        ]
+    for found in (layer.before, layer.after):
+        cells.append("–" if found is None else f"{found.of(method).mrr.value:.3f}")
+    return cells
+
+
+def _percent(scores: MethodScores) -> str:
+    return f"{100 * scores.precision[1].value:.1f} %"

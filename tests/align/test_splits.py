@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.align.splits import held_out, limited, linked_groups, refuse_leak
+from isoglot.core.errors import InputError
+
+pairs = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=2, max_size=60)
+
+
+@given(pairs, st.floats(0.05, 0.95), st.integers(0, 5))
+def test_no_group_is_on_both_sides(found, share, seed):
+    groups = np.array([group for group, _ in found])
+    if len(np.unique(groups)) < 2:
+        with pytest.raises(InputError, match="there must be two at least"):
+            held_out(groups, share, seed=seed)
+        return
+    out = held_out(groups, share, seed=seed)
+    assert 0 < out.sum() < len(groups)
+    assert not set(groups[out]) & set(groups[~out])
+    np.testing.assert_array_equal(out, held_out(groups, share, seed=seed))
+
+
+@given(pairs)
+def test_linked_groups_share_neither_side(found):
+    left, right = [a for a, _ in found], [b for _, b in found]
+    groups = linked_groups(left, right)
+    for side in (left, right):
+        for value in set(side):
+            assert len({group for group, own in zip(groups.tolist(), side, strict=True) if own == value}) == 1
+
+
+@given(pairs, st.integers(1, 30))
+def test_the_limit_keeps_whole_sources(found, limit):
+    made = np.array(sorted(set(found)))
+    kept = limited(made, limit, seed=0)
+    assert len(kept) <= limit or len(np.unique(kept[:, 0])) == 1
+    for source in np.unique(kept[:, 0]):
+        assert (kept[:, 0] == source).sum() == (made[:, 0] == source).sum()
+
+
+def test_a_leak_is_counted_with_examples():
+    with pytest.raises(InputError) as caught:
+        refuse_leak(["a", "b", "c", "d"], ["d", "c", "b", "a", "e", "e"], "sentences", allow=False)
+    assert str(caught.value) == (
+        "4 of 5 sentences of the test are in training as well: 'a', 'b', 'c'; "
+        "take them out of one of the two, or allow the leak with --allow-leak"
+    )
+    assert refuse_leak(["a"], ["a", "b"], "sentences", allow=True) == 1
+    assert refuse_leak(["a"], ["b"], "sentences", allow=False) == 0

@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from isoglot.align import Center, load_map
+from isoglot.core.files import read_json
+from isoglot.languages import align, documents, parallel
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.represent import Representations
+from isoglot.text.alignment import write_pharaoh
+from isoglot.text.vectors import read_vectors, write_vectors
+from isoglot.vocab import train_vocabulary
+
+QUICK = ("--set", "resamples=10", "--device", "cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder of English and French on disk, and parallel text, links, running text and dictionaries."""
+    folder: Path = tmp_path_factory.mktemp("align")
+    texts = {}
+    for code in ("en", "fr"):
+        lines = [s.text for document in islice(documents(code, seed=1), 40) for s in document]
+        (folder / f"text.{code}").write_text("\n".join(lines) + "\n")
+        texts[code] = [folder / f"text.{code}"]
+    vocabulary = train_vocabulary(texts, mode="joint", size=1000, coverage=1.0)
+    special = vocabulary.special
+    config = encoder_config(
+        "paper",
+        "nano",
+        vocabulary_size=len(vocabulary),
+        languages=("en", "fr"),
+        pad_id=special["[PAD]"],
+        unk_id=special["[UNK]"],
+    )
+    about = {"dictionaries": [{"source": "en", "target": "fr", "source_words": ["cat"], "target_words": ["chat"]}]}
+    save_encoder(Encoder(config, vocabulary), folder / "model", about=about)
+    rows = list(islice(parallel(("en", "fr"), seed=2), 150))
+    for side, code in enumerate(("en", "fr")):
+        (folder / f"p.{code}").write_text("\n".join(" ".join(row[side].tokens()) for row in rows) + "\n")
+    (folder / "p.tsv").write_text("en\tfr\n" + "".join(f"{a.text}\t{b.text}\n" for a, b in rows))
+    write_pharaoh(folder / "p.align", [align(*row) for row in rows])
+    entries = sorted({(a.words[i].lower(), b.words[j].lower()) for a, b in rows for i, j in align(a, b)})
+    words = sorted({a for a, _ in entries} - {"cat"})
+    held = set(words[::4])
+    for name, part in (("train", set(words) - held), ("test", held)):
+        lines = [f"{a} {b}" for a, b in entries if a in part and " " not in a + b]
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def run(isoglot, folder: Path, tmp_path: Path):
+    """``run(use, *options)``: align with the encoder into ``tmp_path / "map"``; ``@`` stands for the folder."""
+
+    def go(use: str, *options: str, source: str = "@/model"):
+        given = ["--source", source, "--out", str(tmp_path / "map"), *QUICK, *options]
+        return isoglot("align", use, *(option.replace("@", str(folder)) for option in given))
+
+    return go
+
+
+FILES = ("--parallel", "en=@/p.en", "--parallel", "fr=@/p.fr")
+WORDS = ("--dictionary", "en-fr=@/train.txt", "--test", "en-fr=@/test.txt")
+TEXTS = ("--text", "en=@/text.en", "--text", "fr=@/text.fr")
+
+
+def test_sentences_leave_maps_metrics_a_figure_and_a_record(run, tmp_path: Path):
+    result = run("sentences", *FILES)
+    assert result.code == 0
+    assert "encode: 150 sentences in" in result.err
+    lines = result.out.splitlines()
+    assert lines[1].split() == ["layer", *["before", "after"] * 3]
+    assert [line.split()[0] for line in lines[2:5]] == ["0", "1", "2"]
+    assert lines[5].startswith("After the map ")
+    assert "held-out en sentences have their translation nearest in layer" in lines[5]
+    names = {path.name for path in (tmp_path / "map").iterdir()}
+    maps = {f"layer-{layer}.safetensors" for layer in range(3)}
+    assert names == {*maps, "metrics.json", "metrics.csv", "figure.html", "run.json"}
+    record = read_json(tmp_path / "map" / "run.json")
+    assert record["status"] == "finished"
+    assert record["config"]["normalise"] == "iterative"
+    assert len(record["inputs"]) == 2
+    assert len(record["outputs"]) == 6
+    page = (tmp_path / "map" / "figure.html").read_text()
+    assert "<svg" in page
+    assert "en → fr, mapped" in page
+
+
+def test_json_is_the_same_for_the_same_seed_and_says_everything(run):
+    first, second, other = (
+        json.loads(run("sentences", "--parallel", "@/p.tsv", "--json", "--quiet", "--seed", seed).out)
+        for seed in ("1", "1", "2")
+    )
+    assert first == second
+    assert first["layers"] != other["layers"]
+    assert first["pairs"] == {"train": 120, "test": 30}
+    assert [each["direction"] for each in first["layers"][0]["after"]] == ["forward", "backward"]
+
+
+def test_words_from_files_and_from_the_built_in_gold(run):
+    for given in ((*FILES, "--links", "@/p.align"), ("--builtin", "eng-fra", "--sentences", "80")):
+        result = run("words", *given, "--layers", "0,-1", "--json", "--quiet")
+        assert result.err == ""
+        found = json.loads(result.out)
+        assert found["languages"] == ["en", "fr"]
+        assert [each["layer"] for each in found["layers"]] == [0, 2]
+        assert found["pairs"]["train"] > found["pairs"]["test"] > 0
+
+
+def test_words_with_a_test_of_their_own(run):
+    result = run(
+        "words", *FILES, "--links", "@/p.align", "--test-parallel", "en=@/p.en", "--test-parallel", "fr=@/p.fr",
+        "--test-links", "@/p.align", "--allow-leak", "--kept", "all", "--layers", "1", "--json", "--quiet",
+    )  # fmt: skip
+    found = json.loads(result.out)
+    assert found["leaked"] > 100
+    assert found["pairs"]["train"] == found["pairs"]["test"]
+
+
+def test_sentences_of_the_built_in_languages(run):
+    result = run("sentences", "--builtin", "fr-en", "--sentences", "60", "--layers", "1", "--json", "--quiet")
+    assert json.loads(result.out)["pairs"] == {"train": 60, "test": 15}
+
+
+def test_embeddings_are_one_map(run, tmp_path: Path):
+    result = run("embeddings", *WORDS, "--method", "ridge", "--normalise", "centre", "--set", "options.penalty=0.5")
+    assert result.code == 0
+    assert result.out.splitlines()[2].split()[0] == "emb"
+    assert load_map(tmp_path / "map").steps[1].penalty == 0.5
+
+
+def test_types_hold_out_whole_words(run):
+    result = run("types", *TEXTS, "--dictionary", "en-fr=@/train.txt", "--layers", "1", "--json", "--quiet")
+    found = json.loads(result.out)
+    assert found["dictionary"]["sources_found"] > 50
+    assert found["pairs"]["train"] > found["pairs"]["test"] > 0
+
+
+def test_a_table_of_one_layer_has_no_figure_and_still_a_page(run, tmp_path: Path):
+    assert run("sentences", "--parallel", "@/p.tsv", "--layers", "2").code == 0
+    page = (tmp_path / "map" / "figure.html").read_text()
+    assert "<svg" not in page
+    assert "<table>" in page
+
+
+# --- apply ---
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All three layers of ten rows."""
+    path = tmp_path_factory.mktemp("vectors") / "x.safetensors"
+    chance = np.random.default_rng(1)
+    layers = {layer: chance.normal(size=(10, 32)).astype(np.float32) for layer in range(3)}
+    Representations(layers, {"format": 1, "depth": 2, "width": 32, "layers": [0, 1, 2], "pool": "mean"}).save(path)
+    return path
+
+
+def test_apply_maps_vectors(run, isoglot, vectors: Path, tmp_path: Path):
+    assert run("sentences", "--parallel", "@/p.tsv").code == 0
+    given, out = Representations.load(vectors), tmp_path / "y.safetensors"
+    mapping = load_map(tmp_path / "map" / "layer-1.safetensors")
+    common = ["align", "apply", "--vectors", str(vectors), "--out", str(out)]
+    one = isoglot(*common, "--map", str(tmp_path / "map" / "layer-1.safetensors"))
+    assert one == (0, f"10 vectors x 32 in layers 1 mapped and written to {out}\n", "")
+    np.testing.assert_array_equal(Representations.open(out)[1], mapping.transform(given[1]))
+    other = isoglot(
+        *common, "--map", str(tmp_path / "map" / "layer-1.safetensors"), "--layer", "2", "--side", "target", "--json"
+    )
+    assert json.loads(other.out)["layers"] == [2]
+    np.testing.assert_array_equal(Representations.load(out)[2], mapping.transform_target(given[2]))
+    every = isoglot(*common, "--map", str(tmp_path / "map"), "--into", "target")
+    assert every.code == 0
+    found = Representations.load(out)
+    assert found.layers == (0, 1, 2)
+    assert found.header["mapped"] == {"side": "source", "into": "target"}
+    np.testing.assert_array_equal(found[1], mapping.to_target(given[1]))
+
+
+def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path):
+    assert run("embeddings", *WORDS, "--normalise", "none").code == 0
+    matrix = np.random.default_rng(2).normal(size=(3, 32)).astype(np.float32)
+    write_vectors(tmp_path / "x.vec", ["a", "b", "c"], matrix)
+    common = ["align", "apply", "--map", str(tmp_path / "map"), "--vectors", str(tmp_path / "x.vec")]
+    assert isoglot(*common, "--out", str(tmp_path / "y.vec")).code == 0
+    found = read_vectors(tmp_path / "y.vec")
+    assert found.words == ["a", "b", "c"]
+    np.testing.assert_allclose(found.matrix_ND, load_map(tmp_path / "map").transform(matrix), atol=1e-5)
+    wrong = isoglot(*common, "--out", str(tmp_path / "y.safetensors"))
+    assert wrong.err == f"isoglot: --out '{tmp_path}/y.safetensors' for a .vec; end it in .vec too\n"
+
+
+def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path):
+    assert run("sentences", "--parallel", "@/p.tsv", "--layers", "1,2").code == 0
+    maps = tmp_path / "map"
+    Center().fit(np.eye(4, dtype=np.float32)).save(tmp_path / "centre.safetensors")
+    load_map(maps / "layer-1.safetensors").save(tmp_path / "mine.safetensors")
+    write_vectors(tmp_path / "x.vec", ["a"], np.ones((1, 8), dtype=np.float32))
+    narrow = Representations({0: np.ones((2, 8), dtype=np.float32)}, {"format": 1, "depth": 0})
+    narrow.save(tmp_path / "narrow.safetensors")
+    cases = {
+        (maps / "layer-9.safetensors", vectors, ()): f"{maps}/layer-9.safetensors: cannot read: no such file or folder",
+        (tmp_path / "centre.safetensors", vectors, ()): f"{tmp_path}/centre.safetensors: a Center, where a map of two",
+        (tmp_path / "mine.safetensors", vectors, ()): "maps of layers no number for vectors of layers 0, 1, 2; say",
+        (maps, vectors, ("--layer", "0")): "there is no map of layer 0; choose one of 1, 2",
+        (maps, tmp_path / "x.vec", ()): "2 maps for one table of vectors; name the map of one layer",
+        (maps / "layer-1.safetensors", vectors, ("--side", "target", "--into", "target")): "rows of the target are in",
+        (maps / "layer-1.safetensors", tmp_path / "narrow.safetensors", ()): "X has 8 columns where 32 were fitted",
+        (maps / "layer-1.safetensors", tmp_path / "none.safetensors", ()): f"{tmp_path}/none.safetensors: no such file",
+    }
+    for (given, rows, options), line in cases.items():
+        out = tmp_path / ("y.vec" if rows.suffix == ".vec" else "y.safetensors")
+        result = isoglot("align", "apply", "--map", str(given), "--vectors", str(rows), "--out", str(out), *options)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith(f"isoglot: {line}"), result.err
+        assert not out.exists()
+
+
+# --- what will not do ---
+
+
+@pytest.mark.parametrize(
+    ("use", "options", "line"),
+    [
+        ("sentences", (), "--parallel is missing; give --parallel en=a.txt --parallel fr=b.txt, or --builtin en-fr"),
+        ("sentences", FILES[:2], "--parallel names en; name two languages: --parallel en=a.txt --parallel fr=b.txt"),
+        ("sentences", ("--parallel", "no.tsv"), "--parallel 'no.tsv': no such file; write --parallel en=a.txt"),
+        ("sentences", (*FILES, "--builtin", "en-fr"), "--builtin and --parallel together; align the one or the other"),
+        (
+            "sentences",
+            ("--builtin", "english"),
+            "--builtin 'english' is not two languages; write them as --builtin en-fr",
+        ),
+        ("sentences", ("--builtin", "en-sw"), "'sw' is not a built-in language; "),
+        ("sentences", (*FILES, "--parallel", "en=@/p.fr"), "--parallel en=@/p.fr: en has a file already; join them"),
+        ("sentences", (*FILES, "--layers", "7"), "there is no layer 7; choose from 0 (the embeddings) to 2, or all"),
+        ("sentences", (*FILES, "--layers", "top"), "--layers 'top' is no list of numbers; write --layers all"),
+        ("sentences", (*FILES, "--method", "ridge", "--set", "options.p=1"), "Ridge has no option 'p'; "),
+        ("sentences", (*FILES, "--set", "test_share=2"), "--set test_share=2: test_share = 2 should be less than 1; "),
+        ("words", FILES, "--parallel and --links go together; give both, or --builtin en-fr instead"),
+        ("words", (*FILES, "--links", "@/p.align", "--test-links", "@/p.align"), "--test-parallel and --test-links go"),
+        (
+            "sentences",
+            (*FILES, "--test-parallel", "en=@/p.en", "--test-parallel", "de=@/p.fr"),
+            "--test-parallel names en and de, --parallel en and fr; score on the languages that were aligned",
+        ),
+        (
+            "sentences",
+            (*FILES, "--test-parallel", "@/p.tsv"),
+            "of 150 sentences of the test",
+        ),
+        (
+            "types",
+            (*TEXTS[:2], "--dictionary", "en-fr=@/train.txt"),
+            "--text names en, the dictionary en and fr; give --text en=FILE --text fr=FILE",
+        ),
+        (
+            "embeddings",
+            ("--dictionary", "en-fr=@/train.txt", "--test", "en-de=@/test.txt"),
+            "dictionaries of en-de and en-fr; align one pair at a time",
+        ),
+        (
+            "embeddings",
+            ("--dictionary", "en-fr=@/train.txt", "--test", "en-fr=@/train.txt"),
+            "source words of the test are in training as well: ",
+        ),
+    ],
+)
+def test_one_line_says_what_is_wrong(run, folder: Path, use: str, options: tuple[str, ...], line: str):
+    result = run(use, *options)
+    assert (result.code, result.out) == (2, "")
+    assert line.replace("@", str(folder)) in result.err
+    assert result.err.startswith("isoglot: ")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("use", "files", "options", "line"),
+    [
+        (
+            "sentences",
+            {"a": "one\ntwo\nthree\n", "b": "un\n"},
+            ("--parallel", "en=@a", "--parallel", "fr=@b"),
+            "@a:2: 3 lines, but @b has 1; aligned files have the same sentence on the same line",
+        ),
+        (
+            "sentences",
+            {"a": "one\n\n", "b": "un\ndeux\n"},
+            ("--parallel", "en=@a", "--parallel", "fr=@b"),
+            "@a: no en sentence on line 2; leave the line out in both languages",
+        ),
+        ("sentences", {"a": "", "b": ""}, ("--parallel", "en=@a", "--parallel", "fr=@b"), "@a: there is no sentence; "),
+        (
+            "sentences",
+            {"a": "one\n", "b": "un\n"},
+            ("--parallel", "en=@a", "--parallel", "fr=@b"),
+            "nothing of 1 pairs can be held out: there must be two at least; give more pairs, or a test of their own",
+        ),
+        (
+            "words",
+            {"a": "one two\n", "b": "un deux\n", "l": "0-0\n1-1\n"},
+            ("--parallel", "en=@a", "--parallel", "fr=@b", "--links", "@l"),
+            "@l: 2 lines of links for the 1 sentence pairs of @a; give one line of links, even a blank one",
+        ),
+        (
+            "words",
+            {"a": "one two\n", "b": "un deux\n", "l": "0-0 1-2\n"},
+            ("--parallel", "en=@a", "--parallel", "fr=@b", "--links", "@l"),
+            "@l:1: the link 1-2 points past the 2 words of fr in @a:1; positions count from 0",
+        ),
+        (
+            "words",
+            {"a": "one two\n", "b": "un deux\n", "l": "0:0\n"},
+            ("--parallel", "en=@a", "--parallel", "fr=@b", "--links", "@l"),
+            "@l:1: '0:0' is not a link; write source-target",
+        ),
+        ("embeddings", {"d": ""}, ("--dictionary", "en-fr=@d"), "the dictionary has no entries; "),
+        ("embeddings", {"d": "zzqqzz xxqqxx\n"}, ("--dictionary", "en-fr=@d"), "0 of 1 words are one subword; "),
+        ("embeddings", {"d": "cat\n"}, ("--dictionary", "en-fr=@d"), "@d:1: 'cat' is not two words; "),
+        (
+            "embeddings",
+            {"d": "dog chien\n", "t": "cat chat\n"},
+            ("--dictionary", "en-fr=@d", "--test", "en-fr=@t"),
+            "1 of 1 source words of the test is known to pretraining from a dictionary: 'cat'; take them out",
+        ),
+    ],
+)
+def test_bad_files(run, tmp_path: Path, use: str, files: dict[str, str], options: tuple[str, ...], line: str):
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    place = f"{tmp_path}/"
+    result = run(use, *(option.replace("@", place) for option in options))
+    assert result.code == 2
+    assert f"isoglot: {line.replace('@', place)}" in result.err
+    assert not list((tmp_path / "map").glob("*.safetensors"))
+    assert not list((tmp_path / "map").glob(".vectors*"))
+    assert read_json(tmp_path / "map" / "run.json")["status"] == "failed"
