@@ -213,6 +213,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--megabytes", type=float, default=20, help="of each text")
     parser.add_argument("--learned", type=float, default=2, help="megabytes that vocabularies are learned on")
     parser.add_argument("--size", type=int, default=12_000, help="pieces")
+    parser.add_argument("--model", action="append", choices=MODELS, help="only these")
     options = parser.parse_args(arguments)
     proof = Proof()
     with tempfile.TemporaryDirectory() as name:
@@ -229,7 +230,7 @@ def main(arguments: Sequence[str]) -> int:
         paths = {code: slice_of(files, folder / f"{code}.txt", options.megabytes) for code, files in named.items()}
         learned = {code: [slice_of([path], folder / f"{code}.first", options.learned)] for code, path in paths.items()}
         samples = {code: survey(text_lines([path]), limit=1_000_000).sample for code, path in paths.items()}
-        for model in MODELS:
+        for model in options.model or MODELS:
             made = {
                 mode: train_vocabulary(
                     learned,
