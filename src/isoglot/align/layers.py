@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
 
+_IN_ROUNDS = ("rcsls", "refinement", "self-learning")
+
 
 class LayerRows(NamedTuple):
     """What two encoders make of the same things in one layer each; None for the embedding matrix."""
@@ -87,7 +89,7 @@ def align_layers(
         config: How.
         total: How many layers there are.
         device: Where to compute: a CUDA device, or else the CPU.
-        progress: Shows layers done.
+        progress: Shows layers done; rounds, where a map takes many.
 
     Raises:
         ConfigError: The map has no such option.
@@ -100,12 +102,13 @@ def align_layers(
     )
     train_pairs, gold = (np.stack([rows[1] for rows in both], axis=1) for both in (train_rows, test_rows))
     found = []
-    with progress.task("align", total=total, unit="layers") as task:
+    outer, inner = (SILENT, progress) if config.method in _IN_ROUNDS else (progress, SILENT)
+    with outer.task("align", total=total, unit="layers") as task:
         for rows in layers:
             X, Y = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], train_rows, strict=True))
             asked, answers = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], test_rows, strict=True))
             try:
-                mapping = make_map(config).fit(X, Y, pairs=train_pairs)
+                mapping = make_map(config).fit(X, Y, pairs=train_pairs, progress=inner)
                 before = _score(asked, answers, gold, config) if X.shape[1] == Y.shape[1] else None
                 after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config)
             except InputError as error:

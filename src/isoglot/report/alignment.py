@@ -55,8 +55,9 @@ def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
                 drawing=line_chart(lines, across="layer", up="translation found (P@1), %", floor_at=chance, whole=True),
                 caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbour by "
                 f"{result.config.retrieval.upper()} is their translation. "
-                f"{result.config.normalise} normalisation, {result.config.method}, {result.train:,} pairs to learn "
-                "from.",
+                f"The map: {result.config.method}"
+                + ("" if result.config.normalise == "none" else f", after normalising ({result.config.normalise})")
+                + f", learned from {result.train:,} pairs.",
             )
         ]
     return page(
