@@ -28,6 +28,7 @@ from isoglot.retrieve.rule import Rule
 
 if TYPE_CHECKING:
     from isoglot.core.progress import Progress
+    from isoglot.retrieve.best import Top
 
 Method = Literal["cosine", "csls", "inverted_softmax", "ratio", "distance", "euclidean"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -93,7 +94,7 @@ def csls(
 ) -> Neighbours:
     """The ``k`` best rows of Y by cross-domain similarity local scaling, 2 cos(x, y) - r(x) - r(y).
 
-    Every similarity is computed twice: once for the means of both sides, once for the choice, which needs them.
+    Every similarity is computed once, for the means of both sides; those that may still be chosen, again.
     """
     return retrieve(X, Y, "csls", k, neighbourhood=neighbourhood, device=device, progress=progress)
 
@@ -190,7 +191,7 @@ class Rules:
     ) -> None:
         self.X_ND, self.Y_MD = X_ND, Y_MD
         self.neighbourhood, self.sharpness, self.progress = neighbourhood, sharpness, progress
-        self._means: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._both: tuple[Top, Top] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def forward(self, method: Method) -> Rule:
@@ -210,9 +211,11 @@ class Rules:
                 own, their = ((self.X_ND, self.Y_MD)[which].double().square().sum(1) for which in (side, other))
                 return Rule(factor=2.0, shift_M=-their / 2, offset_N=-own)
             case "csls":
-                return Rule(factor=2.0, shift_M=-self.means[other] / 2, offset_N=-self.means[side])
+                shift_M, offset_N = -self.means[other] / 2, -self.means[side]
+                return Rule(factor=2.0, shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
             case "distance":
-                return Rule(shift_M=-self.means[other] / 2, offset_N=-self.means[side] / 2)
+                shift_M, offset_N = -self.means[other] / 2, -self.means[side] / 2
+                return Rule(shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
             case "ratio":
                 return Rule(means_N=self.means[side], means_M=self.means[other])
             case "inverted_softmax":
@@ -221,10 +224,15 @@ class Rules:
     @property
     def means(self) -> tuple[torch.Tensor, torch.Tensor]:
         """r(x) and r(y): the mean similarity to the nearest of the other side, float64."""
-        if self._means is None:
-            tops = search_both(self.X_ND, self.Y_MD, self.neighbourhood, Rule(), progress=self.progress)
-            self._means = tops[0].scores_NK.double().mean(1), tops[1].scores_NK.double().mean(1)
-        return self._means
+        own, their = (top.scores_NK.double().mean(1) for top in self._tops)
+        return own, their
+
+    @property
+    def _tops(self) -> tuple[Top, Top]:
+        """The nearest of the other side, for either side."""
+        if self._both is None:
+            self._both = search_both(self.X_ND, self.Y_MD, self.neighbourhood, Rule(), progress=self.progress)
+        return self._both
 
     @property
     def masses(self) -> tuple[torch.Tensor, torch.Tensor]:

@@ -25,6 +25,7 @@ class Rule:
         offset_N: Added at the end: it changes no order in a row; None for none.
         means_N: With ``means_M``: the product is divided by the average of the two.
         means_M: As above.
+        kept_NS: The keys of the best products of every row, without the shift, where a search has already found them.
     """
 
     factor: float = 1.0
@@ -32,11 +33,14 @@ class Rule:
     offset_N: torch.Tensor | None = None
     means_N: torch.Tensor | None = None
     means_M: torch.Tensor | None = None
+    kept_NS: torch.Tensor | None = None
 
     def of_rows(self, rows: torch.Tensor) -> Rule:
         """The rule where only some rows of X are queries, in that order."""
-        offset_N = None if self.offset_N is None else self.offset_N[rows]
-        return replace(self, offset_N=offset_N, means_N=None if self.means_N is None else self.means_N[rows])
+        offset_N, means_N, kept_NS = (
+            None if side is None else side[rows] for side in (self.offset_N, self.means_N, self.kept_NS)
+        )
+        return replace(self, offset_N=offset_N, means_N=means_N, kept_NS=kept_NS)
 
     def operands(self, X_ND: torch.Tensor, Y_MD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The matrices to multiply: with a shift, one column more on either side, ones and the shift.

@@ -1,0 +1,147 @@
+"""The best entries of many lines (rows or columns), block by block, and the exact K of them at the end.
+
+What is left of a block of products is small: the maximum of each group of 8 entries is compared with the worst entry a
+line still keeps, and only groups above it are looked into. A few more entries are kept than asked for; those are
+computed again in float64, so that order, ties (the lower index first) and scores do not depend on the size of a block,
+the number of threads or the device. Where rounding could hide a better entry, as among many duplicates, the whole row
+is computed again.
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept,
+``L`` lines with ``W`` entries in this block, ``P`` a part of the lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+if TYPE_CHECKING:
+    from isoglot.retrieve.rule import Rule
+
+GROUP = 8
+_GATHERED = 2**16  # numbers that are computed again at a time: in a core's own cache
+_LOWEST = -(2**63)
+_LARGEST_INDEX = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The K best columns of every row, best first, and their scores; perhaps the keys of all that were kept."""
+
+    indices_NK: torch.Tensor
+    scores_NK: torch.Tensor
+    kept_NS: torch.Tensor | None = None
+
+
+class Best:
+    """The best S entries of every line so far, as keys: sorting them sorts by value, then by lower index."""
+
+    def __init__(self, keys_LS: torch.Tensor) -> None:
+        self.keys = keys_LS
+
+    @classmethod
+    def none(cls, lines: int, keep: int, device: torch.device) -> Best:
+        """Nothing yet."""
+        return cls(torch.full((lines, keep), _LOWEST, dtype=torch.int64, device=device))
+
+    def take(self, lines: slice, block_BC: torch.Tensor, first: int, axis: Literal[0, 1]) -> None:
+        """Take in a block; ``axis`` is the one along which a line runs, ``first`` the index of its first entry."""
+        entries = block_BC.shape[axis]
+        whole = entries // GROUP * GROUP
+        if whole:
+            self._take(self.keys[lines], block_BC.narrow(axis, 0, whole), first, axis, GROUP)
+        if whole < entries:
+            self._take(self.keys[lines], block_BC.narrow(axis, whole, entries - whole), first + whole, axis, 1)
+
+    @staticmethod
+    def _take(keys_LS: torch.Tensor, block_BC: torch.Tensor, first: int, axis: Literal[0, 1], group: int) -> None:
+        keep, stride = keys_LS.shape[1], block_BC.shape[axis] // group
+        # A group is every stride-th entry: its maximum is then one of whole vectors, several times as fast.
+        highest = block_BC.unflatten(axis, (group, stride)).amax(dim=axis)
+        highest = highest if axis else highest.T.contiguous()
+        if int(keys_LS[0, -1]) == _LOWEST:  # not full yet: S groups have a maximum this high, hence S entries
+            bar_L = highest.topk(keep, dim=1).values[:, -1] if stride >= keep else highest.new_full((1,), -torch.inf)
+            bar_L = bar_L.expand(len(highest))
+        else:  # a later entry must be better than the worst kept: among equals the lower index wins
+            bar_L = torch.nextafter(values_of(keys_LS[:, -1]), highest.new_tensor(torch.inf))
+        line, place = (highest >= bar_L[:, None]).nonzero(as_tuple=True)
+        if len(line) == 0:
+            return
+        # The entries of those groups, by their place in memory.
+        step_line, step_place = block_BC.stride(1 - axis), block_BC.stride(axis)
+        members = torch.arange(group, device=line.device) * (stride * step_place)
+        places = (line * step_line + place * step_place)[:, None] + members
+        extent = (block_BC.shape[0] - 1) * block_BC.stride(0) + block_BC.shape[1]
+        opened = block_BC.as_strided((extent,), (1,)).take(places)
+        hit, member = (opened >= bar_L[line, None]).nonzero(as_tuple=True)
+        line = line[hit]
+        new = keys_of(opened[hit, member], first + member * stride + place[hit])
+        count_L = torch.bincount(line, minlength=len(keys_LS))
+        active = count_L.nonzero()[:, 0]
+        compact_L = (count_L > 0).cumsum(0) - 1
+        position = torch.arange(len(line), device=line.device) - (count_L.cumsum(0) - count_L)[line]
+        merged = keys_LS.new_full((len(active), keep + int(count_L.max())), _LOWEST)
+        merged[:, :keep] = keys_LS[active]
+        merged[compact_L[line], keep + position] = new
+        keys_LS[active] = merged.topk(keep, dim=1).values
+
+
+def keys_of(values: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+    """Value and index as one integer: a greater value is greater, and among equal values the lower index."""
+    bits = (values + 0.0).view(torch.int32)
+    ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+    return (ordered.long() << 32) | (_LARGEST_INDEX - indices)
+
+
+def values_of(keys: torch.Tensor) -> torch.Tensor:
+    """The values in keys."""
+    ordered = (keys >> 32).int()
+    return (ordered ^ ((ordered >> 31) & 0x7FFFFFFF)).view(torch.float32)
+
+
+def indices_of(keys: torch.Tensor) -> torch.Tensor:
+    """The indices in keys."""
+    return _LARGEST_INDEX - (keys & _LARGEST_INDEX)
+
+
+def settled(
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    lines_L: torch.Tensor,
+    keys_LS: torch.Tensor,
+    k: int,
+    rule: Rule,
+    longest: float,
+) -> Top:
+    """The K best of what was kept, in float64; where that may not hold the best, of the whole row."""
+    rough_LS, kept = values_of(keys_LS), keys_LS.shape[1]
+    span = slice(int(lines_L[0]), int(lines_L[-1]) + 1)
+    sure_L = rough_LS[:, k - 1].double() - 2 * rule.tolerance(X_ND[span], longest, span)
+    unsure_L = (rough_LS[:, -1] >= sure_L) if kept < len(Y_MD) else torch.zeros_like(sure_L, dtype=torch.bool)
+    close_L = (rough_LS[:, k] >= sure_L) if kept > k else torch.zeros_like(unsure_L)
+    final_LK = torch.empty(len(lines_L), k, dtype=torch.int64, device=X_ND.device)
+    candidates_LS = indices_of(keys_LS)
+    for chosen_L, width in ((~close_L, k), (close_L & ~unsure_L, kept)):
+        for part in chosen_L.nonzero()[:, 0].split(max(1, _GATHERED // (width * X_ND.shape[1]))):
+            columns_PW = candidates_LS[part, :width]
+            rows_P1 = lines_L[part, None]
+            products = torch.bmm(
+                Y_MD.index_select(0, columns_PW.flatten()).view(-1, width, X_ND.shape[1]).double(),
+                X_ND[lines_L[part]].double()[:, :, None],
+            )[:, :, 0]
+            scores_PW = rule.final(rule.order(products, rows_P1, columns_PW), rows_P1)
+            final_LK[part] = keys_of(scores_PW, columns_PW).topk(k, dim=1).values
+    for part in unsure_L.nonzero()[:, 0].split(max(1, 2**22 // len(Y_MD))):
+        final_LK[part] = _whole_rows(X_ND, Y_MD, lines_L[part], k, rule)
+    return Top(indices_of(final_LK), values_of(final_LK))
+
+
+def _whole_rows(X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: Rule) -> torch.Tensor:
+    """The keys of the K best columns of a few rows, all in float64."""
+    rows_P1, keys = lines_P[:, None], []
+    for columns_C in torch.arange(len(Y_MD), device=X_ND.device).split(2**16):
+        products = X_ND[lines_P].double() @ Y_MD[columns_C].double().T
+        keys.append(keys_of(rule.final(rule.order(products, rows_P1, columns_C[None]), rows_P1), columns_C[None]))
+    return torch.cat(keys, dim=1).topk(k, dim=1).values

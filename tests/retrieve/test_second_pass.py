@@ -1,0 +1,84 @@
+"""A second pass over a prefix of the columns finds what one over all of them finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isoglot.retrieve import second_pass
+from isoglot.retrieve.blocked import search
+from isoglot.retrieve.methods import Rules
+from isoglot.retrieve.rows import paired_rows
+
+KINDS = ("random", "clustered", "hubby", "duplicates", "grid")
+
+
+def vectors(kind: str, rows: int, chance: np.random.Generator, shared: np.random.Generator) -> np.ndarray:
+    centres = shared.normal(size=(4, 8))
+    drawn = chance.normal(size=(rows, 8))
+    match kind:
+        case "random":
+            return drawn
+        case "clustered":  # tight: the neighbourhoods of the clusters differ
+            return centres[chance.integers(4, size=rows)] + drawn * chance.choice([0.01, 0.3, 1.0], size=(rows, 1))
+        case "hubby":  # a few rows near the mean of all
+            return np.where(chance.random((rows, 1)) < 0.1, 0.05 * drawn, drawn) + 0.7
+        case "duplicates":
+            return drawn[chance.integers(max(1, rows // 12), size=rows)]
+        case _:  # small whole numbers: ties
+            return np.sign(drawn.round()) + np.eye(8)[0] * 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
+    sizes=st.tuples(st.integers(1, 200), st.integers(1, 200)),
+    k=st.integers(1, 40),
+    neighbourhood=st.integers(1, 12),
+    method=st.sampled_from(["csls", "distance"]),
+    shape=st.sampled_from([(7, 16), (64, 40), (1000, 1000)]),
+    seed=st.integers(0, 2**16),
+)
+def test_equals_the_plain_pass(kinds, sizes, k, neighbourhood, method, shape, seed):
+    chance = np.random.default_rng(seed)
+    X, Y = (vectors(kind, rows, chance, np.random.default_rng(seed)) for kind, rows in zip(kinds, sizes, strict=True))
+    X_ND, Y_MD = paired_rows(X, Y, unit=True)
+    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood)
+    for queries, answers, rule in (
+        (X_ND, Y_MD, rules.forward(method)),
+        (Y_MD, X_ND, rules.backward(method)),
+    ):
+        again = search(queries, answers, k, rule, shape=shape)
+        plain = search(queries, answers, k, replace(rule, kept_NS=None))
+        assert torch.equal(again.indices_NK, plain.indices_NK)
+        assert torch.equal(again.scores_NK, plain.scores_NK)
+        some = torch.arange(len(queries) - 1, -1, -2)
+        part = search(queries[some], answers, k, rule.of_rows(some), shape=shape)
+        assert torch.equal(part.indices_NK, plain.indices_NK[some])
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [("random", 0, 0.5), ("clustered", 1, 0.95)])
+def test_many_columns_are_passed_over(kind, least, most, monkeypatch):
+    chance = np.random.default_rng(0)
+    X, Y = (vectors(kind, 600, chance, np.random.default_rng(1)) for _ in "XY")
+    X_ND, Y_MD = paired_rows(X, Y, unit=True)
+    needs = []
+    prefixes = second_pass._prefixes
+
+    def counted(*arguments: object) -> torch.Tensor:
+        needs.append(prefixes(*arguments))
+        return needs[-1]
+
+    monkeypatch.setattr(second_pass, "_prefixes", counted)
+    rule = Rules(X_ND, Y_MD).forward("csls")
+    again = search(X_ND, Y_MD, 10, rule)
+    assert float(needs[0].double().mean()) < most * 600
+    assert int(needs[0].max()) >= least
+    search(X_ND, Y_MD, rule.kept_NS.shape[1] - 3, rule)  # more than those kept can vouch for
+    assert len(needs) == 1
+    assert torch.equal(again.indices_NK, search(X_ND, Y_MD, 10, replace(rule, kept_NS=None)).indices_NK)
