@@ -173,6 +173,8 @@ def test_dictionaries_switch_words_and_are_remembered(run, corpus):
         run("c", "model.plan=sep-emb", dictionaries={("en", "fr"): words})
     with pytest.raises(ConfigError, match="a dictionary is for de, and there are no shards of it"):
         run("d", dictionaries={("en", "de"): words})
+    with pytest.raises(ConfigError, match="these settings switch words by a dictionary, and there is none; give one"):
+        run("e", "switching.dictionaries=required")
 
 
 def test_pairs_are_learned_from_and_parts_of_them_add_up(run):

@@ -198,6 +198,11 @@ class Batches:
     ) -> dict[str, DeviceSwitcher]:
         """A switcher for each language that a dictionary has."""
         if not dictionaries:
+            if self.config.switching.dictionaries == "required":
+                raise ConfigError(
+                    "these settings switch words by a dictionary, and there is none",
+                    remedy="give one with --dictionary en-fr=FILE, or take another recipe",
+                )
             return {}
         check_switching(self.config.sharing)
         settings, text = self.config.switching, self.length - 2

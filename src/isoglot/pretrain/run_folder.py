@@ -87,8 +87,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
-    """Begin a run in a folder, or go on with the one there.
+def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
+    """Begin a run in a folder, or go on with the one there; whether there was one.
 
     Raises:
         ConfigError: There is a run and no ``resume``, or it is another run.
@@ -111,6 +111,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None
             )
         restore_folder(out / BEST)
         sweep(out / FOLDER)
-    else:
-        writable_folder(out)
-        write_json(path, identity)
+        return True
+    writable_folder(out)
+    write_json(path, identity)
+    return False

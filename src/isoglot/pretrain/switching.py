@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
@@ -49,6 +49,8 @@ _BASE = 0xD1342543DE82EF95  # odd, so that its powers have inverses modulo 2**64
 class SwitchingConfig(Config):
     """How much is switched on the way to the device."""
 
+    dictionaries: Literal["optional", "required"] = "optional"
+    """whether a run without any dictionary is refused, for recipes that are nothing without one"""
     rate: float = Field(0.3, ge=0, le=1)
     """the probability that a word with an entry is replaced"""
     cap: float = Field(0.15, ge=0, le=1)

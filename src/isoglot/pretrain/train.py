@@ -35,6 +35,7 @@ from isoglot.pretrain.optimiser import build_optimiser
 from isoglot.pretrain.run_folder import BEST, fitting_vocabulary, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.switch_table import dictionaries_record
+from isoglot.vocab.seen_words import without_repeats
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
@@ -131,7 +132,9 @@ def pretrain(
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
         if world.first:
-            open_folder(out, identity_of(config, shards, vocabulary, dictionaries, parallel), resume=resume)
+            identity = identity_of(config, shards, vocabulary, dictionaries, parallel)
+            if not open_folder(out, identity, resume=resume) and resume:
+                say(f"there is no run in {out} to resume: this one begins")
         with _recorded(trainer, command) as record, closing(trainer):
             trainer.resume()
             trainer.train(progress if world.first else SILENT)
@@ -220,7 +223,9 @@ class Trainer:
         self.saved: int | None = None
         self.metrics: MetricsLog | None = None
         self.peak: float | None = None
-        self.about = {"config": config.model_dump(mode="json"), "dictionaries": dictionaries_record(dictionaries)}
+        given = [found for one in shards.values() for found in one.index.get("dictionaries", ())]
+        given = without_repeats([*dictionaries_record(dictionaries), *given])
+        self.about = {"config": config.model_dump(mode="json"), "dictionaries": given}
 
     # --- resume ---
 
