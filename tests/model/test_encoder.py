@@ -132,7 +132,7 @@ def test_a_private_softmax_is_tied_to_the_private_embeddings():
 def test_a_private_softmax_over_shared_embeddings_is_tied_to_the_languages_rows():
     encoder = build("softmax")
     ids = torch.from_numpy(encoder.member_ids()["fr"])
-    assert torch.equal(encoder.head.weight("fr"), encoder.embedding.tokens["shared"].weight[ids])
+    assert torch.equal(encoder.head.weight("fr"), encoder.embedding.tokens.of(None).weight[ids])
 
 
 def test_a_shared_softmax_over_private_embeddings_has_its_own_matrix():

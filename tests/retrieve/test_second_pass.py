@@ -18,7 +18,7 @@ from isoglot.retrieve.rows import paired_rows
 KINDS = ("random", "clustered", "hubby", "duplicates", "grid")
 
 
-def vectors(kind: str, rows: int, chance: np.random.Generator, shared: np.random.Generator) -> np.ndarray:
+def vectors(kind, rows, chance, shared):
     centres = shared.normal(size=(4, 8))
     drawn = chance.normal(size=(rows, 8))
     match kind:
@@ -70,7 +70,7 @@ def test_many_columns_are_passed_over(kind, least, most, monkeypatch):
     needs = []
     prefixes = second_pass._prefixes
 
-    def counted(*arguments: object) -> torch.Tensor:
+    def counted(*arguments):
         needs.append(prefixes(*arguments))
         return needs[-1]
 
@@ -79,6 +79,7 @@ def test_many_columns_are_passed_over(kind, least, most, monkeypatch):
     again = search(X_ND, Y_MD, 10, rule)
     assert float(needs[0].double().mean()) < most * 600
     assert int(needs[0].max()) >= least
+    assert rule.kept_NS is not None
     search(X_ND, Y_MD, rule.kept_NS.shape[1] - 3, rule)  # more than those kept can vouch for
     assert len(needs) == 1
     assert torch.equal(again.indices_NK, search(X_ND, Y_MD, 10, replace(rule, kept_NS=None)).indices_NK)
