@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from isoglot.retrieve.rows import paired_rows
 KINDS = ("random", "clustered", "hubby", "duplicates", "grid")
 
 
-def vectors(kind, rows, chance, shared):
+def vectors(kind: str, rows: int, chance: np.random.Generator, shared: np.random.Generator) -> Any:
     centres = shared.normal(size=(4, 8))
     drawn = chance.normal(size=(rows, 8))
     match kind:
