@@ -32,7 +32,7 @@ _HELD = 20_000_000  # characters in them
 _LONG = 24  # characters in a chunk on average, from which on hardly any is met twice
 _GROUP = 100  # chunks encoded as one text
 _PART = 200_000  # characters in a text for the tokenizer, which needs about 300 bytes for each
-_BATCH = 500  # texts it is given at once
+_BATCH = 250_000  # characters it is given at once, if no text is longer: fewer, and its threads wait for each other
 LONGEST_CHUNK = 1_000_000
 """Characters without a blank that may still be text."""
 
@@ -136,7 +136,7 @@ class LineEncoder:
         return [b"".join(self._ask(list(_parts(chunks)))) for chunks in chunks_of]
 
     def _ask(self, lines: Sequence[str]) -> list[bytes]:
-        batches = [list(lines[start : start + _BATCH]) for start in range(0, len(lines), _BATCH)]
+        batches = list(_batches(lines))
         encoded: list[bytes] = []
         ask = partial(self._tokenizer.encode_batch_fast, add_special_tokens=False)
         for encodings in ahead(ask, batches) if len(batches) > 1 else map(ask, batches):
@@ -160,6 +160,20 @@ def ahead(work: Callable[[ItemT], ResultT], items: Iterable[ItemT]) -> Iterator[
                 yield last.result()
         if running is not None:
             yield running.result()
+
+
+def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines in batches that the tokenizer has memory for."""
+    batch: list[str] = []
+    length = 0
+    for line in lines:
+        batch.append(line)
+        length += len(line)
+        if length >= _BATCH:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch
 
 
 def _parts(chunks: Sequence[str]) -> Iterator[str]:

@@ -122,8 +122,12 @@ def train_vocabulary(
         )
         about["learned"] = {code: {"every": every} for code in paths}
         whole = assemble(model, normalization, fields)
-        joint = Vocabulary(mode="joint", languages=list(paths), views={"": whole.to_str()}, about=about)
-        return joint.observed({code: count_ids(whole, found.sample) for code, found in surveys.items()})
+        counts = {code: count_ids(whole, found.sample) for code, found in surveys.items()}
+        members = {code: count > 0 for code, count in counts.items()}
+        for seen in members.values():
+            seen[: len(SPECIAL)] = True
+        views = {"": whole.to_str()}
+        return Vocabulary(mode="joint", languages=list(paths), views=views, members=members, counts=counts, about=about)
     learned: dict[str, dict[str, Any]] = {}
     about["learned"] = {}
     for code, files in paths.items():
@@ -345,8 +349,7 @@ def count_ids(tokenizer: Tokenizer, lines: Iterable[str]) -> np.ndarray:
 
     size = tokenizer.get_vocab_size()
     totals = np.zeros(size, dtype=np.int64)
-    chunks = Counter(chunk for line in lines for chunk in line.split(" "))
-    texts = grouped(chunks)
+    texts = grouped(Counter(" ".join(lines).split(" ")))
     while batch := list(islice(texts, 8)):
         encodings = tokenizer.encode_batch_fast([text for _, text in batch], add_special_tokens=False)
         for (count, _), encoding in zip(batch, encodings, strict=True):
