@@ -32,7 +32,7 @@ def demo(
 ) -> None:
     """Train four small encoders and see which of them come to share a space between two languages.
 
-    Takes about six minutes on two cores. What is finished is kept: the same command again only writes the page.
+    Takes about seven minutes on two cores. What is finished is kept: the same command again only writes the page.
     Quicker, and less to see: --set budget=20s.
     """
     from dataclasses import asdict

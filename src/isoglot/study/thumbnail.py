@@ -87,7 +87,7 @@ class ThumbnailConfig(Config):
     """held-out sentences whose twins are looked for"""
     kept: float = Field(0.2, ge=0, le=1)
     """the share of words that are written the same, in the arm with anchors"""
-    budget: str = "75s"
+    budget: str = "95s"
     """how long each encoder learns"""
     arms: tuple[str, ...] = tuple(arm.name for arm in ARMS)
     """which arms to run"""
