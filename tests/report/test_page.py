@@ -39,12 +39,10 @@ def test_a_table_has_its_numbers_to_the_right():
 
 def test_the_lead_says_what_was_found_whatever_it_was():
     shared, separated = result("no-anchors", 0.1, 0.3), result("separated", 0.002, 0.004)
-    assert lead([shared, separated], 500) == (
-        "Nobody showed these encoders a translation, and yet “shared, no anchors” (30.0\u00a0%) found the twin of a "
-        "sentence far more often than chance (0.2\u00a0%). Not so “separated up to the top layer” (0.4\u00a0%)."
+    assert lead([separated, shared], 500) == (
+        "Nobody showed these encoders a translation. Asked for the twins of 500 sentences they had never read, they "
+        "found: “shared, no anchors” 30.0\u00a0%; “separated up to the top layer” 0.4\u00a0%. Chance is 0.2\u00a0%."
     )
-    assert lead([separated], 500).startswith("None of these encoders")
-    assert "Not so" not in lead([shared], 500)
 
 
 def test_the_page_has_every_number():

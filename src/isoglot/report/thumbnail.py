@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ARMS = {arm.name: arm for arm in ARMS}
-FAR = 5
-"""So many times chance, with 95 % confidence, is far above it."""
 
 
 def thumbnail_page(results: Sequence[ArmResult], *, tested: int, facts: Sequence[str] = ()) -> str:
@@ -42,18 +40,13 @@ def thumbnail_page(results: Sequence[ArmResult], *, tested: int, facts: Sequence
 
 
 def lead(results: Sequence[ArmResult], tested: int) -> str:
-    """What was found, in two sentences, whatever it was."""
-    chance = 1 / tested
-    found = [result for result in results if wilson(result.best, tested)[0] >= FAR * chance]
-    lost = [result for result in results if result not in found]
-    names = [[f"“{_title(result)}” ({_percent(result.best)})" for result in part] for part in (found, lost)]
-    if not found:
-        return f"None of these encoders found the twin of a sentence far more often than chance ({_percent(chance)})."
-    said = (
-        f"Nobody showed these encoders a translation, and yet {_listed(names[0])} found the twin of a sentence far "
-        f"more often than chance ({_percent(chance)})."
+    """What was found, whatever it was: the best first, chance last."""
+    ranked = sorted(results, key=lambda result: -result.best)
+    said = [f"“{_title(result)}” {_percent(result.best)}" for result in ranked]
+    return (
+        f"Nobody showed these encoders a translation. Asked for the twins of {tested:,} sentences they had never read, "
+        f"they found: {'; '.join(said)}. Chance is {_percent(1 / tested)}."
     )
-    return f"{said} Not so {_listed(names[1])}." if lost else said
 
 
 def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
@@ -198,7 +191,3 @@ def _title(result: ArmResult) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}\u00a0%"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{'; '.join(words[:-1])} and {words[-1]}"
