@@ -20,10 +20,14 @@ def norm(config: EncoderConfig) -> nn.LayerNorm:
     return nn.LayerNorm(config.width, eps=config.norm_eps, bias=config.bias == "all")
 
 
-def rotation(config: EncoderConfig, layer: int, places: torch.Tensor) -> torch.Tensor:
-    """Cosines and sines of rotary positions, in float32: 2 x T x E for T places, 2 x B x 1 x T x E for B x T."""
-    size = config.width // config.heads
-    base = config.local_rotary_base if config.is_local(layer) else config.rotary_base
+def rotation(places: torch.Tensor, size: int, base: float) -> torch.Tensor:
+    """Cosines and sines of rotary positions, in float32: 2 x T x E for T places, 2 x B x 1 x T x E for B x T.
+
+    Args:
+        places: Where each token stands.
+        size: Numbers in a head (E).
+        base: The longest wavelength.
+    """
     halves = torch.arange(0, size, 2, device=places.device, dtype=torch.float32) / size
     angles = places.float()[..., None] * (1.0 / base**halves)
     angles = torch.cat([angles, angles], dim=-1)

@@ -11,7 +11,7 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``K`` masked positions a row, ``L
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import nn
@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     from isoglot.model.batch import Batch
     from isoglot.model.settings import EncoderConfig
     from isoglot.vocab import Vocabulary
+
+
+class Sight(NamedTuple):
+    """What a layer needs to know of where tokens stand."""
+
+    mask: torch.Tensor | None
+    """True where a token may look (broadcast to B x heads x T x T); None: everywhere."""
+    turn: torch.Tensor | None
+    """The rotation of queries and keys, where positions are rotary."""
 
 
 class Encoder(nn.Module):
@@ -144,8 +153,9 @@ class Encoder(nn.Module):
         """The output of every layer (L + 1 of B x T x D); the first is the embeddings, after their norm."""
         code = self._code(language)
         found = [self.embedding(batch.ids_BT, code)]
+        sights = self._sights(batch.ids_BT, _mask(batch))
         for layer in range(self.depth):
-            found.append(self._step(layer, found[-1], code, batch))
+            found.append(self._layer(layer, found[-1], code, sights))
         return tuple(found)
 
     def run_from(
@@ -160,8 +170,9 @@ class Encoder(nn.Module):
         if not 0 <= layer <= end <= self.depth:
             raise ConfigError(f"no way from layer {layer} to {end}", remedy=f"layers go from 0 up to {self.depth}")
         code = self._code(language)
+        sights = self._sights(batch.ids_BT, _mask(batch))
         for number in range(layer, end):
-            hidden = self._step(number, hidden, code, batch)
+            hidden = self._layer(number, hidden, code, sights)
         return hidden
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
@@ -189,9 +200,9 @@ class Encoder(nn.Module):
             mask_BT: True at real tokens, where some are not.
         """
         x_BTD: torch.Tensor = self.embedding(ids_BT, language, languages_BT, positions_BT)
-        mask = None if mask_BT is None else mask_BT[:, None, None, :]
+        sights = self._sights(ids_BT, None if mask_BT is None else mask_BT[:, None, None, :], positions_BT)
         for layer in range(self.depth):
-            x_BTD = self._layer(layer, x_BTD, language, mask, positions_BT)
+            x_BTD = self._layer(layer, x_BTD, language, sights)
         return x_BTD
 
     def loss(
@@ -239,31 +250,42 @@ class Encoder(nn.Module):
     def _code(self, language: str | None) -> str | None:
         return None if language is None else language_code(language)
 
-    def _step(self, layer: int, x_BTD: torch.Tensor, code: str | None, batch: Batch) -> torch.Tensor:
-        return self._layer(layer, x_BTD, code, None if batch.full else batch.mask_BT[:, None, None, :])
+    def _sights(
+        self, ids_BT: torch.Tensor, mask: torch.Tensor | None, positions_BT: torch.Tensor | None = None
+    ) -> dict[bool, Sight]:
+        """What layers attend to: those that see everything (False) and those that see a neighbourhood (True).
 
-    def _layer(
-        self,
-        layer: int,
-        x_BTD: torch.Tensor,
-        code: str | None,
-        mask: torch.Tensor | None,
-        positions_BT: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+        All layers of a kind see the same, so it is worked out once for all of them.
+        """
+        config = self.config
+        size = config.width // config.heads
+        sights = {}
+        for local in {config.is_local(layer) for layer in range(self.depth)}:
+            seen, turn = mask, None
+            if local or config.positions == "rotary":
+                columns_T = torch.arange(ids_BT.shape[1], device=ids_BT.device)
+                if config.positions == "rotary":
+                    base = config.local_rotary_base if local else config.rotary_base
+                    turn = rotation(columns_T if positions_BT is None else positions_BT, size, base)
+                if local:
+                    near_TT = (columns_T[:, None] - columns_T[None, :]).abs() <= config.local_window // 2
+                    seen = near_TT if mask is None else mask & near_TT
+            sights[local] = Sight(seen, turn)
+        return sights
+
+    def _layer(self, layer: int, x_BTD: torch.Tensor, code: str | None, sights: dict[bool, Sight]) -> torch.Tensor:
         """One layer; after the last of a pre-norm encoder its final norm."""
-        columns_T = torch.arange(x_BTD.shape[1], device=x_BTD.device)
-        turn = None
-        if self.config.positions == "rotary":
-            turn = rotation(self.config, layer, columns_T if positions_BT is None else positions_BT)
-        if self.config.is_local(layer):
-            near_TT = (columns_T[:, None] - columns_T[None, :]).abs() <= self.config.local_window // 2
-            mask = near_TT if mask is None else mask & near_TT
         block = self.blocks[layer]
         assert isinstance(block, PerLanguage)  # noqa: S101 - for the type checker
-        x_BTD = block.of(code)(x_BTD, mask, turn)
+        x_BTD = block.of(code)(x_BTD, *sights[self.config.is_local(layer)])
         if layer == self.depth - 1:
             x_BTD = self.final_norm.of(code)(x_BTD)
         return x_BTD
+
+
+def _mask(batch: Batch) -> torch.Tensor | None:
+    """Where a batch has tokens, for attention."""
+    return None if batch.full else batch.mask_BT[:, None, None, :]
 
 
 def _builder(config: EncoderConfig, layer: int) -> Callable[[str], Block]:
