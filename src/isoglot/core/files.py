@@ -69,17 +69,17 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
             with suppress(OSError):
                 scratch.unlink()
             raise
-        _sync_folder(target.parent)
+        flush_to_disk(target.parent)
     except OSError as error:
         if error.filename not in (None, str(scratch)):
             raise  # the block stumbled over some other file: not ours to explain
         raise storage_error(error, path, doing="write") from error
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut, where the platform can."""
+def flush_to_disk(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a power cut, where the platform can."""
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from pydantic import Field
 
 from isoglot.core.config import Config
 from isoglot.core.errors import CorruptFileError, IsoglotError
-from isoglot.core.files import check_file, read_json, storage_error, writable_folder, write_json
+from isoglot.core.files import check_file, flush_to_disk, read_json, storage_error, writable_folder, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -174,13 +173,13 @@ def replace_folder(target: Path, fill: Callable[[Path], object]) -> None:
         scratch.mkdir(parents=True)
         fill(scratch)
         for path in sorted(scratch.rglob("*")):
-            _flush(path)
-        _flush(scratch)
+            flush_to_disk(path)
+        flush_to_disk(scratch)
         if target.exists():
             shutil.rmtree(old, ignore_errors=True)
             target.rename(old)
         scratch.rename(target)
-        _flush(target.parent)
+        flush_to_disk(target.parent)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise storage_error(error, target, doing="write") from error
@@ -214,13 +213,3 @@ def sweep(folder: Path) -> None:
 
 def _aside(target: Path) -> tuple[Path, Path]:
     return target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.old")
-
-
-def _flush(path: Path) -> None:
-    """Make a file or the names in a folder survive a power cut, where the platform can."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
