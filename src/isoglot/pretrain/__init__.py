@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.pretrain.settings import PretrainConfig
@@ -13,8 +14,4 @@ _HOMES = {"PretrainConfig": "settings", "Pretrained": "train", "pretrain": "trai
 
 __all__ = ["PretrainConfig", "Pretrained", "pretrain"]
 
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - torch is imported only when something of this room is used
-    if name not in _HOMES:
-        raise AttributeError(name)
-    return getattr(import_module(f"isoglot.pretrain.{_HOMES[name]}"), name)
+__getattr__ = lazy_exports(__name__, _HOMES)
