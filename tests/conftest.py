@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import settings
 
 from isoglot.cli.main import main
+from isoglot.languages import documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 # Two slow cores are no reason for a property to fail.
 settings.register_profile("isoglot", deadline=None)
@@ -25,6 +28,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 for colourful in ("FORCE_COLOR", "GITHUB_ACTIONS", "CLICOLOR_FORCE"):
     os.environ.pop(colourful, None)
+
+
+@pytest.fixture(scope="session")
+def small_texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Forty documents of built-in English and French, a file each, a sentence a line."""
+    folder = tmp_path_factory.mktemp("texts")
+    texts = {}
+    for language in ("en", "fr"):
+        path = folder / f"{language}.txt"
+        made = islice(documents(language, seed=1), 40)
+        path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
+        texts[language] = [path]
+    return texts
 
 
 class Result(NamedTuple):

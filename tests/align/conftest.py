@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from isoglot.languages import documents
 from isoglot.model import Encoder, encoder_config
 from isoglot.vocab import train_vocabulary
 
 Orthogonal = Callable[[int], np.ndarray]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
@@ -38,16 +28,9 @@ def orthogonal(rng: np.random.Generator) -> Orthogonal:
 
 
 @pytest.fixture(scope="session")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+def encoder(small_texts) -> Encoder:
     """A nano encoder of English and French that share everything, with noise in every parameter."""
-    folder = tmp_path_factory.mktemp("texts")
-    texts = {}
-    for language in ("en", "fr"):
-        path = folder / f"{language}.txt"
-        made = islice(documents(language, seed=1), 40)
-        path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
-        texts[language] = [path]
-    vocabulary = train_vocabulary(texts, mode="joint", size=1000, coverage=1.0)
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=1000, coverage=1.0)
     special = vocabulary.special
     config = encoder_config(
         "paper",

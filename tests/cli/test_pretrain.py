@@ -7,14 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-import torch
 
 from isoglot.core.files import read_json
 from isoglot.core.recipe import recipe_names
 from isoglot.languages import documents
 from isoglot.model.folder import open_encoder
-
-torch.set_num_threads(1)  # tests share the cores
 
 NANO = """
     model.size=nano model.length=16 batch.rows=8 batch.length=16 evaluation.every=5 evaluation.rows=8 log.every=2

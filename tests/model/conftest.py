@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from itertools import islice
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -12,30 +11,20 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from isoglot.languages import documents
 from isoglot.model import Encoder, encoder_config
 from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.scheme import SPECIAL
-
-torch.set_num_threads(1)  # tiny models: more threads only wait for each other
 
 SENTENCES = ("The cat sleeps.", "A small dog sees the big house and the old woman gives the girl a red apple.", "Yes")
 
 
 @pytest.fixture(scope="session")
-def vocabularies(tmp_path_factory: pytest.TempPathFactory):
+def vocabularies(small_texts):
     """``vocabularies(mode)``: a small vocabulary of English and French."""
-    folder = tmp_path_factory.mktemp("texts")
-    texts = {}
-    for language in ("en", "fr"):
-        path = folder / f"{language}.txt"
-        made = islice(documents(language, seed=1), 40)
-        path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
-        texts[language] = [path]
 
     @cache
     def train(mode: str = "union") -> Vocabulary:
-        return train_vocabulary(texts, mode=mode, size=360, coverage=1.0)  # type: ignore[arg-type]
+        return train_vocabulary(small_texts, mode=mode, size=360, coverage=1.0)  # type: ignore[arg-type]
 
     return train
 

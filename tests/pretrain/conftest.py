@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import torch
 
 from isoglot.core.config import build_config
 from isoglot.languages import documents
 from isoglot.pretrain.settings import PretrainConfig
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
-
-torch.set_num_threads(1)  # tests share the cores: threads that wait for each other take ten times as long
 
 
 class Corpus(NamedTuple):

@@ -19,8 +19,6 @@ from isoglot.model import Encoder, EncoderLike, encoder_config, load_encoder
 from isoglot.vocab import train_vocabulary
 from isoglot.vocab.scheme import SPECIAL
 
-torch.set_num_threads(1)  # tiny models: more threads only wait for each other
-
 PIECES = "the cat sleep ##s ##ing a small dog see big house and old woman give girl red apple yes . un ##happy".split()
 
 
@@ -33,16 +31,9 @@ def sentences() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+def ours(small_texts) -> Encoder:
     """English and French with embeddings, positions and the first layer to themselves."""
-    folder = tmp_path_factory.mktemp("texts")
-    texts = {}
-    for language in ("en", "fr"):
-        path = folder / f"{language}.txt"
-        made = islice(documents(language, seed=1), 40)
-        path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
-        texts[language] = [path]
-    vocabulary = train_vocabulary(texts, mode="union", size=360, coverage=1.0)
+    vocabulary = train_vocabulary(small_texts, mode="union", size=360, coverage=1.0)
     special = vocabulary.special
     config = encoder_config(
         "paper",
