@@ -1,0 +1,80 @@
+"""What a measure says about itself, as data: what it means, and what may be done to a space without changing it.
+
+The tests are generated from these declarations: what is declared holds, and what is not is shown to fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Invariance = Literal["orthogonal", "scaling", "translation", "invertible", "permutation", "rows"]
+
+INVARIANCES: dict[Invariance, str] = {
+    "orthogonal": "either space may be turned or mirrored: X Q",
+    "scaling": "either space may be made larger or smaller: a X, a > 0",
+    "translation": "either space may be moved: X + b",
+    "invertible": "either space may go through any matrix that has an inverse: X A",
+    "permutation": "the columns of either space may come in another order",
+    "rows": "the items may come in another order, the same on both sides",
+}
+"""A line for each; they speak of one space alone, except ``rows``."""
+
+_IMPLIED: dict[Invariance, frozenset[Invariance]] = {
+    "orthogonal": frozenset({"permutation"}),
+    "invertible": frozenset({"orthogonal", "scaling", "permutation"}),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """A way to say how alike two spaces are."""
+
+    name: str
+    """as in the registry and on the command line"""
+    title: str
+    """as in a table or a figure"""
+    meaning: str
+    """one sentence in plain words"""
+    function: Callable[[Any, Any], float]
+    """X (N × D) and Y (N × E) to a number"""
+    invariances: frozenset[Invariance]
+    """what leaves the number as it is; see :data:`INVARIANCES`"""
+    kind: Literal["similarity", "distance"] = "similarity"
+    """more alike is higher, or lower"""
+    ideal: float = 1.0
+    """the value of identical spaces"""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    """the lowest and the highest value there can be"""
+    symmetric: bool = True
+    """X and Y may change places"""
+    rows: int | None = None
+    """the most rows it works on: :func:`compute` draws that many where there are more; None: any number"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """What it says about itself, for JSON; an infinite bound is None."""
+        low, high = (None if abs(bound) == float("inf") else bound for bound in self.bounds)
+        return {
+            "name": self.name,
+            "title": self.title,
+            "meaning": self.meaning,
+            "invariances": [name for name in INVARIANCES if name in self.invariances],
+            "kind": self.kind,
+            "ideal": self.ideal,
+            "bounds": [low, high],
+            "symmetric": self.symmetric,
+            "rows": self.rows,
+        }
+
+
+def unchanged_by(*names: Invariance) -> frozenset[Invariance]:
+    """The invariances with what they imply, and ``rows``, which every measure has.
+
+    >>> sorted(unchanged_by("orthogonal", "scaling"))
+    ['orthogonal', 'permutation', 'rows', 'scaling']
+    """
+    given: Iterable[Invariance] = (*names, "rows")
+    return frozenset(given).union(*(_IMPLIED.get(name, frozenset()) for name in names))
