@@ -88,3 +88,9 @@ def test_what_is_said_is_escaped():
 def test_numbers_that_do_not_fit_the_names_are_refused():
     with pytest.raises(ValueError, match="1 rows and 2 columns need as many values"):
         heat_map(["a"], ["b", "c"], [[1.0]], across="x", up="y", low=0, high=1)
+
+
+def test_numbers_are_written_as_asked():
+    drawing = drawn([[0.5, 12.0]], form=".0%", high=12.0)
+    assert ">1200%</text>" in drawing
+    assert "from 50% to 1200%" in drawing

@@ -69,18 +69,15 @@ def heat_map(
     parts = [
         _HATCH if gaps else "",
         *cells,
-        (
-            f"<rect x='{plan.left:.1f}' y='{plan.top:.1f}' width='{plan.grid_width:.1f}' height='{plan.grid_height:.1f}' "
-            "fill='none' stroke='#dedad0'/>"
-        ),
+        _outline(plan),
         *(_frame(plan, at) for at in marked),
         *_names(plan, rows, columns, across, up),
         *_bar(plan, low, high, form, scale),
     ]
     if gaps:
         parts.append(_gap_key(plan))
-    known = [format(value, form) for row in values for value in row if value is not None and _known(value)]
-    span = f", from {min(known, key=float)} to {max(known, key=float)}" if known else ""
+    known = [value for row in values for value in row if value is not None and _known(value)]
+    span = f", from {min(known):{form}} to {max(known):{form}}" if known else ""
     said = escape(f"{scale or 'values'} by {up} and {across}{span}", {"'": "&#39;"})
     least = f" style='min-width:{plan.width:.0f}px'" if plan.width > width else ""
     return (
@@ -177,6 +174,14 @@ def _cell(plan: _Plan, at: tuple[int, int], value: float | None, low: float, hig
         else ""
     )
     return f"<rect {box} fill='{fill}'><title>{escape(f'{name}: {text}')}</title></rect>{number}"
+
+
+def _outline(plan: _Plan) -> str:
+    """The lightest colour is near the paper's: a line says where the map ends."""
+    return (
+        f"<rect x='{plan.left:.1f}' y='{plan.top:.1f}' width='{plan.grid_width:.1f}' "
+        f"height='{plan.grid_height:.1f}' fill='none' stroke='#dedad0'/>"
+    )
 
 
 def _frame(plan: _Plan, at: tuple[int, int]) -> str:
