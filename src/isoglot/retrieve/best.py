@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.rule import Rule
 
 GROUP = 8
-_GATHERED = 2**16  # numbers that are computed again at a time: in a core's own cache
+_GATHERED = 2**18  # numbers that are gathered at a time: they stay in a cache
 _LOWEST = -(2**63)
 _LARGEST_INDEX = 2**32 - 1
 
@@ -124,18 +124,26 @@ def settled(
     final_LK = torch.empty(len(lines_L), k, dtype=torch.int64, device=X_ND.device)
     candidates_LS = indices_of(keys_LS)
     for chosen_L, width in ((~close_L, k), (close_L & ~unsure_L, kept)):
-        for part in chosen_L.nonzero()[:, 0].split(max(1, _GATHERED // (width * X_ND.shape[1]))):
-            columns_PW = candidates_LS[part, :width]
-            rows_P1 = lines_L[part, None]
-            products = torch.bmm(
-                Y_MD.index_select(0, columns_PW.flatten()).view(-1, width, X_ND.shape[1]).double(),
-                X_ND[lines_L[part]].double()[:, :, None],
-            )[:, :, 0]
-            scores_PW = rule.final(rule.order(products, rows_P1, columns_PW), rows_P1)
-            final_LK[part] = keys_of(scores_PW, columns_PW).topk(k, dim=1).values
+        if not bool(chosen_L.any()):
+            continue
+        columns_PW, rows_P = candidates_LS[chosen_L, :width], lines_L[chosen_L]
+        products_PW = _products(X_ND, Y_MD, rows_P, columns_PW)
+        scores_PW = rule.final(rule.order(products_PW, rows_P[:, None], columns_PW), rows_P[:, None])
+        final_LK[chosen_L] = keys_of(scores_PW, columns_PW).topk(k, dim=1).values
     for part in unsure_L.nonzero()[:, 0].split(max(1, 2**22 // len(Y_MD))):
         final_LK[part] = _whole_rows(X_ND, Y_MD, lines_L[part], k, rule)
     return Top(indices_of(final_LK), values_of(final_LK))
+
+
+def _products(X_ND: torch.Tensor, Y_MD: torch.Tensor, rows_P: torch.Tensor, columns_PW: torch.Tensor) -> torch.Tensor:
+    """Single entries of X Yᵀ in float64, a few rows at a time: what is gathered for them stays in a cache."""
+    width, products = columns_PW.shape[1], []
+    at_once = max(1, _GATHERED // (width * X_ND.shape[1]))
+    for part_B, columns_BW in zip(rows_P.split(at_once), columns_PW.split(at_once), strict=True):
+        Y_BWD = Y_MD.index_select(0, columns_BW.flatten()).view(-1, width, X_ND.shape[1]).double()
+        X_B1D = X_ND.index_select(0, part_B).double()[:, None]
+        products.append(torch.matmul(X_B1D, Y_BWD.transpose(1, 2))[:, 0])
+    return torch.cat(products)
 
 
 def _whole_rows(X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: Rule) -> torch.Tensor:
