@@ -51,6 +51,10 @@ class Measure:
     """the lowest and the highest value there can be"""
     symmetric: bool = True
     """X and Y may change places"""
+    widths: Literal["any", "same"] = "any"
+    """whether X and Y must have as many columns"""
+    fewest: int = 4
+    """the fewest rows it works on"""
     rows: int | None = None
     """the most rows it works on: :func:`compute` draws that many where there are more; None: any number"""
 
@@ -66,6 +70,8 @@ class Measure:
             "ideal": self.ideal,
             "bounds": [low, high],
             "symmetric": self.symmetric,
+            "widths": self.widths,
+            "fewest": self.fewest,
             "rows": self.rows,
         }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.compare import kernel_alignment
+from isoglot.compare import cca, dissimilarity, kernel_alignment, neighbours, neurons, shape, spectral
 from isoglot.compare.declaration import INVARIANCES, Invariance, Measure, unchanged_by
 from isoglot.compare.pairs import paired
 from isoglot.core.errors import ConfigError, nearest_name, shown
@@ -25,6 +25,13 @@ MEASURES: dict[str, Measure] = {
         kernel_alignment.CKA,
         kernel_alignment.DEBIASED_CKA,
         kernel_alignment.RBF_CKA,
+        cca.SVCCA,
+        cca.PWCCA,
+        shape.PROCRUSTES,
+        dissimilarity.RSA,
+        neighbours.MUTUAL_KNN,
+        neurons.ANC,
+        spectral.SPECTRAL,
     )
 }
 """Every measure by its name, in the order of a table."""
@@ -76,10 +83,12 @@ def compute(name: str, X: Array, Y: Array, *, seed: int = 0) -> Score:
         InputError: The rows will not do.
     """
     measure = find_measure(name)
-    X_ND, Y_NE = paired(X, Y)
-    count = len(X_ND)
+    count = len(paired(X, Y)[0])
     if measure.rows is not None and count > measure.rows:
         drawn = random_stream(seed, "compare", "rows").choice(count, size=measure.rows, replace=False)
-        chosen = torch.from_numpy(drawn).sort().values.to(X_ND.device)
-        X_ND, Y_NE = X_ND[chosen], Y_NE[chosen]
-    return Score(measure.function(X_ND, Y_NE), len(X_ND), count)
+        drawn.sort()
+        X, Y = (
+            side[torch.from_numpy(drawn).to(side.device) if isinstance(side, torch.Tensor) else drawn]
+            for side in (X, Y)
+        )
+    return Score(measure.function(X, Y), len(X), count)

@@ -54,10 +54,19 @@ def centred(X_ND: torch.Tensor, name: str) -> torch.Tensor:
     """
     # The first row goes first: of equal rows nothing is left, not even rounding.
     X_ND = in_range(X_ND)
+    refuse_equal_rows(X_ND, name)
     shifted_ND = in_range(X_ND - X_ND[0])
-    if not bool(shifted_ND.any()):
-        raise InputError(f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ")
     return _of_norm_1(shifted_ND - shifted_ND.mean(dim=0))
+
+
+def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
+    """Refuse a space without variance.
+
+    Raises:
+        InputError: All rows are the same.
+    """
+    if bool((X_ND[0] == X_ND).all()):
+        raise InputError(f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ")
 
 
 def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
