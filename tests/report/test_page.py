@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.thumbnail import lead, thumbnail_page, wilson
 from isoglot.study.thumbnail import ArmResult, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def result(name: str, *best: float) -> ArmResult:
@@ -58,3 +62,17 @@ def test_wilson_is_never_beyond_the_ends():
     assert wilson(1.0, 10)[1] == 1.0
     low, high = wilson(0.25, 400)
     assert low < 0.25 < high
+
+
+def test_the_page_in_a_browser(seen: Callable[[str], None]):
+    arms = [result("anchors", 0.1, 0.5, 0.4), result("no-anchors", 0.1, 0.312, 0.1), result("separated", 0, 0, 0)]
+    seen(thumbnail_page(arms, tested=500, facts=["isoglot demo --out demo: 7 min on cpu, seed 0."]))
+
+
+def test_the_browser_sees_what_is_wrong(look: Callable[..., object]):
+    found = look(
+        "<div style='width:2000px'>x</div><script>console.error('oh')</script><img src='http://127.0.0.1:9/x'>", 390
+    )
+    assert found.widest >= 2000
+    assert any("oh" in line for line in found.console)
+    assert found.asked == ["http://127.0.0.1:9/x"]
