@@ -1,0 +1,334 @@
+"""CKA of every layer of one encoder with every layer of another, from one pass over any number of rows.
+
+The three linear forms are functions of the same sums (:mod:`isoglot.compare.pair_sums`), so that nothing but sums is
+kept: D × E numbers for a pair of layers. The rows of all layers stand side by side, one product gives a layer against
+all layers of the other side, and a layer's product with itself, which every pair needs, is made once.
+
+Rows are gathered into chunks of a fixed size whatever the batches were. Float32 rows are multiplied in float32, a
+chunk at a time about a point near their mean, and chunks are added up in float64: within 1e-6 of float64 throughout.
+
+Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer of X, ``E`` of Y, ``S`` columns of all layers of
+a side, ``L`` layers of a side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import torch
+
+from isoglot.compare.forms import FORMS, Form, check_form
+from isoglot.compare.pair_sums import PairSums, product_without_diagonal
+from isoglot.compare.pairs import FEWEST_ROWS
+from isoglot.compare.side_sums import CHUNK, Side, zeros
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.progress import SILENT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.align.rows import Array
+    from isoglot.core.progress import Progress
+    from isoglot.represent import Representations
+
+__all__ = ["FORMS", "CKAFitter", "CKAGrid", "Form", "Precision", "layer_cka"]
+
+_SAME = 1e-26  # of ‖K‖²: what is left of rows that are all the same once they are centred
+_VANISHED = 1e-13  # of ‖K‖²: what is left of a self-similarity is its rounding
+
+Precision = Literal["given", "float64"]
+"""What rows are multiplied in: ``given``, the type they come in; ``float64`` whatever they come in."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CKAGrid:
+    """How alike each layer of one encoder is to each of another, in three forms: rows are layers of X, columns of Y."""
+
+    layers_x: tuple[int, ...]
+    layers_y: tuple[int, ...]
+    count: int
+    """items it was computed on"""
+    paper: np.ndarray
+    """as Wu et al. (2020) print it: rows as they are"""
+    centred: np.ndarray
+    """rows centred; too high where there are few rows and many columns"""
+    debiased: np.ndarray
+    """the unbiased estimate: 0 on average for unrelated rows"""
+
+    def form(self, name: Form) -> np.ndarray:
+        """One of the three.
+
+        Raises:
+            ConfigError: There is no such form.
+        """
+        check_form(name)
+        values: np.ndarray = getattr(self, name)
+        return values
+
+    def diagonal(self, name: Form = "debiased") -> dict[int, float]:
+        """The values of each layer with the layer of the same number."""
+        values = self.form(name)
+        return {
+            layer: float(values[self.layers_x.index(layer), self.layers_y.index(layer)])
+            for layer in self.layers_x
+            if layer in self.layers_y
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "layers_x": list(self.layers_x),
+            "layers_y": list(self.layers_y),
+            "count": self.count,
+            **{name: self.form(name).tolist() for name in FORMS},
+        }
+
+
+class CKAFitter:
+    """Learns the CKA of all pairs of layers from batch after batch; batches may be of any size.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 6))
+    >>> fitter = CKAFitter([0, 1], [7])
+    >>> for start in range(0, 50, 20):
+    ...     rows = X[start : start + 20]
+    ...     _ = fitter.update({0: rows, 1: rows[:, :3]}, {7: 5 - rows[:, ::-1]})
+    >>> fitter.result().centred.round(2).tolist()
+    [[1.0], [0.69]]
+
+    Args:
+        layers_x: Layers of the one side that every batch will have.
+        layers_y: Layers of the other.
+        precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
+
+    Raises:
+        ConfigError: No layers, a layer twice, or no such precision.
+    """
+
+    def __init__(self, layers_x: Sequence[int], layers_y: Sequence[int], *, precision: Precision = "given") -> None:
+        if precision not in ("given", "float64"):
+            raise ConfigError(f"no precision {shown(precision)}", remedy="choose given or float64")
+        self.precision: Precision = precision
+        self._sides = (Side("X", layers_x), Side("Y", layers_y))
+        self._counted = 0
+        self._waiting = 0
+
+    @property
+    def layers_x(self) -> tuple[int, ...]:
+        """Layers of the one side."""
+        return self._sides[0].layers
+
+    @property
+    def layers_y(self) -> tuple[int, ...]:
+        """Layers of the other side."""
+        return self._sides[1].layers
+
+    @property
+    def count(self) -> int:
+        """Rows taken in so far."""
+        return self._counted + self._waiting
+
+    def update(
+        self,
+        X: Mapping[int, Array] | Representations,
+        Y: Mapping[int, Array] | Representations,
+    ) -> Self:
+        """Take in some items: for each layer their rows, B × D in X and B × E in Y.
+
+        Raises:
+            ConfigError: A layer is missing, or has another width than before.
+            InputError: A row is not finite, or the layers have different numbers of rows.
+        """
+        taken = [side.take(batch) for side, batch in zip(self._sides, (X, Y), strict=True)]
+        rows, others = (len(next(iter(layers.values()))) for layers in taken)
+        if rows != others:
+            raise InputError(
+                f"X has {rows} rows and Y {others}", remedy="give the same items in the same order on both sides"
+            )
+        self._make_room(taken)
+        start = 0
+        while start < rows:
+            stop = min(rows, start + CHUNK - self._waiting)
+            for side, layers in zip(self._sides, taken, strict=True):
+                side.put(self._waiting, {layer: rows_BD[start:stop] for layer, rows_BD in layers.items()})
+            self._waiting += stop - start
+            start = stop
+            if self._waiting == CHUNK:
+                self._add_up()
+        return self
+
+    def merge(self, other: CKAFitter) -> Self:
+        """Take in all that another has learned, such as of other items; it may go on, this one too.
+
+        Raises:
+            ConfigError: It has other layers, or another width.
+        """
+        if (other.layers_x, other.layers_y) != (self.layers_x, self.layers_y):
+            raise ConfigError(
+                f"layers {list(other.layers_x)} and {list(other.layers_y)} cannot join "
+                f"{list(self.layers_x)} and {list(self.layers_y)}",
+                remedy="merge fitters of the same layers",
+            )
+        other._add_up()
+        if not other._counted:
+            return self
+        self._add_up()
+        if not self._counted:
+            self._make_sums([dict(side.widths) for side in other._sides], other._device)
+            for mine, theirs in zip(self._sides, other._sides, strict=True):
+                mine.shift_S = theirs.shift_S.clone()
+        for mine, theirs in zip(self._sides, other._sides, strict=True):
+            mine.check_widths(theirs.widths)
+        self._join(other)
+        return self
+
+    def result(self) -> CKAGrid:
+        """CKA of all pairs of layers, in three forms.
+
+        Raises:
+            InputError: Fewer than 4 rows, or a layer that is the same in all rows.
+        """
+        if self.count < FEWEST_ROWS:
+            raise InputError(
+                f"{self.count} row{'s' * (self.count != 1)} to compare", remedy=f"give at least {FEWEST_ROWS} items"
+            )
+        self._add_up()
+        values = {name: np.empty((len(self.layers_x), len(self.layers_y))) for name in FORMS}
+        own = [[self._norms(n, place) for place in range(len(side.layers))] for n, side in enumerate(self._sides)]
+        for row, column in np.ndindex(len(self.layers_x), len(self.layers_y)):
+            products = self._products((0, row), (1, column), self._pair(row, column))
+            for name, product in products.items():
+                cosine = product / own[0][row][name] / own[1][column][name]
+                values[name][row, column] = max(-1.0, min(1.0, cosine))
+        return CKAGrid(layers_x=self.layers_x, layers_y=self.layers_y, count=self.count, **values)
+
+    # --- chunks ---
+
+    def _make_room(self, taken: list[dict[int, torch.Tensor]]) -> None:
+        """Space for a chunk, of the widest float type that came so far."""
+        tensors = [rows_BD for layers in taken for rows_BD in layers.values()]
+        wide = self.precision == "float64" or any(rows_BD.dtype == torch.float64 for rows_BD in tensors)
+        first = self._sides[0]
+        if first.waiting_BS is not None and not (wide and first.waiting_BS.dtype == torch.float32):
+            return
+        device = tensors[0].device
+        if first.waiting_BS is None and not self._counted:
+            widths = [{layer: rows_BD.shape[1] for layer, rows_BD in layers.items()} for layers in taken]
+            self._make_sums(widths, torch.device("cpu") if device.type == "mps" else device)  # MPS has no float64
+        self._add_up()
+        for side in self._sides:
+            side.make_room(torch.float64 if wide else torch.float32, self._device)
+
+    def _make_sums(self, widths: list[dict[int, int]], device: torch.device) -> None:
+        self._device = device
+        for side, widths_of_side in zip(self._sides, widths, strict=True):
+            side.make_sums(widths_of_side, device)
+        x, y = self._sides
+        self._cross_SS = zeros(device, x.total, y.total)
+        self._x_by_y_LS = zeros(device, len(y.layers), x.total)
+        self._y_by_x_LS = zeros(device, len(x.layers), y.total)
+        self._squares_LL = zeros(device, len(x.layers), len(y.layers))
+
+    def _add_up(self) -> None:
+        """Add the sums of the rows that wait to those of all before."""
+        if not self._waiting:
+            return
+        rows = [side.shifted(self._waiting, first=not self._counted) for side in self._sides]
+        lengths = [side.lengths(rows_BS) for side, rows_BS in zip(self._sides, rows, strict=True)]
+        (x_BS, y_BS), (x_BL, y_BL) = rows, lengths
+        self._x_by_y_LS += y_BL.T @ x_BS
+        self._y_by_x_LS += x_BL.T @ y_BS
+        self._squares_LL += x_BL.T @ y_BL
+        for columns in self._sides[0].columns:
+            self._cross_SS[columns] += x_BS[:, columns].T @ y_BS
+        for side, rows_BS, lengths_BL in zip(self._sides, rows, lengths, strict=True):
+            side.add_own(rows_BS, lengths_BL)
+        self._counted += self._waiting
+        self._waiting = 0
+
+    # --- sums ---
+
+    def _pair(self, row: int, column: int) -> PairSums:
+        """The sums of a pair of layers, as views: adding to them adds to ours."""
+        x, y = self._sides[0].columns[row], self._sides[1].columns[column]
+        return PairSums(
+            self._cross_SS[x, y], self._x_by_y_LS[column, x], self._y_by_x_LS[row, y], self._squares_LL[row, column]
+        )
+
+    def _join(self, other: CKAFitter) -> None:
+        """Add the sums of another, moved to where ours are counted from."""
+        moves, layers = [], []
+        for mine, theirs in zip(self._sides, other._sides, strict=True):
+            places = range(len(theirs.layers))
+            moves.append([(theirs.shift_of(n).to(self._device) - mine.shift_of(n)) for n in places])
+            layers.append([theirs.layer(n, other._counted).to(self._device) for n in places])
+            for n, move_D, sums in zip(places, moves[-1], layers[-1], strict=True):
+                own = theirs.own(n).to(self._device)
+                mine.join(n, sums.moved(move_D), own.moved(sums, sums, move_D, move_D))
+        for row, column in np.ndindex(len(self.layers_x), len(self.layers_y)):
+            pair = other._pair(row, column).to(self._device)
+            pair = pair.moved(layers[0][row], layers[1][column], moves[0][row], moves[1][column])
+            for ours, added in zip(self._pair(row, column), pair, strict=True):
+                ours.add_(added)
+        self._counted += other._counted
+
+    def _norms(self, number: int, place: int) -> dict[Form, float]:
+        """‖K‖ of a layer's kernel matrix in each form."""
+        side = self._sides[number]
+        layer = f"layer {side.layers[place]} of {side.name}"
+        products = self._products((number, place), (number, place), side.own(place))
+        if products["centred"] <= _SAME * products["paper"]:
+            raise InputError(f"{layer} is the same in all {self.count} rows", remedy="leave that layer out")
+        if products["debiased"] <= _VANISHED * products["centred"]:
+            raise InputError(
+                f"{layer} has no similarities left to compare once it is centred",
+                remedy="give more items that differ from each other",
+            )
+        return {name: math.sqrt(product) for name, product in products.items()}
+
+    def _products(self, one: tuple[int, int], other: tuple[int, int], pair: PairSums) -> dict[Form, float]:
+        """⟨K, L⟩ of two layers, each given as its side and place, in each form."""
+        x, y = (self._sides[side].layer(place, self._counted) for side, place in (one, other))
+        shift_x, shift_y = (self._sides[side].shift_of(place) for side, place in (one, other))
+        mean_x, mean_y = x.sum_D / x.rows, y.sum_D / y.rows
+        centred = pair.moved(x, y, -mean_x, -mean_y)
+        plain_DE = torch.addr(centred.cross_DE, mean_x + shift_x, mean_y + shift_y, alpha=x.rows)
+        return {
+            "paper": float(plain_DE.square().sum()),
+            "centred": float(centred.cross_DE.square().sum()),
+            "debiased": float(product_without_diagonal(centred, x.moved(-mean_x), y.moved(-mean_y))),
+        }
+
+
+def layer_cka(
+    one: Representations,
+    other: Representations,
+    *,
+    precision: Precision = "given",
+    progress: Progress = SILENT,
+) -> CKAGrid:
+    """CKA of all layers of two sets of representations of the same items, in three forms, in one pass.
+
+    Args:
+        one: What one encoder makes of some items; its layers are the rows of the grid.
+        other: What the other makes of them, or of their translations, in the same order.
+        precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
+        progress: Shows how many rows are done.
+
+    Raises:
+        InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a layer that is always the same.
+    """
+    if len(one) != len(other):
+        raise InputError(
+            f"X has {len(one)} rows and Y {len(other)}", remedy="give the same items in the same order on both sides"
+        )
+    fitter = CKAFitter(one.layers, other.layers, precision=precision)
+    with progress.task("compare layers", total=len(one), unit="rows") as task:
+        for start in range(0, len(one), CHUNK):
+            rows = slice(start, start + CHUNK)
+            sides = ({layer: side[layer][rows] for layer in side.layers} for side in (one, other))
+            fitter.update(*sides)
+            task.advance(len(range(len(one))[rows]))
+    return fitter.result()

@@ -1,0 +1,146 @@
+"""The layers of one side of a comparison: rows that wait to be multiplied, and each layer's sums with itself.
+
+Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer, ``S`` columns of all layers, ``L`` layers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from isoglot.align.rows import take_rows
+from isoglot.compare.pair_sums import LayerSums, PairSums
+from isoglot.core.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.align.rows import Array
+    from isoglot.represent import Representations
+
+CHUNK = 4096
+"""Rows that are multiplied at once: the longer, the less adding up, and the more memory."""
+
+FEW = 512  # fewer rows than this are multiplied in float64, which costs nothing and is when rounding would show
+BLOCK = 256  # columns of a symmetric product that are made at once: two thirds of the work for a width of 768
+
+
+class Side:
+    """The layers of one side: a chunk of their rows next to each other, and each layer's sums with itself."""
+
+    def __init__(self, name: str, layers: Sequence[int]) -> None:
+        self.name = name
+        self.layers = tuple(layers)
+        if not self.layers or len(set(self.layers)) != len(self.layers):
+            raise ConfigError(f"layers {list(self.layers)} of {name}", remedy="give at least one, and none twice")
+        self.widths: dict[int, int] = {}
+        """columns of each layer, once known"""
+        self.columns: list[slice] = []
+        """where each layer stands among all columns"""
+        self.waiting_BS: torch.Tensor | None = None
+        """room for a chunk of rows"""
+
+    def take(self, batch: Mapping[int, Array] | Representations) -> dict[int, torch.Tensor]:
+        """The rows of each layer, checked."""
+        missing = [layer for layer in self.layers if layer not in batch]
+        if missing:
+            raise ConfigError(
+                f"a batch without layer {missing[0]} of {self.name}", remedy="give every batch all layers"
+            )
+        taken = {layer: take_rows(batch[layer], f"layer {layer} of {self.name}") for layer in self.layers}
+        counts = {len(rows_BD) for rows_BD in taken.values()}
+        if len(counts) > 1:
+            raise InputError(
+                f"layers of {self.name} have {min(counts)} and {max(counts)} rows",
+                remedy="give each layer the same items",
+            )
+        if self.widths:
+            self.check_widths({layer: rows_BD.shape[1] for layer, rows_BD in taken.items()})
+        return taken
+
+    def check_widths(self, widths: Mapping[int, int]) -> None:
+        """Refuse rows of another width than before."""
+        for layer, width in self.widths.items():
+            if widths[layer] != width:
+                raise ConfigError(
+                    f"layer {layer} of {self.name} has {widths[layer]} columns where {width} came before",
+                    remedy="keep different encoders apart",
+                )
+
+    def make_sums(self, widths: dict[int, int], device: torch.device) -> None:
+        """Sums of nothing yet."""
+        self.widths = widths
+        ends = np.cumsum([widths[layer] for layer in self.layers]).tolist()
+        self.columns = [slice(end - widths[layer], end) for layer, end in zip(self.layers, ends, strict=True)]
+        self.total = ends[-1]
+        self.shift_S = zeros(device, self.total)
+        self._sum_S = zeros(device, self.total)
+        self._squares_L = zeros(device, len(self.layers))
+        self._own = [zeros(device, width, width) for width in (widths[layer] for layer in self.layers)]
+        self._by_length_S = zeros(device, self.total)
+        self._fourth_L = zeros(device, len(self.layers))
+
+    def make_room(self, dtype: torch.dtype, device: torch.device) -> None:
+        """Room for a chunk."""
+        self.waiting_BS = torch.empty(CHUNK, self.total, dtype=dtype, device=device)
+
+    def put(self, at: int, layers: dict[int, torch.Tensor]) -> None:
+        """Copy rows into the chunk."""
+        assert self.waiting_BS is not None  # noqa: S101 - there is room before anything is put
+        for columns, rows_BD in zip(self.columns, layers.values(), strict=True):
+            self.waiting_BS[at : at + len(rows_BD), columns] = rows_BD
+
+    def shifted(self, count: int, *, first: bool) -> torch.Tensor:
+        """The rows of the chunk from our shift, which is the mean of the first chunk; in the chunk's own memory."""
+        assert self.waiting_BS is not None  # noqa: S101 - as above
+        rows_BS = self.waiting_BS[:count]
+        if first:  # rounded to the type of the rows, so that taking it off is exact for rows near it
+            self.shift_S = rows_BS.mean(dim=0, dtype=torch.float64).to(rows_BS.dtype).double()
+        rows_BS -= self.shift_S.to(rows_BS.dtype)
+        return rows_BS.double() if count < FEW else rows_BS
+
+    def lengths(self, rows_BS: torch.Tensor) -> torch.Tensor:
+        """|x|² of each row in each layer."""
+        return torch.stack([rows_BS[:, columns].square().sum(dim=1) for columns in self.columns], dim=1)
+
+    def add_own(self, rows_BS: torch.Tensor, lengths_BL: torch.Tensor) -> None:
+        """Add to the sums of each layer alone and with itself; of a symmetric product, what is above the diagonal."""
+        self._sum_S += rows_BS.sum(dim=0)
+        self._squares_L += lengths_BL.sum(dim=0)
+        self._fourth_L += lengths_BL.square().sum(dim=0)
+        for place, columns in enumerate(self.columns):
+            layer_BD = rows_BS[:, columns]
+            self._by_length_S[columns] += lengths_BL[:, place] @ layer_BD
+            for start in range(0, layer_BD.shape[1], BLOCK):
+                self._own[place][start : start + BLOCK, start:] += (
+                    layer_BD[:, start : start + BLOCK].T @ layer_BD[:, start:]
+                )
+
+    def layer(self, place: int, count: int) -> LayerSums:
+        """The sums of a layer alone."""
+        return LayerSums(count, self._sum_S[self.columns[place]], self._squares_L[place])
+
+    def own(self, place: int) -> PairSums:
+        """The sums of a layer with itself."""
+        above_DD = self._own[place].triu()
+        by_length_D = self._by_length_S[self.columns[place]]
+        return PairSums(above_DD + above_DD.triu(1).T, by_length_D, by_length_D, self._fourth_L[place])
+
+    def shift_of(self, place: int) -> torch.Tensor:
+        """Where a layer's rows are counted from."""
+        return self.shift_S[self.columns[place]]
+
+    def join(self, place: int, layer: LayerSums, own: PairSums) -> None:
+        """Add sums about the same shift."""
+        self._sum_S[self.columns[place]] += layer.sum_D
+        self._squares_L[place] += layer.squares
+        self._own[place] += own.cross_DE
+        self._by_length_S[self.columns[place]] += own.x_by_y_D
+        self._fourth_L[place] += own.squares
+
+
+def zeros(device: torch.device, *shape: int) -> torch.Tensor:
+    """Sums to add to."""
+    return torch.zeros(shape, dtype=torch.float64, device=device)
