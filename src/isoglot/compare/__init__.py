@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from isoglot.compare.declaration import INVARIANCES, Invariance, Measure
     from isoglot.compare.dissimilarity import rsa
     from isoglot.compare.floor import placed, random_encoder_like
+    from isoglot.compare.judged import Judged, judge, judge_layers
     from isoglot.compare.kernel_alignment import cka, paper_cka, rbf_cka
     from isoglot.compare.layer_grid import CKAFitter, CKAGrid, layer_cka
     from isoglot.compare.measure import MEASURES, Score, compute, find_measure
@@ -26,6 +27,7 @@ _HOMES = {
     "CKAGrid": "layer_grid",
     "INVARIANCES": "declaration",
     "Invariance": "declaration",
+    "Judged": "judged",
     "MEASURES": "measure",
     "Measure": "declaration",
     "Score": "measure",
@@ -33,6 +35,8 @@ _HOMES = {
     "cka": "kernel_alignment",
     "compute": "measure",
     "find_measure": "measure",
+    "judge": "judged",
+    "judge_layers": "judged",
     "layer_cka": "layer_grid",
     "mutual_knn": "neighbours",
     "paper_cka": "kernel_alignment",
@@ -53,12 +57,15 @@ __all__ = [
     "CKAFitter",
     "CKAGrid",
     "Invariance",
+    "Judged",
     "Measure",
     "Score",
     "anc",
     "cka",
     "compute",
     "find_measure",
+    "judge",
+    "judge_layers",
     "layer_cka",
     "mutual_knn",
     "paper_cka",

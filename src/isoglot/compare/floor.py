@@ -27,7 +27,7 @@ def placed(
     None where the ceiling is no better than the floor: then the measure does not tell an untrained encoder from a twin,
     and there is no place in between.
 
-    >>> placed(0.7, floor=0.5, ceiling=0.9), placed(0.4, floor=0.5, ceiling=0.5)
+    >>> placed(0.75, floor=0.5, ceiling=1.0), placed(0.4, floor=0.5, ceiling=0.5)
     (0.5, None)
 
     Args:

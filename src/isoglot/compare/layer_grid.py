@@ -96,7 +96,7 @@ class CKAFitter:
     ...     rows = X[start : start + 20]
     ...     _ = fitter.update({0: rows, 1: rows[:, :3]}, {7: 5 - rows[:, ::-1]})
     >>> fitter.result().centred.round(2).tolist()
-    [[1.0], [0.69]]
+    [[1.0], [0.73]]
 
     Args:
         layers_x: Layers of the one side that every batch will have.
