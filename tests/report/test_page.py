@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.thumbnail import lead, thumbnail_page, wilson
@@ -69,7 +69,7 @@ def test_the_page_in_a_browser(seen: Callable[[str], None]):
     seen(thumbnail_page(arms, tested=500, facts=["isoglot demo --out demo: 7 min on cpu, seed 0."]))
 
 
-def test_the_browser_sees_what_is_wrong(look: Callable[..., object]):
+def test_the_browser_sees_what_is_wrong(look: Callable[[str, int], Any]):
     found = look(
         "<div style='width:2000px'>x</div><script>console.error('oh')</script><img src='http://127.0.0.1:9/x'>", 390
     )

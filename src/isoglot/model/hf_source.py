@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import warnings
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
 from isoglot.core.parts import import_part
@@ -53,7 +57,7 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
         try:
             if Path(source).is_dir() and (Path(source) / "tokenizer.json").exists():
                 return Vocabulary.from_tokenizer(source)
-            view = transformers.AutoTokenizer.from_pretrained(str(source)).backend_tokenizer
+            view = transformers.AutoTokenizer.from_pretrained(str(source), **_reach(source)).backend_tokenizer
             _check_pieces(view)
             view.no_padding()
             view.no_truncation()
@@ -78,7 +82,7 @@ def _check_pieces(view: Tokenizer) -> None:
 
 def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
     """The model with its head; None if its kind has none, or the weights came without."""
-    config = transformers.AutoConfig.from_pretrained(str(source))
+    config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
     if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return None
     try:
@@ -92,7 +96,7 @@ class _HeadlessError(Exception):
 
 
 def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformers' classes
-    model, report = kind.from_pretrained(str(source), output_loading_info=True)
+    model, report = kind.from_pretrained(str(source), output_loading_info=True, **_reach(source))
     missing, prefix = set(report["missing_keys"]), f"{model.base_model_prefix}."
     wanting = [name for name in missing if model.base_model is model or name.startswith(prefix)]
     wanting = sorted(name for name in wanting if "pooler" not in name)  # nobody here asks for a pooled vector
@@ -107,6 +111,26 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
     return model
 
 
+def _reach(source: str | Path) -> dict[str, bool]:
+    """How to open it: without a network, from what was fetched before, at once rather than after many tries."""
+    return {"local_files_only": Path(source).exists() or not _network()}
+
+
+@cache
+def _network() -> bool:
+    """Whether the hub answers; behind a proxy that is left to its client to find out."""
+    from huggingface_hub import constants  # transformers needs it, so it is there
+
+    if getproxies():
+        return True
+    hub = urlsplit(constants.ENDPOINT)
+    try:
+        with socket.create_connection((hub.hostname or "", hub.port or 443), timeout=5):
+            return True
+    except OSError:
+        return False
+
+
 def _explained(source: str | Path, error: Exception) -> IsoglotError:
     reason = one_line(str(error))[:160]
     if Path(source).exists():
@@ -115,8 +139,9 @@ def _explained(source: str | Path, error: Exception) -> IsoglotError:
             remedy="name a folder with config.json and weights",
             file=source,
         )
+    where = f"here or on the hub ({reason})" if _network() else "here, and the hub cannot be reached"
     return StorageError(
-        f"no encoder {shown(str(source))} here or on the hub ({reason})",
+        f"no encoder {shown(str(source))} {where}",
         remedy=f"check the name and the network, or {WAYS}",
     )
 
