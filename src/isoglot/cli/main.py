@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoglot import __version__
-from isoglot.cli import align, anchors, demo, doctor, encode, export, languages, pretrain, retrieve, shards, text, vocab
+from isoglot.cli import (
+    align,
+    anchors,
+    compare,
+    demo,
+    doctor,
+    encode,
+    export,
+    languages,
+    pretrain,
+    retrieve,
+    shards,
+    text,
+    vocab,
+)
 from isoglot.cli.options import Session
 from isoglot.core.errors import IsoglotError, one_line, shown
 from isoglot.core.files import storage_error
@@ -38,6 +52,7 @@ app.add_typer(shards.app, name="shards")
 app.command("anchors", epilog=anchors.EXAMPLE)(anchors.anchors)
 app.command("encode", epilog=encode.EXAMPLE)(encode.encode)
 app.add_typer(align.app, name="align")
+app.add_typer(compare.app, name="compare")
 app.command("export", epilog=export.EXAMPLE)(export.export)
 app.command("pretrain", epilog=pretrain.EXAMPLE)(pretrain.pretrain)
 app.add_typer(retrieve.app, name="retrieve")

@@ -10,13 +10,18 @@ if TYPE_CHECKING:
     from isoglot.compare.cca import pwcca, svcca
     from isoglot.compare.declaration import INVARIANCES, Invariance, Measure
     from isoglot.compare.dissimilarity import rsa
+    from isoglot.compare.emergence import Emergence, SimilarityProbe, trace_emergence
+    from isoglot.compare.figure7 import Figure7, Figure7Config, measure_figure7, read_figure7
+    from isoglot.compare.figure7_claims import claims
     from isoglot.compare.floor import placed, random_encoder_like
     from isoglot.compare.judged import Judged, judge, judge_layers
     from isoglot.compare.kernel_alignment import cka, paper_cka, rbf_cka
     from isoglot.compare.layer_grid import CKAFitter, CKAGrid, layer_cka
     from isoglot.compare.measure import MEASURES, Score, compute, find_measure
+    from isoglot.compare.models import Comparison, compare_models
     from isoglot.compare.neighbours import mutual_knn
     from isoglot.compare.neurons import anc
+    from isoglot.compare.sentences import builtin_pairs
     from isoglot.compare.shape import procrustes_distance
     from isoglot.compare.spectral import spectral_similarity
     from isoglot.compare.top_components import without_top
@@ -25,19 +30,28 @@ if TYPE_CHECKING:
 _HOMES = {
     "CKAFitter": "layer_grid",
     "CKAGrid": "layer_grid",
+    "Comparison": "models",
+    "Emergence": "emergence",
+    "Figure7": "figure7",
+    "Figure7Config": "figure7",
     "INVARIANCES": "declaration",
     "Invariance": "declaration",
     "Judged": "judged",
     "MEASURES": "measure",
     "Measure": "declaration",
     "Score": "measure",
+    "SimilarityProbe": "emergence",
     "anc": "neurons",
+    "builtin_pairs": "sentences",
     "cka": "kernel_alignment",
+    "claims": "figure7_claims",
+    "compare_models": "models",
     "compute": "measure",
     "find_measure": "measure",
     "judge": "judged",
     "judge_layers": "judged",
     "layer_cka": "layer_grid",
+    "measure_figure7": "figure7",
     "mutual_knn": "neighbours",
     "paper_cka": "kernel_alignment",
     "placed": "floor",
@@ -45,9 +59,11 @@ _HOMES = {
     "pwcca": "cca",
     "random_encoder_like": "floor",
     "rbf_cka": "kernel_alignment",
+    "read_figure7": "figure7",
     "rsa": "dissimilarity",
     "spectral_similarity": "spectral",
     "svcca": "cca",
+    "trace_emergence": "emergence",
     "without_top": "top_components",
 }
 
@@ -56,17 +72,26 @@ __all__ = [
     "MEASURES",
     "CKAFitter",
     "CKAGrid",
+    "Comparison",
+    "Emergence",
+    "Figure7",
+    "Figure7Config",
     "Invariance",
     "Judged",
     "Measure",
     "Score",
+    "SimilarityProbe",
     "anc",
+    "builtin_pairs",
     "cka",
+    "claims",
+    "compare_models",
     "compute",
     "find_measure",
     "judge",
     "judge_layers",
     "layer_cka",
+    "measure_figure7",
     "mutual_knn",
     "paper_cka",
     "placed",
@@ -74,9 +99,11 @@ __all__ = [
     "pwcca",
     "random_encoder_like",
     "rbf_cka",
+    "read_figure7",
     "rsa",
     "spectral_similarity",
     "svcca",
+    "trace_emergence",
     "without_top",
 ]
 

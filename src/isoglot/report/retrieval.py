@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from isoglot.report.lines import Line, line_chart
+from isoglot.report.svg_file import svg_file
 from isoglot.retrieve.layers import found_both
 
 if TYPE_CHECKING:
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
 
 MOST = 6
 """So many lines are told apart."""
-
-_TITLE = 62  # above the drawing
-_STYLE = (
-    "text { font-family: Helvetica, Arial, sans-serif; } .title { font-size: 16px; font-weight: bold; fill: #1f2933; } "
-    ".note { font-size: 12.5px; fill: #52606d; } .tick { font-size: 12px; fill: #52606d; } "
-    ".axis { font-size: 13px; fill: #323f4b; } .name { font-size: 12.5px; font-weight: bold; } "
-    ".grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }"
-)
 
 
 def way_name(method: Method, centre: Centre) -> str:
@@ -63,7 +54,7 @@ def retrieval_svg(pairs: Sequence[PairScores]) -> str:
         floor_at=100 * _mean([pair.chance for pair in pairs]),
         whole=True,
     )
-    return _standalone(drawing, finding(pairs), f"{note}; centred: each language's mean removed")
+    return svg_file(drawing, finding(pairs), f"{note}; centred: each language's mean removed")
 
 
 def finding(pairs: Sequence[PairScores]) -> str:
@@ -89,19 +80,3 @@ def _averaged(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[floa
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def _standalone(drawing: str, title: str, note: str) -> str:
-    """The chart's ``svg`` element as a file of its own, with its style, a white ground and a title above."""
-    found = re.search(r"<svg viewBox='0 0 (\d+) (\d+)'(.*)</svg>", drawing, re.DOTALL)
-    assert found is not None  # noqa: S101 - for the type checker
-    width, height, rest = int(found[1]), int(found[2]), found[3]
-    attributes, _, body = rest.partition(">")
-    box = f"0 {-_TITLE} {width} {height + _TITLE}"
-    return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height + _TITLE}' viewBox='{box}'"
-        f"{attributes}>\n<title>{escape(title)}</title><style>{_STYLE}</style>"
-        f"<rect x='0' y='{-_TITLE}' width='{width}' height='{height + _TITLE}' fill='#fff'/>"
-        f"<text x='14' y='{26 - _TITLE}' class='title'>{escape(title)}</text>"
-        f"<text x='14' y='{46 - _TITLE}' class='note'>{escape(note)}</text>{body}</svg>\n"
-    )

@@ -1,0 +1,436 @@
+"""``isoglot compare``: how alike two encoders arrange the same sentences, layer by layer, and what that is worth."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from isoglot.cli.encode import parse_layers
+from isoglot.cli.named_pairs import two_languages
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.output import Output, command_line
+from isoglot.cli.parallel_option import read_sets
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from rich.table import Table
+
+    from isoglot.compare.emergence import Emergence
+    from isoglot.compare.figure7 import Figure7
+    from isoglot.compare.models import Comparison
+    from isoglot.compare.sentences import SentencePair
+    from isoglot.core.config import Config
+    from isoglot.core.record import RunRecord
+
+DEFAULT = "models"
+
+
+class _Default(TyperGroup):
+    """A group whose first word may be left out: what is none of its verbs goes to the default one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own click is private
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Default,
+    no_args_is_help=True,
+    help="How alike two encoders, or two languages in one, arrange the same sentences: by CKA and its rivals, with "
+    "null, interval, floor and ceiling.\n\nisoglot compare A B is short for isoglot compare models A B.",
+    epilog="Examples:\n\nisoglot compare A B --parallel en=a.txt --parallel fr=b.txt --out compared/\n\n"
+    "isoglot compare grid figure7.toml --out grid/\n\n"
+    "isoglot compare emergence runs/en-fr --parallel en=a.txt --parallel fr=b.txt --out curve/",
+)
+
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parallel",
+        metavar="LANG=FILE",
+        help="Sentences line by line; twice, the first side's first. Or one table.tsv. Left out: built-in ones.",
+    ),
+]
+Builtin = Annotated[
+    str | None,
+    typer.Option("--builtin", metavar="FROM-TO", help="Languages of built-in sentences, as en-fr or en:en-x-two."),
+]
+Count = Annotated[int, typer.Option("--sentences", min=4, max=1_000_000, help="How many built-in sentences.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", metavar="NAME", help="paper-cka, cka, debiased-cka, procrustes, rsa…, or all. Repeated."),
+]
+Layers = Annotated[
+    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+]
+Pooled = Annotated[
+    Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
+]
+
+
+@app.command(
+    "models",
+    epilog="Example: isoglot compare models A B --parallel en=a.txt --parallel fr=b.txt --out compared/; in short: "
+    "isoglot compare A B …",
+)
+def models(
+    one: Annotated[
+        str | None, typer.Argument(metavar="MODEL_A", help="Reads the first language: a folder or hub name.")
+    ] = None,
+    other: Annotated[
+        str | None, typer.Argument(metavar="MODEL_B", help="Reads the second; left out: MODEL_A reads both.")
+    ] = None,
+    parallel: Parallel = None,
+    builtin: Builtin = None,
+    sentences: Count = 2000,
+    measure: Measures = None,
+    layers: Layers = "all",
+    floor: Annotated[
+        Literal["random", "none"],
+        typer.Option("--floor", help="An untrained encoder on the second side, to hold values against; or none."),
+    ] = "random",
+    ceiling: Annotated[
+        str | None,
+        typer.Option("--ceiling", metavar="MODEL", help="MODEL_A trained from another seed: as alike as can be."),
+    ] = None,
+    without_top: Annotated[
+        int, typer.Option("--without-top", metavar="K", min=0, help="Also without the K strongest directions; 0: not.")
+    ] = 1,
+    rows: Annotated[
+        int,
+        typer.Option("--rows", min=4, max=10_000, help="Sentences for nulls and intervals; of more, some are drawn."),
+    ] = 2000,
+    draws: Annotated[int, typer.Option("--draws", min=20, max=100_000, help="Random pairings behind each null.")] = 200,
+    pool: Pooled = "mean",
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare two encoders, or two languages in one, on sentences that say the same.
+
+    Gives CKA of every layer with every layer in three forms, and any measures layer by layer.
+
+    --out gets compare.json, measures.csv, grid.svg and compare.html. A folder called grid or emergence is ./grid here.
+    """
+    from isoglot.compare.floor import random_encoder_like
+    from isoglot.compare.models import DEFAULT_MEASURES, chosen_measures, compare_models
+    from isoglot.compare.sentences import check_count, default_languages
+    from isoglot.model import load_encoder
+    from isoglot.model.load import EMBEDDED
+    from isoglot.report.compare import comparison_page, comparison_svg, findings
+
+    output = Output(json=json, quiet=quiet)
+    chosen = chosen_measures(measure or DEFAULT_MEASURES)
+    numbers = parse_layers(layers)
+    given = _given(parallel, builtin)
+    first, second = one or EMBEDDED, other or one or EMBEDDED
+    encoder = load_encoder(first, device=device)
+    partner = encoder if second == first else load_encoder(second, device=device)
+    twin = None if ceiling is None else load_encoder(ceiling, device=device)
+    languages, pairs = given or _made(builtin or default_languages(encoder, partner), sentences, seed)
+    check_count(len(pairs))
+    with _recorded(out, _files(parallel), seed=seed, device=str(encoder.device)) as run:
+        result = compare_models(
+            encoder,
+            partner,
+            pairs,
+            languages,
+            names=(first, second),
+            measures=chosen,
+            layers=numbers,
+            floor=random_encoder_like(partner, seed=seed) if floor == "random" else None,
+            ceiling=twin,
+            ceiling_name=ceiling or "",
+            top=without_top,
+            rows=rows,
+            draws=draws,
+            pool=pool,
+            seed=seed,
+            progress=output.progress,
+        )
+        if run is not None and out is not None:
+            texts = {
+                "compare.html": comparison_page(result, facts=[command_line()]),
+                "grid.svg": comparison_svg(result),
+                "measures.csv": _csv([each.as_dict() for each in result.measured]),
+            }
+            _write(out, "compare.json", result.as_dict(), texts, run)
+    output.result({**_place(out), **result.as_dict()}, _table(result))
+    output.say("\n".join(["", *(text for text in findings(result) if text)]))
+    _say_page(output, out, "compare.html")
+
+
+@app.command("grid", epilog="Example: isoglot compare grid figure7.toml --out grid/")
+def grid(
+    spec: Annotated[
+        Path, typer.Argument(metavar="SPEC.toml", help="Columns of languages with the models of each row.")
+    ],
+    out: OptionalOut = None,
+    settings: Settings = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """The first paper's Figure 7: pairs of languages × layers × {bilingual, monolingual, random}.
+
+    The TOML file has a [[columns]] table for each pair: languages = ["en", "fr"], bilingual = "runs/en-fr",
+    monolingual = ["runs/en", "runs/fr"], and files = { en = "a.txt", fr = "b.txt" } where the sentences are not
+    built-in. Paths begin beside the file. What is not there stays empty.
+
+    --out gets figure7.json, figure7.csv, figure7.svg and figure7.html.
+    """
+    from isoglot.compare.figure7 import measure_figure7, read_figure7
+    from isoglot.compare.figure7_claims import claims
+    from isoglot.core.devices import choose_device
+    from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg
+
+    output = Output(json=json, quiet=quiet)
+    config = read_figure7(spec, settings or ())
+    with _recorded(out, [spec], seed=config.seed, config=config, device=str(choose_device(device))) as run:
+        figure = measure_figure7(config, folder=spec.parent, device=device, progress=output.progress)
+        found = claims(figure)
+        value = {**figure.as_dict(), "claims": [claim.as_dict() for claim in found]}
+        if run is not None and out is not None:
+            texts = {
+                "figure7.html": figure7_page(figure, found, facts=[command_line()]),
+                "figure7.svg": figure7_svg(figure),
+                "figure7.csv": _csv(figure.as_rows()),
+            }
+            _write(out, "figure7.json", value, texts, run)
+    output.result({**_place(out), **value}, _figure7_table(figure))
+    output.say("\n".join(["", *(f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items())]))
+    output.say(figure7_finding(figure, found))
+    _say_page(output, out, "figure7.html")
+
+
+@app.command(
+    "emergence",
+    epilog="Example: isoglot compare emergence runs/en-fr --parallel en=a.txt --parallel fr=b.txt --out curve/",
+)
+def emergence(
+    run_folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="What isoglot pretrain wrote, with its checkpoints.")
+    ],
+    parallel: Parallel = None,
+    builtin: Builtin = None,
+    sentences: Count = 1000,
+    measure: Measures = None,
+    layers: Layers = "all",
+    pool: Pooled = "mean",
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Any measure over the checkpoints of a training run, as a curve.
+
+    A run keeps its two newest checkpoints: train with --set checkpoints.every=100 --set checkpoints.keep=1000 to keep
+    one of every hundred steps.
+
+    --out gets emergence.json, emergence.csv, emergence.svg and emergence.html.
+    """
+    from isoglot.compare.emergence import KEEP_ALL, open_run, trace_emergence
+    from isoglot.compare.models import chosen_measures
+    from isoglot.compare.sentences import check_count, default_languages
+    from isoglot.core.devices import choose_device
+    from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
+
+    output = Output(json=json, quiet=quiet)
+    chosen = chosen_measures(measure or ["debiased-cka"])
+    numbers = parse_layers(layers)
+    given = _given(parallel, builtin)
+    encoder = open_run(run_folder)
+    languages, pairs = given or _made(builtin or default_languages(encoder, encoder), sentences, seed)
+    check_count(len(pairs))
+    with _recorded(out, _files(parallel), seed=seed, device=str(choose_device(device))) as run:
+        result = trace_emergence(
+            run_folder,
+            pairs,
+            languages,
+            measures=chosen,
+            layers=numbers,
+            pool=pool,
+            device=device,
+            seed=seed,
+            progress=output.progress,
+        )
+        if run is not None and out is not None:
+            texts = {
+                "emergence.html": emergence_page(result, facts=[command_line()]),
+                "emergence.svg": emergence_svg(result),
+                "emergence.csv": _csv(result.as_rows()),
+            }
+            _write(out, "emergence.json", result.as_dict(), texts, run)
+    output.result({**_place(out), **result.as_dict()}, _curve_table(result))
+    output.say(f"\n{emergence_finding(result)}")
+    if len(result.moments) == 2:
+        output.say(f"The run has kept two checkpoints; it keeps more with isoglot pretrain … {KEEP_ALL}")
+    _say_page(output, out, "emergence.html")
+
+
+# --- sentences ---
+
+
+def _given(parallel: list[str] | None, builtin: str | None) -> tuple[tuple[str, str], list[SentencePair]] | None:
+    """The sentences of files, or None."""
+    if not parallel:
+        return None
+    if builtin is not None:
+        raise ConfigError("--builtin and --parallel together", remedy="compare on the one or the other")
+    sets = read_sets(parallel)
+    codes = list(sets[0].sentences)
+    if len(codes) != 2:
+        raise ConfigError(
+            f"--parallel names {', '.join(codes)}",
+            remedy="name two languages, the first side's first: --parallel en=a.txt --parallel fr=b.txt",
+        )
+    first, second = (sets[0].sentences[code] for code in codes)
+    return (codes[0], codes[1]), list(zip(first, second, strict=True))
+
+
+def _made(languages: str | tuple[str, str], count: int, seed: int) -> tuple[tuple[str, str], list[SentencePair]]:
+    """Built-in sentences of the languages that were named, or that the encoders have."""
+    from isoglot.compare.sentences import builtin_pairs
+
+    named = isinstance(languages, str)
+    codes = two_languages(languages, "--builtin") if isinstance(languages, str) else languages
+    try:
+        return codes, builtin_pairs(codes, count, seed=seed)
+    except ConfigError as error:
+        if named:
+            raise
+        remedy = f"give --parallel {codes[0]}=FILE --parallel {codes[1]}=FILE"
+        raise ConfigError(f"no built-in sentences of {' and '.join(codes)}: {error.problem}", remedy=remedy) from error
+
+
+def _files(parallel: list[str] | None) -> list[Path]:
+    values = (value if Path(value).exists() else value.partition("=")[2] for value in parallel or ())
+    return [Path(value).expanduser() for value in values]
+
+
+# --- what is written and shown ---
+
+
+def _recorded(
+    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str, config: Config | None = None
+) -> AbstractContextManager[RunRecord | None]:
+    """The run record of the folder, if there is one."""
+    from contextlib import contextmanager
+
+    from isoglot.core.record import record_run
+
+    @contextmanager
+    def recorded(folder: Path) -> Iterator[RunRecord]:
+        with record_run(folder, command=command_line(), seed=seed, config=config, device=device) as run:
+            for path in inputs:
+                run.add_input(path)
+            yield run
+
+    return nullcontext() if out is None else recorded(out)
+
+
+def _place(out: Path | None) -> dict[str, str]:
+    return {} if out is None else {"out": str(out)}
+
+
+def _say_page(output: Output, out: Path | None, name: str) -> None:
+    if out is not None:
+        output.say(f"The page is {out / name}")
+
+
+def _write(out: Path, name: str, value: dict[str, Any], texts: dict[str, str], run: RunRecord) -> None:
+    from isoglot.core.files import write_json, write_text
+
+    for file, text in texts.items():
+        write_text(out / file, text)
+    write_json(out / name, value)
+    for file in (name, *texts):
+        run.add_output(out / file)
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    import csv
+    from io import StringIO
+
+    text = StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _table(result: Comparison) -> Table:
+    from isoglot.report.compare import main_measure, number
+
+    table = _empty_table("layer")
+    main = main_measure(result)
+    held = [("95 % interval", None), ("random pairs", "null_mean"), ("floor", "floor"), ("ceiling", "ceiling")]
+    held += [("place", "place"), (f"without top {result.top}", "without_top")]
+    held = [column for column in held if _has(result, main, column[1])]
+    ordered = sorted(result.measures, key=lambda measure: measure.name != main)
+    for measure in ordered:
+        table.add_column(measure.title, justify="right")
+        for title, _ in held if measure.name == main else ():
+            table.add_column(title, justify="right")
+    for place, first in enumerate(result.of(ordered[0].name)):
+        cells = []
+        for measure in ordered:
+            each = result.of(measure.name)[place]
+            cells.append(number(each.value))
+            for _, field in held if measure.name == main else ():
+                ends = (each.low, each.high)
+                cells.append(" to ".join(map(number, ends)) if field is None else number(getattr(each, field)))
+        name = str(first.layer) if first.layer == first.other_layer else f"{first.layer}, {first.other_layer}"
+        table.add_row(name, *cells)
+    return table
+
+
+def _has(result: Comparison, main: str | None, field: str | None) -> bool:
+    return main is not None and all(getattr(each, field or "low") is not None for each in result.of(main))
+
+
+def _figure7_table(figure: Figure7) -> Table:
+    from isoglot.report.compare import FORM_TITLES
+    from isoglot.report.figure7 import averages_table
+
+    table = _empty_table("average over layers")
+    for column in figure.columns:
+        table.add_column(column.title, justify="right")
+    for form, title in FORM_TITLES.items():
+        _, rows = averages_table(figure, form)
+        for row in rows:
+            table.add_row(f"{title}, {row[0]}", *row[1:])
+    return table
+
+
+def _curve_table(result: Emergence) -> Table:
+    table = _empty_table("step")
+    for name in result.measures:
+        for layer in result.layers:
+            table.add_column(f"{name}\nlayer {layer}", justify="right")
+    for moment in result.moments:
+        values = [moment.values[name][layer] for name in result.measures for layer in result.layers]
+        table.add_row(f"{moment.step:,}", *(f"{value:.3f}" for value in values))
+    return table
+
+
+def _empty_table(first: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column(first)
+    return table

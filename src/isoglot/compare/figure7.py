@@ -1,0 +1,377 @@
+"""The first paper's Figure 7 as one call: pairs of languages × layers × {bilingual, monolingual, random}.
+
+A TOML file names for each column the two languages, their sentences, and the models of each row::
+
+    [[columns]]                                # English twice, with embeddings for each
+    languages = ["en", "en-x-two"]
+    bilingual = "runs/en-two"                  # isoglot pretrain … --plan sep-emb --shards en=… --shards en-x-two=…
+    monolingual = ["runs/en", "runs/en-seed1"]
+
+    [[columns]]
+    languages = ["en", "fr"]
+    files = { en = "xnli.en", fr = "xnli.fr" }   # left out: built-in sentences
+    bilingual = "runs/en-fr"
+    monolingual = ["runs/en", "runs/fr"]
+
+The random encoder stands in for the second side only. A model that is not there leaves its cell empty, with the reason.
+Errors are those of drawing sentences, by a jackknife over groups of them; another training run would differ by more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from isoglot.compare.figure7_paper import ROWS, Row, paper_average, paper_pair
+from isoglot.compare.forms import FORMS, Form
+from isoglot.compare.jackknife import FEWEST, groups_of, half_width
+from isoglot.compare.layer_grid import CKAFitter
+from isoglot.compare.sentences import Builtin, builtin_pairs, check_count, language_for
+from isoglot.core.config import Config, build_config
+from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+from isoglot.core.recipe import load_recipe
+from isoglot.core.seeds import LARGEST_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from isoglot.compare.sentences import SentencePair
+    from isoglot.core.progress import Progress
+    from isoglot.model import EncoderLike
+    from isoglot.represent import Representations
+
+
+class Column(Config):
+    """A pair of languages: its sentences, and the models of each row."""
+
+    languages: tuple[str, str]
+    """the two languages; the random encoder reads the second"""
+    name: str | None = None
+    """what to call the column; left out: the two languages"""
+    files: dict[str, str] | None = None
+    """a file of sentences for each language, line by line; left out: built-in sentences"""
+    builtin: Builtin | None = None
+    """without files: translations, or paraphrases, which are taken where both sides are one language"""
+    bilingual: str | None = None
+    """the model that reads both sides"""
+    monolingual: tuple[str, str] | None = None
+    """the model of each side"""
+    random: tuple[str, str] | Literal["untrained", "none"] = "untrained"
+    """untrained: the first side's monolingual model, and the second side's with weights that have learned nothing;
+    two folders; or none"""
+
+    @field_validator("languages")
+    @classmethod
+    def _known(cls, languages: tuple[str, str]) -> tuple[str, str]:
+        try:
+            return language_code(languages[0]), language_code(languages[1])
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+
+    @model_validator(mode="after")
+    def _each_has_a_file(self) -> Column:
+        if self.files is not None and {language_code(code) for code in self.files} != set(self.languages):
+            raise ValueError(f"should have files of {' and '.join(self.languages)}, not {', '.join(self.files)}")
+        return self
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+        return self.name or paper_pair(self.languages)
+
+
+class Figure7Config(Config):
+    """The columns of the figure, from the nearest language to the farthest, and how it is measured."""
+
+    columns: tuple[Column, ...] = Field(min_length=1)
+    """pairs of languages; English twice anywhere, the others from the nearest to the farthest"""
+    sentences: int = Field(2000, ge=4)
+    """sentences of each pair, at most"""
+    pool: Literal["mean", "first"] = "mean"
+    """a sentence is the mean of its subwords, or its first token"""
+    retrieval: Literal["procrustes", "none"] = "procrustes"
+    """whether sentences are also looked for after a rotation, which the paper's Figure 6 has and CKA goes with"""
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
+    """decides the built-in sentences, the weights of random encoders and the groups"""
+
+    @field_validator("columns")
+    @classmethod
+    def _names_differ(cls, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        titles = [column.title for column in columns]
+        twice = next((title for title in titles if titles.count(title) > 1), None)
+        if twice is not None:
+            raise ValueError(f"has {twice} twice: give one of them another name")
+        return columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One pair and one row: CKA in every layer."""
+
+    layers: tuple[int, ...]
+    values: dict[Form, tuple[float, ...]]
+    """A value a layer."""
+    without: dict[Form, tuple[tuple[float, ...], ...]] = field(repr=False)
+    """The same without each group of sentences: groups × layers, none of few sentences."""
+    found: tuple[float, ...] | None
+    """P@1 of held-out sentences in each layer after a rotation (CSLS); None where that was not measured."""
+    models: tuple[str, str]
+
+    def average(self, form: Form) -> float:
+        """The mean over layers."""
+        return _mean(self.values[form])
+
+    def half_width(self, form: Form) -> float | None:
+        """Half of the average's 95 % interval over sentences; None where there are too few of them."""
+        replicates = [_mean(each) for each in self.without[form]]
+        return half_width(replicates) if replicates else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON, with intervals in place of the groups."""
+        return {
+            "models": list(self.models),
+            "layers": list(self.layers),
+            "cka": {form: list(values) for form, values in self.values.items()},
+            "average": {form: self.average(form) for form in self.values},
+            "average_half_width": {form: self.half_width(form) for form in self.values},
+            "found": None if self.found is None else list(self.found),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure7:
+    """The whole grid."""
+
+    columns: tuple[Column, ...]
+    sentences: dict[str, int]
+    """How many each column was measured on."""
+    cells: dict[tuple[str, Row], Cell]
+    """What there is, by column and row."""
+    empty: dict[tuple[str, Row], str]
+    """Why the others are empty."""
+
+    def cell(self, column: str, row: Row) -> Cell | None:
+        """A cell, or None."""
+        return self.cells.get((column, row))
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """All layers of any cell."""
+        return tuple(sorted({layer for cell in self.cells.values() for layer in cell.layers}))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON, the paper's averages beside."""
+        return {
+            "columns": [
+                {
+                    "name": column.title,
+                    "languages": list(column.languages),
+                    "sentences": self.sentences.get(column.title),
+                    "rows": {row: self._row(column.title, row) for row in ROWS},
+                    "paper_average": {row: paper_average(paper_pair(column.languages), row) for row in ROWS},
+                }
+                for column in self.columns
+            ]
+        }
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """A row for each cell and layer, for a table; empty cells have none."""
+        rows: list[dict[str, Any]] = []
+        for (column, row), cell in self.cells.items():
+            for place, layer in enumerate(cell.layers):
+                found = None if cell.found is None else cell.found[place]
+                row_of = {"pair": column, "encoders": row, "layer": layer, "found": found}
+                rows.append({**row_of, **{str(form): cell.values[form][place] for form in FORMS}})
+        return rows
+
+    def _row(self, column: str, row: Row) -> dict[str, Any]:
+        cell = self.cell(column, row)
+        return {"empty": self.empty.get((column, row), "")} if cell is None else cell.as_dict()
+
+
+def read_figure7(path: str | Path, settings: Sequence[str] = ()) -> Figure7Config:
+    """The config in a TOML file, changed by ``key=value`` settings.
+
+    Raises:
+        ConfigError: A key or value that will not do; the message has the line.
+        StorageError: The file cannot be read.
+    """
+    if not str(path).endswith(".toml"):
+        raise ConfigError(f"{path} is no TOML file", remedy="name one that ends in .toml")
+    return build_config(Figure7Config, recipe=load_recipe(str(path), room="compare"), settings=settings)
+
+
+def measure_figure7(
+    config: Figure7Config, *, folder: str | Path = ".", device: str = "auto", progress: Progress = SILENT
+) -> Figure7:
+    """Measure every cell.
+
+    Args:
+        config: What to compare.
+        folder: Where relative paths in it begin: beside the file it was read from.
+        device: Where encoders compute.
+        progress: Shows cells done.
+
+    Raises:
+        ConfigError: A model does not have a language, or no cell has its models.
+        InputError: Sentences that will not do.
+        StorageError: A file of sentences cannot be read.
+    """
+    work = _Work(config, Path(folder), device)
+    sentences, cells, empty = {}, {}, {}
+    with progress.task("figure 7", total=len(config.columns) * len(ROWS), unit="cells") as task:
+        for column in config.columns:
+            pairs = work.sentences(column)
+            sentences[column.title] = len(pairs)
+            for row in ROWS:
+                task.note(f"{column.title}, {row}")
+                try:
+                    cells[column.title, row] = work.cell(column, row, pairs)
+                except _EmptyError as reason:
+                    empty[column.title, row] = str(reason)
+                task.advance()
+    if not cells:
+        title, first = next(iter(empty))
+        why = empty[title, first]
+        raise ConfigError(f"no cell has its models; {title}, {first}: {why}", remedy="train them first")
+    return Figure7(columns=config.columns, sentences=sentences, cells=cells, empty=empty)
+
+
+class _EmptyError(Exception):
+    """A cell without its models, and why."""
+
+
+class _Work:
+    """Models and sentences as they are needed; what many columns share is done once."""
+
+    def __init__(self, config: Figure7Config, folder: Path, device: str) -> None:
+        self.config, self.folder, self.device = config, folder, device
+        self.firsts: dict[tuple[str, str, int], Representations] = {}
+
+    def sentences(self, column: Column) -> list[SentencePair]:
+        from isoglot.align.bitext import read_sentence_pairs
+
+        if column.files is None:
+            return builtin_pairs(column.languages, self.config.sentences, kind=column.builtin, seed=self.config.seed)
+        files = {language_code(code): self.folder / path for code, path in column.files.items()}
+        pairs = read_sentence_pairs(files, column.languages)[: self.config.sentences]
+        check_count(len(pairs))
+        return pairs
+
+    def cell(self, column: Column, row: Row, pairs: Sequence[SentencePair]) -> Cell:
+        names = self._models(column, row)
+        one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
+        second = self._open(names[1])
+        if row == "random" and column.random == "untrained":
+            from isoglot.compare.floor import random_encoder_like
+
+            second = random_encoder_like(second, seed=self.config.seed)
+        other = self._read(second, column.languages[1], [pair[1] for pair in pairs], names[1])
+        layers = tuple(layer for layer in one.layers if layer in other)
+        values, without = _grouped([(one[layer], other[layer]) for layer in layers], self.config.seed)
+        found = self._found(one, other, layers, pairs) if row != "random" else None
+        names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
+        return Cell(layers=layers, values=values, without=without, found=found, models=names)
+
+    def _models(self, column: Column, row: Row) -> tuple[str, str]:
+        if row == "bilingual":
+            if column.bilingual is None:
+                raise _EmptyError("no bilingual model is named")
+            return column.bilingual, column.bilingual
+        if row == "monolingual" or column.random == "untrained":
+            if column.monolingual is None:
+                raise _EmptyError("no monolingual models are named")
+            return column.monolingual
+        if column.random == "none":
+            raise _EmptyError("no random encoder is wanted")
+        return column.random
+
+    def _open(self, name: str) -> EncoderLike:
+        from isoglot.model import load_encoder
+
+        path = self.folder / Path(name).expanduser()
+        try:
+            return load_encoder(path if path.exists() or "/" in name else name, device=self.device)
+        except StorageError as error:
+            raise _EmptyError(f"{name}: {error.problem}") from error
+
+    def _first(self, name: str, language: str, sentences: list[str]) -> Representations:
+        """The first side, kept: columns and rows have its monolingual model in common."""
+        key = (name, language, hash(tuple(sentences)))
+        if key not in self.firsts:
+            self.firsts[key] = self._read(self._open(name), language, sentences, name)
+        return self.firsts[key]
+
+    def _read(self, encoder: EncoderLike, language: str, sentences: list[str], name: str) -> Representations:
+        from isoglot.represent import extract
+
+        try:
+            code = language_for(encoder, language)
+            return extract(encoder, sentences, language=code, pool=self.config.pool, name=name)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error.problem}", remedy=error.remedy) from error
+
+    def _found(
+        self, one: Representations, other: Representations, layers: tuple[int, ...], pairs: Sequence[SentencePair]
+    ) -> tuple[float, ...] | None:
+        """P@1 in each layer after a rotation learned from four fifths, on the fifth that is held out."""
+        from isoglot.align import AlignConfig
+        from isoglot.align.layers import LayerRows, align_layers
+        from isoglot.align.sentences import split_sentences
+
+        if self.config.retrieval == "none" or one.width != other.width or len(pairs) < FEWEST:
+            return None
+        config = AlignConfig(seed=self.config.seed, resamples=1)
+        learn_N, ask_N, _ = split_sentences(pairs, None, config)
+        rows = (LayerRows(layer, layer, one[layer], other[layer]) for layer in layers)
+        done = align_layers(rows, _twice(learn_N), _twice(ask_N), config, total=len(layers))
+        return tuple(float(layer.after.of(config.retrieval).precision[1].value) for layer in done)
+
+
+def _twice(rows_N: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return np.stack([rows_N, rows_N], axis=1)
+
+
+def _grouped(
+    layers: Sequence[tuple[np.ndarray, np.ndarray]], seed: int
+) -> tuple[dict[Form, tuple[float, ...]], dict[Form, tuple[tuple[float, ...], ...]]]:
+    """Each form in each layer, of all sentences and without each group of them."""
+    import numpy as np
+
+    count = len(layers[0][0])
+    groups = groups_of(count, seed)
+    values: dict[Form, list[float]] = {form: [] for form in FORMS}
+    without: dict[Form, list[list[float]]] = {form: [[] for _ in groups] for form in FORMS}
+    for layer, (X_ND, Y_NE) in enumerate(layers):
+        try:
+            parts = [
+                CKAFitter([0], [0]).update({0: X_ND[rows]}, {0: Y_NE[rows]}) for rows in groups or [np.arange(count)]
+            ]
+            for number in range(-1, len(groups)):
+                whole = CKAFitter([0], [0])
+                for other, part in enumerate(parts):
+                    if other != number:
+                        whole.merge(part)
+                result = whole.result()
+                for form in FORMS:
+                    value = float(getattr(result, form)[0, 0])
+                    (values[form] if number < 0 else without[form][number]).append(value)
+        except InputError as error:
+            raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy) from error
+    return (
+        {form: tuple(found) for form, found in values.items()},
+        {form: tuple(tuple(group) for group in found) for form, found in without.items()},
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,199 @@
+"""What the first paper reads off its Figure 7, read off ours: holds, does not hold, or undecided, with the numbers.
+
+A comparison is decided where its 95 % interval leaves 0 out. The interval is that of drawing other sentences
+(jackknife, Student's t), not of training other models. English twice is left out where distance is the point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.compare.forms import FORMS, Form
+from isoglot.compare.jackknife import half_width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isoglot.compare.figure7 import Cell, Column, Figure7
+    from isoglot.compare.figure7_paper import Row
+
+Verdict = Literal["holds", "does not hold", "undecided"]
+CORRELATED = 0.9
+"""The least Pearson correlation that the paper speaks of."""
+FEWEST_LAYERS = 4
+"""Fewer points than these correlate by chance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim of the paper and what these numbers say of it."""
+
+    name: str
+    """As in the list of claims: W13, W14, W15."""
+    text: str
+    form: Form
+    verdict: Verdict
+    numbers: tuple[str, ...]
+    """What it rests on, a line each."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "name": self.name,
+            "text": self.text,
+            "form": self.form,
+            "verdict": self.verdict,
+            "numbers": list(self.numbers),
+        }
+
+
+def claims(figure: Figure7) -> list[Claim]:
+    """Every claim in every form of CKA."""
+    return [judge(figure, form) for judge in (_order, _first_layers, _correlation, _gap) for form in FORMS]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """A number that should be above 0, and its interval."""
+
+    value: float
+    half: float
+
+    @property
+    def verdict(self) -> Verdict:
+        return "holds" if self.value > self.half else "does not hold" if self.value < -self.half else "undecided"
+
+    def __str__(self) -> str:
+        return f"{self.value:+.3f} ± {self.half:.3f}"
+
+
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """Of several: one that does not hold is enough, and all must hold.
+
+    >>> overall(["holds", "undecided"]), overall(["does not hold", "holds"]), overall([])
+    ('undecided', 'does not hold', 'undecided')
+    """
+    if "does not hold" in verdicts:
+        return "does not hold"
+    return "holds" if verdicts and set(verdicts) == {"holds"} else "undecided"
+
+
+def _order(figure: Figure7, form: Form) -> Claim:
+    steps: tuple[tuple[Row, Row], ...] = (("bilingual", "monolingual"), ("monolingual", "random"))
+    verdicts, numbers = [], []
+    for column in figure.columns:
+        for higher, lower in steps:
+            one, other = figure.cell(column.title, higher), figure.cell(column.title, lower)
+            if one is None or other is None:
+                continue
+            found = _difference(one, other, form)
+            verdicts.append(found.verdict)
+            numbers.append(f"{column.title}: {higher} less {lower} {found}: {found.verdict}")
+    return _claim(
+        "W13", "Bilingual models are more alike than monolingual ones, those than random ones.", form, verdicts, numbers
+    )
+
+
+def _first_layers(figure: Figure7, form: Form) -> Claim:
+    verdicts, numbers = [], []
+    rows: tuple[Row, ...] = ("bilingual", "monolingual")
+    for column in figure.columns:
+        for row in rows:
+            cell = figure.cell(column.title, row)
+            if cell is None or len(cell.layers) < 2:
+                continue
+            found = _interval(cell, form, _first_less_last)
+            verdicts.append(found.verdict)
+            best = max(range(len(cell.layers)), key=lambda place: cell.values[form][place])
+            numbers.append(
+                f"{column.title}, {row}: first half of the layers less the last {found}, highest in layer "
+                f"{cell.layers[best]}: {found.verdict}"
+            )
+    return _claim("W13", "The first layers are the most alike.", form, verdicts, numbers)
+
+
+def _correlation(figure: Figure7, form: Form) -> Claim:
+    verdicts: list[Verdict] = []
+    numbers = []
+    for column in figure.columns:
+        cell = figure.cell(column.title, "monolingual")
+        if cell is None or cell.found is None:
+            continue
+        r = pearson(cell.values[form], cell.found)
+        if r is None or len(cell.layers) < FEWEST_LAYERS:
+            verdicts.append("undecided")
+            why = (
+                f"{len(cell.layers)} layers are too few" if len(cell.layers) < FEWEST_LAYERS else "all layers are alike"
+            )
+            numbers.append(f"{column.title}: {why}")
+        else:
+            verdicts.append("holds" if r > CORRELATED else "does not hold")
+            numbers.append(f"{column.title}: r = {r:.2f} over {len(cell.layers)} layers: {verdicts[-1]}")
+    text = (
+        f"Layers that are alike are those where a rotation finds translations, with a correlation above {CORRELATED}."
+    )
+    return _claim("W14", text, form, verdicts, numbers)
+
+
+def _gap(figure: Figure7, form: Form) -> Claim:
+    both = [(column, cells) for column in figure.columns if _apart(column) and (cells := _cells(figure, column))]
+    gaps = [(column.title, _difference(*cells, form)) for column, cells in both]
+    numbers = [f"{title}: bilingual less monolingual {gap}" for title, gap in gaps]
+    verdicts: list[Verdict] = []
+    if len(gaps) > 1:
+        (near, first), (far, last) = gaps[0], gaps[-1]
+        found = _Difference(first.value - last.value, (first.half**2 + last.half**2) ** 0.5)
+        verdicts.append(found.verdict)
+        numbers.append(f"the gap of {near} less that of {far} {found}: {found.verdict}")
+    text = "What training together adds shrinks as languages grow apart, from the first column to the last."
+    return _claim("W15", text, form, verdicts, numbers)
+
+
+def _claim(name: str, text: str, form: Form, verdicts: Sequence[Verdict], numbers: Sequence[str]) -> Claim:
+    shown = tuple(numbers) or ("the cells that it speaks of are empty",)
+    return Claim(name=name, text=text, form=form, verdict=overall(verdicts), numbers=shown)
+
+
+def _apart(column: Column) -> bool:
+    one, other = (code.partition("-x-")[0] for code in column.languages)
+    return one != other
+
+
+def _cells(figure: Figure7, column: Column) -> tuple[Cell, Cell] | None:
+    one, other = figure.cell(column.title, "bilingual"), figure.cell(column.title, "monolingual")
+    return None if one is None or other is None else (one, other)
+
+
+def _difference(one: Cell, other: Cell, form: Form) -> _Difference:
+    """Of two cells' averages; they have the sentences in common, so groups are left out of both at once."""
+    replicates = [_mean(a) - _mean(b) for a, b in zip(one.without[form], other.without[form], strict=True)]
+    return _bounded(one.average(form) - other.average(form), replicates)
+
+
+def _interval(cell: Cell, form: Form, number: Callable[[Sequence[float]], float]) -> _Difference:
+    return _bounded(number(cell.values[form]), [number(each) for each in cell.without[form]])
+
+
+def _bounded(value: float, replicates: Sequence[float]) -> _Difference:
+    return _Difference(value, half_width(replicates) if replicates else float("inf"))
+
+
+def _first_less_last(values: Sequence[float]) -> float:
+    half = len(values) // 2
+    return _mean(values[:half]) - _mean(values[-half:])
+
+
+def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """The correlation of two lists; None where one of them does not vary.
+
+    >>> pearson([1, 2, 3], [2, 4, 6]), pearson([1, 1], [1, 2])
+    (1.0, None)
+    """
+    a, b = ([value - _mean(values) for value in values] for values in (one, other))
+    size = (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
+    return None if size < 1e-12 else min(1.0, max(-1.0, sum(x * y for x, y in zip(a, b, strict=True)) / size))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

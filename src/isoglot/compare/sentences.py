@@ -1,0 +1,123 @@
+"""Built-in sentences that say the same twice: in two languages, in a language and its twin, or in other words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.language_codes import language_code
+from isoglot.core.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoglot.languages.sentence import Sentence
+    from isoglot.model import EncoderLike
+
+SentencePair = tuple[str, str]
+Builtin = Literal["translations", "paraphrases"]
+"""``translations``: the same meaning in both languages; ``paraphrases``: the same language twice, in other words or
+another order, which stand in for the first paper's back-translations."""
+
+
+def builtin_pairs(
+    languages: tuple[str, str], count: int, *, kind: Builtin | None = None, seed: int = 0
+) -> list[SentencePair]:
+    """So many different pairs of held-out sentences.
+
+    A private-use tag makes a language of another: ``en-x-shift`` and ``en-x-order`` are the twins of
+    :mod:`isoglot.languages`, and any other tag, as in ``en-x-two``, is the language itself under a second name.
+
+    >>> builtin_pairs(("en", "de"), 1, seed=7)[0][0] == builtin_pairs(("en", "zh"), 1, seed=7)[0][0]
+    True
+
+    Args:
+        languages: Codes of built-in languages, or of what is made of them.
+        count: How many.
+        kind: What the second side is; left out: paraphrases where both sides read alike, else translations.
+        seed: Same seed, same sentences; the first side is the same for every second language.
+
+    Raises:
+        ConfigError: A language is not built in, or has no sentences that correspond.
+    """
+    from isoglot.languages import parallel, paraphrases
+
+    codes = [language_code(code) for code in languages]
+    bases = [code.partition("-x-")[0] for code in codes]
+    tags = [_twin_tags(code) for code in codes]
+    if kind is None:
+        kind = "paraphrases" if bases[0] == bases[1] and tags[0] == tags[1] else "translations"
+    if kind == "paraphrases" and bases[0] != bases[1]:
+        raise ConfigError(
+            f"{languages[0]} and {languages[1]} are no paraphrases of each other", remedy="name one language twice"
+        )
+    stream = derive_seed(seed, "compared sentences")
+    made: Iterator[tuple[Sentence, ...]] = (
+        paraphrases(bases[0], seed=stream, split="test")
+        if kind == "paraphrases"
+        else parallel(bases, seed=stream, split="test")
+    )
+    found: dict[str, str] = {}
+    while len(found) < count:
+        first, second = (_text(each, own, plain=not any(tags)) for each, own in zip(next(made), tags, strict=True))
+        found.setdefault(first, second)
+    return list(found.items())
+
+
+def language_for(encoder: EncoderLike, language: str) -> str:
+    """The language by the name an encoder has for it.
+
+    English under a second name, ``en-x-two``, is ``en`` to an encoder that was trained on English alone.
+    """
+    code = language_code(language)
+    known = getattr(getattr(encoder, "config", None), "languages", ()) or encoder.vocabulary.languages
+    base = code.partition("-x-")[0]
+    return base if code not in known and base in known and not _twin_tags(code) else code
+
+
+def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
+    """What two encoders are to read where nobody says: the first language of the one, and another of the other's.
+
+    Where both know one language alone, it is read twice, the second time under a second name.
+    """
+    firsts, seconds = (
+        tuple(getattr(getattr(each, "config", None), "languages", ()) or each.vocabulary.languages)
+        for each in (one, other)
+    )
+    if not firsts or not seconds:
+        return "en", "fr"
+    first = firsts[0]
+    return first, next((code for code in seconds if code != first), f"{first}-x-two")
+
+
+def check_count(sentences: int) -> None:
+    """Refuse too few sentences to say anything.
+
+    Raises:
+        InputError: The message has their number.
+    """
+    from isoglot.compare.pairs import FEWEST_ROWS
+
+    if sentences < FEWEST_ROWS:
+        raise InputError(
+            f"{sentences} sentence{'s' * (sentences != 1)} to compare", remedy=f"give at least {FEWEST_ROWS}"
+        )
+
+
+def _twin_tags(code: str) -> tuple[str, ...]:
+    tags = tuple(tag for tag in code.partition("-x-")[2].split("-") if tag in ("shift", "order", "freq"))
+    if "freq" in tags:
+        raise ConfigError(f"sentences of {code} correspond to none of another language", remedy="name another twin")
+    return tags
+
+
+def _text(sentence: Sentence, tags: tuple[str, ...], *, plain: bool) -> str:
+    """The sentence in a twin's script and order; beside a twin, with blanks between the words as twins have them."""
+    from isoglot.languages import twin
+
+    if plain:
+        return sentence.text
+    words: list[str] = list(sentence.words)
+    for tag in tags:
+        words = next(twin([words], "shift" if tag == "shift" else "order")).tokens
+    return " ".join(words)
