@@ -12,7 +12,7 @@ import torch
 from isoglot.align.rows import unit
 from isoglot.compare.declaration import Measure, unchanged_by
 from isoglot.compare.kernel_alignment import SAMPLED
-from isoglot.compare.pairs import in_range, paired
+from isoglot.compare.pairs import above_diagonal, in_range, paired
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
     level_ND = unit(level_ND)
     even_ND = unit(level_ND - level_ND.mean(dim=1, keepdim=True))
     similar_NN = even_ND @ even_ND.T
-    above = torch.ones_like(similar_NN, dtype=torch.bool).triu_(diagonal=1)
-    return (1 - similar_NN[above]).round_(decimals=_DECIMALS)
+    return above_diagonal(similar_NN).neg_().add_(1).round_(decimals=_DECIMALS)
 
 
 def average_ranks(values_P: torch.Tensor) -> torch.Tensor:

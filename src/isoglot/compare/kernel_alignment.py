@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import torch
 
 from isoglot.compare.declaration import Measure, unchanged_by
-from isoglot.compare.pairs import centred, centred_pair, paired, unit_norm
+from isoglot.compare.pairs import above_diagonal, centred, centred_pair, paired, unit_norm
 from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 BANDWIDTH = 0.8  # of the median distance, the best of those tried by Kornblith et al. (2019)
 SAMPLED = 5000  # rows for what needs items × items: 200 MB a matrix
 
-_VANISHED = 1e-13  # of ‖K‖²: what is left of a self-similarity is its rounding
+_VANISHED = 1e-13  # of ‖K‖²: what is left of a difference of sums is its rounding
+_VANISHED_EACH = 1e-24  # the same where every entry is known by itself
+_CANCELLED = 1e-14  # of |x|² + |y|²: a distance that is only rounding
 
 Space = Literal["features", "items"]
 
@@ -67,7 +69,7 @@ def cka(X: Array, Y: Array, debiased: bool = False) -> float:
         return cosine(plain)
     left = without_diagonal(plain, X_ND, Y_NE)
     for name, before, after in (("X", plain.own, left.own), ("Y", plain.other, left.other)):
-        _refuse_vanished(after, before, name)
+        _refuse_vanished(after, before, name, _VANISHED)
     return cosine(left)
 
 
@@ -104,7 +106,7 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
         kernel_NN = gaussian_kernel(centred(rows, name), bandwidth)
         size = float(kernel_NN.square().sum())
         kernel_NN = u_centred(kernel_NN) if debiased else double_centred(kernel_NN)
-        _refuse_vanished(float(kernel_NN.square().sum()), size, name)
+        _refuse_vanished(float(kernel_NN.square().sum()), size, name, _VANISHED_EACH)
         sides.append(kernel_NN)
     return cosine(kernel_products(*sides))
 
@@ -142,24 +144,25 @@ def without_diagonal(plain: Products, X_ND: torch.Tensor, Y_NE: torch.Tensor) ->
 
 
 def gaussian_kernel(X_ND: torch.Tensor, bandwidth: float) -> torch.Tensor:
-    """exp(-d² / 2σ²) of all pairs of rows, σ the bandwidth times the median distance."""
+    """exp(-d² / 2σ²) - 1 of all pairs of rows, σ the bandwidth times the median distance.
+
+    Centring takes any constant off, so that 1 is taken off where it can be without rounding.
+    """
     squares_NN = squared_distances(X_ND)
-    above = torch.ones_like(squares_NN, dtype=torch.bool).triu_(diagonal=1)
     # More than half the pairs may be of equal items: then the median of the others.
-    pairs = squares_NN[above]
+    pairs = above_diagonal(squares_NN)
     median = pairs.median()
     if not bool(median > 0):
         median = pairs[pairs > 0].median()
-    return torch.exp_(squares_NN.div_(-2 * bandwidth**2 * median))
+    return torch.expm1(squares_NN.div_(-2 * bandwidth**2 * median))
 
 
 def squared_distances(X_ND: torch.Tensor) -> torch.Tensor:
-    """The squared distances of all pairs of rows: symmetric, 0 on the diagonal and for equal rows."""
+    """The squared distances of all pairs of rows; 0 on the diagonal and for equal rows."""
     squares_N = X_ND.square().sum(dim=1)
-    distances_NN = torch.addmm(squares_N[:, None] + squares_N, X_ND, X_ND.T, alpha=-2)
-    # What cancels to rounding counts as 0.
-    distances_NN[distances_NN < 1e-14 * (squares_N[:, None] + squares_N)] = 0
-    distances_NN = torch.maximum(distances_NN, distances_NN.T)
+    sizes_NN = squares_N[:, None] + squares_N
+    distances_NN = torch.addmm(sizes_NN, X_ND, X_ND.T, alpha=-2)
+    distances_NN.masked_fill_(distances_NN < sizes_NN.mul_(_CANCELLED), 0)
     return distances_NN.fill_diagonal_(0)
 
 
@@ -187,8 +190,8 @@ def cosine(parts: Products) -> float:
     return max(-1.0, min(1.0, parts.cross / math.sqrt(parts.own) / math.sqrt(parts.other)))
 
 
-def _refuse_vanished(left: float, size: float, name: str) -> None:
-    if left <= _VANISHED * size:
+def _refuse_vanished(left: float, size: float, name: str, share: float) -> None:
+    if left <= share * size:
         raise InputError(
             f"{name} has no similarities left to compare once it is centred",
             remedy="give more items that differ from each other",

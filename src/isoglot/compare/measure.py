@@ -14,6 +14,8 @@ from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.seeds import random_stream
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from isoglot.align.rows import Array
 
 __all__ = ["INVARIANCES", "MEASURES", "Invariance", "Measure", "Score", "compute", "find_measure", "unchanged_by"]
@@ -87,8 +89,9 @@ def compute(name: str, X: Array, Y: Array, *, seed: int = 0) -> Score:
     if measure.rows is not None and count > measure.rows:
         drawn = random_stream(seed, "compare", "rows").choice(count, size=measure.rows, replace=False)
         drawn.sort()
-        X, Y = (
-            side[torch.from_numpy(drawn).to(side.device) if isinstance(side, torch.Tensor) else drawn]
-            for side in (X, Y)
-        )
+        X, Y = _some_rows(X, drawn), _some_rows(Y, drawn)
     return Score(measure.function(X, Y), len(X), count)
+
+
+def _some_rows(X: Array, rows: np.ndarray) -> Array:
+    return X[torch.from_numpy(rows).to(X.device)] if isinstance(X, torch.Tensor) else X[rows]

@@ -12,7 +12,7 @@ import torch
 from isoglot.align.rows import refuse_zeros
 from isoglot.compare.declaration import Measure, unchanged_by
 from isoglot.compare.kernel_alignment import SAMPLED
-from isoglot.compare.pairs import in_range, paired
+from isoglot.compare.pairs import in_range, paired, refuse_equal_rows
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve.methods import nearest
 
@@ -35,7 +35,8 @@ def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBOURS) -> float:
 
     Raises:
         ConfigError: ``k`` is below 1.
-        InputError: The rows will not do, one is all zeros, or there are too few to have k neighbours and others.
+        InputError: The rows will not do, one is all zeros, all of a side are the same, or there are too few to have k
+            neighbours and others.
     """
     own_NK, other_NK = (nearest_others(rows_ND, k, name) for name, rows_ND in zip("XY", paired(X, Y), strict=True))
     member_NN = torch.zeros(len(own_NK), len(own_NK), dtype=torch.bool, device=own_NK.device)
@@ -48,7 +49,7 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
 
     Raises:
         ConfigError: ``k`` is below 1.
-        InputError: A row is all zeros, or there are fewer than k + 2.
+        InputError: A row is all zeros, all are the same, or there are fewer than k + 2.
     """
     if k < 1:
         raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbour")
@@ -57,6 +58,7 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
             f"{len(rows_ND)} items are too few to tell {k} neighbours from others",
             remedy=f"give at least {k + 2} items, or a smaller k",
         )
+    refuse_equal_rows(rows_ND, name)
     refuse_zeros(rows_ND, name)
     rows_ND = in_range(rows_ND)
     found = torch.as_tensor(nearest(rows_ND, rows_ND, k + 1).indices_NK)

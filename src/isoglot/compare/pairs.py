@@ -97,3 +97,8 @@ def narrowed(X_ND: torch.Tensor) -> torch.Tensor:
         return X_ND
     triangle_NN: torch.Tensor = torch.linalg.qr(X_ND.T, mode="r").R
     return triangle_NN.T
+
+
+def above_diagonal(square_NN: torch.Tensor) -> torch.Tensor:
+    """The entries above the diagonal, row by row: every pair of items once."""
+    return torch.cat([square_NN[row, row + 1 :] for row in range(len(square_NN))])

@@ -39,7 +39,7 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBOURS, energy: floa
 
     Raises:
         ConfigError: ``k`` is below 1, or ``energy`` is no share.
-        InputError: The rows will not do, one is all zeros, or there are fewer than k + 2.
+        InputError: The rows will not do, one is all zeros, all of a side are the same, or there are fewer than k + 2.
     """
     if not 0 < energy <= 1:
         raise ConfigError(f"energy = {energy} is no share", remedy=f"give a number up to 1, such as {ENERGY}")
