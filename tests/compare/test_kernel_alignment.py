@@ -81,13 +81,13 @@ def test_the_mean_over_all_orders_of_the_items_is_zero(rng):
 
 @pytest.mark.parametrize("widths", [(100, 100), (20, 300)])
 def test_noise_is_near_zero_only_when_debiased(widths, rng):
-    draws = [tuple(rng.normal(size=(30, width)) for width in widths) for _ in range(400)]
+    draws = [tuple(rng.normal(size=(30, width)) for width in widths) for _ in range(200)]
     debiased = np.array([cka(X, Y, debiased=True) for X, Y in draws])
     error = debiased.std(ddof=1) / np.sqrt(len(draws))
-    assert abs(debiased.mean()) < 2 * error < 0.02
+    assert abs(debiased.mean()) < 2 * error < 0.03
     assert min(cka(X, Y) for X, Y in draws) > 0.4
-    rbf = np.array([rbf_cka(X, Y, debiased=True) for X, Y in draws[:100]])
-    assert abs(rbf.mean()) < 3 * rbf.std(ddof=1) / 10
+    rbf = np.array([rbf_cka(X, Y, debiased=True) for X, Y in draws[:50]])
+    assert abs(rbf.mean()) < 3 * rbf.std(ddof=1) / 50**0.5
     assert min(rbf_cka(X, Y) for X, Y in draws[:20]) > 0.4
 
 

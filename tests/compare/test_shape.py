@@ -16,7 +16,7 @@ from isoglot.core.errors import InputError
 
 def normal_form(X: np.ndarray) -> np.ndarray:
     X = X - X.mean(0)
-    return X / np.linalg.norm(X)
+    return np.asarray(X / np.linalg.norm(X))
 
 
 @pytest.mark.parametrize(("count", "widths"), [(50, (6, 6)), (50, (3, 8)), (50, (8, 3)), (10, (30, 40)), (10, (4, 60))])
