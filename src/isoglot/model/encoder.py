@@ -11,6 +11,7 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``K`` masked positions a row, ``L
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
@@ -20,16 +21,18 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.seeds import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
+from isoglot.model.edits import Edits, check_layer
 from isoglot.model.embedding import Embedding, Members
 from isoglot.model.head import Head, NoHead
 from isoglot.model.per_language import PerLanguage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
 
     from isoglot.model.batch import Batch
+    from isoglot.model.edits import Change
     from isoglot.model.settings import EncoderConfig
     from isoglot.vocab import Vocabulary
 
@@ -41,6 +44,25 @@ class Sight(NamedTuple):
     """True where a token may look (broadcast to B x heads x T x T); None: everywhere."""
     turn: torch.Tensor | None
     """The rotation of queries and keys, where positions are rotary."""
+
+
+class _EditedEmbedding(Embedding):
+    """The embeddings with what is edited there, also for who wants no more of an encoder than them."""
+
+    def __init__(self, config: EncoderConfig, members: Mapping[str, Members], edits: Edits) -> None:
+        super().__init__(config, members)
+        self.edits = edits
+
+    def forward(
+        self,
+        ids_BT: torch.Tensor,
+        language: str | None = None,
+        languages_BT: torch.Tensor | None = None,
+        positions_BT: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """The embeddings after their norm, B x T x D."""
+        x_BTD = super().forward(ids_BT, language, languages_BT, positions_BT)
+        return self.edits.apply(0, x_BTD, ids_BT)
 
 
 class Encoder(nn.Module):
@@ -76,11 +98,12 @@ class Encoder(nn.Module):
         plan = config.sharing
         self.config = config
         self._vocabulary = vocabulary
+        self._edits = Edits()
         self.members = nn.ModuleDict()
         if plan.private & {"emb", "softmax"}:
             self.members.update(_members(config, vocabulary, members))
         known = {name: part for name, part in self.members.items() if isinstance(part, Members)}
-        self.embedding = Embedding(config, known)
+        self.embedding = _EditedEmbedding(config, known, self._edits)
         self.blocks = nn.ModuleList(
             PerLanguage(config.languages if plan.layer_is_private(layer + 1) else (), _builder(config, layer))
             for layer in range(config.layers)
@@ -155,7 +178,7 @@ class Encoder(nn.Module):
         found = [self.embedding(batch.ids_BT, code)]
         sights = self._sights(batch.ids_BT, _mask(batch))
         for layer in range(self.depth):
-            found.append(self._layer(layer, found[-1], code, sights))
+            found.append(self._layer(layer, found[-1], code, sights, batch.ids_BT))
         return tuple(found)
 
     def run_from(
@@ -172,12 +195,26 @@ class Encoder(nn.Module):
         code = self._code(language)
         sights = self._sights(batch.ids_BT, _mask(batch))
         for number in range(layer, end):
-            hidden = self._layer(number, hidden, code, sights)
+            hidden = self._layer(number, hidden, code, sights, batch.ids_BT)
         return hidden
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
         """Scores of every piece (… x V) from the last layer's output; ``ABSENT`` where a private softmax has none."""
         return self.head.logits(hidden, self._code(language))
+
+    @contextmanager
+    def edited(self, layer: int, change: Change) -> Iterator[None]:
+        """While the block lasts, the output of a layer (0: the embeddings) goes through a change.
+
+        ``layers`` and ``hidden`` have it, and ``run_from`` in the layers after the one it starts from. Several changes
+        follow one another in the order they were entered; leaving undoes, after an error too.
+
+        Raises:
+            ConfigError: There is no such layer.
+        """
+        check_layer(layer, self.depth)
+        with self._edits.entered(layer, change):
+            yield
 
     # --- training ---
 
@@ -202,7 +239,7 @@ class Encoder(nn.Module):
         x_BTD: torch.Tensor = self.embedding(ids_BT, language, languages_BT, positions_BT)
         sights = self._sights(ids_BT, None if mask_BT is None else mask_BT[:, None, None, :], positions_BT)
         for layer in range(self.depth):
-            x_BTD = self._layer(layer, x_BTD, language, sights)
+            x_BTD = self._layer(layer, x_BTD, language, sights, ids_BT)
         return x_BTD
 
     def loss(
@@ -273,14 +310,16 @@ class Encoder(nn.Module):
             sights[local] = Sight(seen, turn)
         return sights
 
-    def _layer(self, layer: int, x_BTD: torch.Tensor, code: str | None, sights: dict[bool, Sight]) -> torch.Tensor:
-        """One layer; after the last of a pre-norm encoder its final norm."""
+    def _layer(
+        self, layer: int, x_BTD: torch.Tensor, code: str | None, sights: dict[bool, Sight], ids_BT: torch.Tensor
+    ) -> torch.Tensor:
+        """One layer; after the last of a pre-norm encoder its final norm; then what is edited there."""
         block = self.blocks[layer]
         assert isinstance(block, PerLanguage)  # noqa: S101 - for the type checker
         x_BTD = block.of(code)(x_BTD, *sights[self.config.is_local(layer)])
         if layer == self.depth - 1:
             x_BTD = self.final_norm.of(code)(x_BTD)
-        return x_BTD
+        return self._edits.apply(layer + 1, x_BTD, ids_BT)
 
 
 def _mask(batch: Batch) -> torch.Tensor | None:

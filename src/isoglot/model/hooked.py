@@ -17,12 +17,14 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, one_line
 from isoglot.core.parts import import_part
+from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from isoglot.model.batch import Batch
+    from isoglot.model.edits import Change
     from isoglot.vocab import Vocabulary
 
 _LENGTH = 512  # where a model does not say how long its input may be
@@ -45,6 +47,8 @@ class HookedEncoder(nn.Module):
         self._vocabulary = vocabulary
         self._blocks: list[nn.ModuleList] = []  # in lists, so that they are not registered a second time
         self._entry: list[nn.Module] = []
+        self._edits = 0
+        self._unedited = -1  # what is edited up to this layer is left alone for now
         config = model.config
         self.size = int(config.vocab_size)
         if vocabulary is not None and len(vocabulary) > self.size:
@@ -94,7 +98,19 @@ class HookedEncoder(nn.Module):
 
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
         """The output of every layer (each B x T x D); the first is what goes into the layers, the embeddings."""
-        return _hidden_states(self._base, batch.ids_BT, batch.mask_BT)
+        if not self._edits:
+            return _hidden_states(self._base, batch.ids_BT, batch.mask_BT)
+        found: list[torch.Tensor] = []
+
+        def note(hidden: torch.Tensor) -> torch.Tensor:
+            found.append(hidden)
+            return hidden
+
+        with ExitStack() as hooks:  # the model may tell its states as they were before an edit
+            for block in self._blocks[0]:
+                hooks.enter_context(_before(block, note))
+            last = _last_hidden_state(self._base, batch.ids_BT, batch.mask_BT)
+        return (*found, last)
 
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
@@ -115,6 +131,7 @@ class HookedEncoder(nn.Module):
         # What goes into the first layer may be used beside it too (DeBERTa has a convolution): put it in before both.
         entry = self._entry[0] if layer == 0 else blocks[layer]
         with ExitStack() as hooks:
+            hooks.enter_context(self._left_alone(layer))
             hooks.enter_context(_before(entry, lambda _: hidden))
             if end < self.depth:
                 hooks.enter_context(_before(blocks[end], _stop))
@@ -139,12 +156,56 @@ class HookedEncoder(nn.Module):
         ids_BT = torch.zeros(flat_BTD.shape[:2], dtype=torch.int64, device=flat_BTD.device)
         base.forward = lambda *_, **__: output  # on the object: the class is as it was
         try:
-            scores = self.model(input_ids=ids_BT, return_dict=True).logits
+            with self._left_alone(self.depth):
+                scores = self.model(input_ids=ids_BT, return_dict=True).logits
         finally:
             del base.forward
         size = self.size if self._vocabulary is None else len(self._vocabulary)
         logits: torch.Tensor = scores[..., :size].reshape(*hidden.shape[:-1], size)
         return logits
+
+    @contextmanager
+    def edited(self, layer: int, change: Change) -> Iterator[None]:
+        """While the block lasts, the output of a layer (0: the embeddings) goes through a change.
+
+        Whoever runs the model has it, such as another head on it. Only a pooler of the model's own does not see what is
+        edited after its last layer.
+
+        Raises:
+            ConfigError: There is no such layer.
+        """
+        check_layer(layer, self.depth)
+        ids: list[torch.Tensor] = []
+
+        def take_ids(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+            found = given[0] if given else named.get("input_ids")
+            if not isinstance(found, torch.Tensor):
+                raise ConfigError("an encoder with an edit was given no ids", remedy="give it ids, not embeddings")
+            ids[:] = [found]
+
+        def apply(hidden: torch.Tensor) -> torch.Tensor:
+            return hidden if layer <= self._unedited else changed(change, hidden, ids[0])
+
+        with ExitStack() as hooks:
+            hooks.callback(self._base.register_forward_pre_hook(take_ids, with_kwargs=True).remove)
+            if layer == self.depth:
+                hooks.enter_context(_after(self._base, apply))
+            else:
+                hooks.enter_context(_before(self._entry[0] if layer == 0 else self._blocks[0][layer], apply))
+            self._edits += 1
+            try:
+                yield
+            finally:
+                self._edits -= 1
+
+    @contextmanager
+    def _left_alone(self, layer: int) -> Iterator[None]:
+        """While the block lasts, nothing is edited up to a layer."""
+        before, self._unedited = self._unedited, layer
+        try:
+            yield
+        finally:
+            self._unedited = before
 
     @property
     def _base(self) -> Any:  # noqa: ANN401 - transformers' class
@@ -217,6 +278,23 @@ def _before(module: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -
         return given, named
 
     handle = module.register_forward_pre_hook(hook, with_kwargs=True)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def _after(base: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """While the block lasts, the last hidden state that a model gives goes through a function."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tuple or transformers' class
+        if isinstance(output, tuple):
+            return (change(output[0]), *output[1:])
+        output["last_hidden_state"] = change(output["last_hidden_state"])
+        return output
+
+    handle = base.register_forward_hook(hook)
     try:
         yield
     finally:

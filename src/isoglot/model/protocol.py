@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import torch
 
     from isoglot.model.batch import Batch
+    from isoglot.model.edits import Change
     from isoglot.vocab import Vocabulary
 
 
@@ -47,3 +50,10 @@ class EncoderLike(Protocol):
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
         """Scores of every piece (… x V) from the last layer's output (… x D)."""
+
+    def edited(self, layer: int, change: Change) -> AbstractContextManager[None]:
+        """While the block lasts, the output of a layer (0: the embeddings) goes through a change, wherever it is used.
+
+        ``layers`` shows it, ``run_from`` has it in the layers it passes (those after the one it starts from), and so
+        has what is built on the encoder. Several changes follow one another in the order they were entered.
+        """

@@ -63,6 +63,16 @@ class LanguageMoments:
         """The covariance in a layer (D x D)."""
         return np.asarray(self.covariances_LDD[self._at(layer)])
 
+    def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
+        """What the rows of both together give, such as of two parts of a text; as learned at once, but for rounding.
+
+        Raises:
+            ConfigError: It has other layers or another width.
+        """
+        fitter = LanguageStatistics.continued(self)
+        fitter.merge(LanguageStatistics.continued(other))
+        return fitter.result(self.about if about is None else about)
+
     def _at(self, layer: int) -> int:
         if layer not in self.layers:
             raise ConfigError(f"layer {layer} is not here", remedy=f"choose one of {', '.join(map(str, self.layers))}")
@@ -121,6 +131,15 @@ class LanguageStatistics:
         self.count = 0
         self._means: list[torch.Tensor] = []
         self._scatters: list[torch.Tensor] = []
+
+    @classmethod
+    def continued(cls, moments: LanguageMoments) -> LanguageStatistics:
+        """One that goes on from what was learned before."""
+        fitter = cls(moments.layers)
+        means = list(torch.from_numpy(np.array(moments.means_LD)))
+        scatters = list(torch.from_numpy(moments.covariances_LDD * max(moments.count - 1, 1)))
+        fitter._add(moments.count, means, scatters)
+        return fitter
 
     def update(self, batch: Mapping[int, np.ndarray | torch.Tensor] | Representations) -> None:
         """Take in some rows: an N x D matrix for each layer.

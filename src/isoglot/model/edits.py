@@ -1,0 +1,74 @@
+"""Changes to what a layer gives, while a block lasts: how a shift or an eraser gets inside an encoder.
+
+Shapes: ``B`` rows, ``T`` tokens, ``D`` width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Change = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""What becomes of hidden states: (B x T x D, the ids B x T) to B x T x D."""
+
+
+class Edits:
+    """The changes of each layer, in the order they were entered."""
+
+    def __init__(self) -> None:
+        self._at: dict[int, tuple[Change, ...]] = {}
+
+    @contextmanager
+    def entered(self, layer: int, change: Change) -> Iterator[None]:
+        """The change is one of them while the block lasts, however it ends."""
+
+        def entry(hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+            return changed(change, hidden_BTD, ids_BT)  # a function of its own: a change may be entered twice
+
+        self._at[layer] = (*self._at.get(layer, ()), entry)
+        try:
+            yield
+        finally:
+            left = tuple(each for each in self._at[layer] if each is not entry)
+            if left:
+                self._at[layer] = left
+            else:
+                del self._at[layer]
+
+    def apply(self, layer: int, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+        """The output of a layer after its changes."""
+        for entry in self._at.get(layer, ()):
+            hidden_BTD = entry(hidden_BTD, ids_BT)
+        return hidden_BTD
+
+
+def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+    """What a change makes of hidden states, held to its promise.
+
+    Raises:
+        ConfigError: It gives something of another shape.
+    """
+    found_BTD = change(hidden_BTD, ids_BT)
+    if found_BTD.shape != hidden_BTD.shape:
+        raise ConfigError(
+            f"an edit makes {tuple(found_BTD.shape)} of {tuple(hidden_BTD.shape)}", remedy="keep the shape"
+        )
+    return found_BTD
+
+
+def check_layer(layer: int, depth: int) -> None:
+    """Refuse a layer that is not there.
+
+    Raises:
+        ConfigError: With those that are.
+    """
+    if not 0 <= layer <= depth:
+        raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {depth}")

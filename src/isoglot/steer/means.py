@@ -1,0 +1,276 @@
+"""What a language is in an encoder, to a first approximation: the mean of its tokens in each layer, and their spread.
+
+Liu et al. 2020 call it the mean of language. Special tokens and padding are no tokens of a language and left out.
+
+Shapes: ``L`` layers, ``D`` width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from torch import nn
+
+from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+from isoglot.represent.extraction import encoder_hash
+from isoglot.represent.statistics import LanguageMoments, language_statistics
+from isoglot.steer.array_file import load_arrays, save_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers, Precision
+    from isoglot.represent.sentences import Sentences
+
+_KIND = "language means"
+_OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "width", "precision")
+
+
+@dataclass(frozen=True)
+class LanguageMeans:
+    """Mean, covariance and number of the tokens of each language, in some layers of one encoder.
+
+    Args:
+        moments: Those of each language, under its canonical code; all of the same layers.
+        about: The encoder: its hash, its vocabulary's, depth and width.
+    """
+
+    moments: dict[str, LanguageMoments]
+    about: dict[str, Any]
+
+    @classmethod
+    def fit(
+        cls,
+        encoder: EncoderLike,
+        texts: Mapping[str, Sentences],
+        *,
+        layers: Layers = "all",
+        length: int | None = None,
+        batch_tokens: int | None = None,
+        precision: Precision = "float32",
+        name: str = "",
+        progress: Progress = SILENT,
+    ) -> LanguageMeans:
+        """Learn from sentences of each language, in one streaming pass over each.
+
+        Args:
+            encoder: Any encoder.
+            texts: The sentences of each language, or a file with one a line.
+            layers: Which layers: ``all``, or numbers; 0 is the embeddings, -1 the last.
+            length: Tokens of a row at most; by default the encoder's, and 512 at most.
+            batch_tokens: Tokens of a batch, padding included; by default what suits the device.
+            precision: What the encoder computes in; sums are float64.
+            name: The encoder's name, to be kept with them.
+            progress: Shows how far it is.
+
+        Raises:
+            ConfigError: No language, one that is named twice, or what the encoder does not have.
+            InputError: A sentence is empty, or the encoder gives something that is no number.
+            StorageError: A file cannot be read.
+        """
+        if not texts:
+            raise ConfigError("no language to learn the mean of", remedy="give sentences of at least one")
+        moments: dict[str, LanguageMoments] = {}
+        for given, sentences in texts.items():
+            code = language_code(given)
+            if code in moments:
+                raise ConfigError(f"the language {code} is given twice", remedy="give all of its sentences at once")
+            moments[code] = language_statistics(
+                encoder,
+                sentences,
+                layers=layers,
+                language=code,
+                length=length,
+                batch_tokens=batch_tokens,
+                precision=precision,
+                name=name,
+                progress=progress,
+            )
+        first = next(iter(moments.values()))
+        return cls(moments, {key: first.about[key] for key in _OF_ENCODER})
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that have a mean."""
+        return tuple(self.moments)
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers they were learned in."""
+        return next(iter(self.moments.values())).layers
+
+    def count(self, language: str) -> int:
+        """How many tokens the mean of a language is of."""
+        return self._of(language).count
+
+    def mean(self, language: str, layer: int) -> np.ndarray:
+        """The mean of a language in a layer (D), float64.
+
+        Raises:
+            ConfigError: The language has no mean, or the layer was not learned.
+        """
+        moments = self._of(language)
+        self.check_layer(layer)
+        return moments.mean(layer)
+
+    def covariance(self, language: str, layer: int) -> np.ndarray:
+        """The covariance of a language in a layer (D x D), float64.
+
+        Raises:
+            ConfigError: The language has no mean, or the layer was not learned.
+        """
+        moments = self._of(language)
+        self.check_layer(layer)
+        return moments.covariance(layer)
+
+    def difference(self, source: str, target: str, layer: int) -> np.ndarray:
+        """The way from one language to another in a layer: the target's mean minus the source's (D).
+
+        Raises:
+            ConfigError: A language has no mean, or the layer was not learned.
+        """
+        difference_D: np.ndarray = self.mean(target, layer) - self.mean(source, layer)
+        return difference_D
+
+    def check_layer(self, layer: int) -> None:
+        """Refuse a layer without means.
+
+        Raises:
+            ConfigError: With those that are there.
+        """
+        if layer not in self.layers:
+            raise ConfigError(
+                f"the means have no layer {layer}", remedy=f"choose one of {', '.join(map(str, self.layers))}"
+            )
+
+    def check_encoder(self, encoder: EncoderLike) -> None:
+        """Refuse an encoder that these are not the means of: another, or with other weights.
+
+        Raises:
+            ConfigError: It is such.
+        """
+        remedy = "learn the means of this encoder"
+        self.check_shape(encoder)
+        known = self.about.get("encoder_sha256")
+        if known is not None and known != (found := _hash_of(encoder)):
+            raise ConfigError(
+                f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})",
+                remedy=f"{remedy}, or allow those of another",
+            )
+
+    def check_shape(self, encoder: EncoderLike) -> None:
+        """Refuse an encoder of another depth or width.
+
+        Raises:
+            ConfigError: It is such.
+        """
+        for key, found in (("depth", encoder.depth), ("width", encoder.width)):
+            known = self.about.get(key, found)
+            if known != found:
+                raise ConfigError(
+                    f"the means are of an encoder of {key} {known}, not {found}",
+                    remedy="learn the means of this encoder",
+                )
+
+    def merge(self, other: LanguageMeans) -> LanguageMeans:
+        """What both were learned from, together: more languages, or more text of the same.
+
+        Raises:
+            ConfigError: They are of different encoders or layers.
+        """
+        for key in ("encoder_sha256", "vocabulary_sha256", "depth", "width"):
+            if self.about.get(key) != other.about.get(key):
+                raise ConfigError("means of different encoders cannot be merged", remedy="learn them with one encoder")
+        if self.layers != other.layers:
+            raise ConfigError(
+                f"means of layers {list(other.layers)} cannot join those of {list(self.layers)}",
+                remedy="learn the same layers",
+            )
+        moments = dict(self.moments)
+        for code, more in other.moments.items():
+            here = moments.get(code)
+            moments[code] = more if here is None else here.merge(more, _joined(here.about, more.about))
+        return LanguageMeans(moments, dict(self.about))
+
+    def save(self, path: str | Path) -> None:
+        """Write to a ``.safetensors`` file.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        arrays, languages = {}, {}
+        for code, moments in self.moments.items():
+            arrays[f"{code}.means"] = moments.means_LD
+            arrays[f"{code}.covariances"] = moments.covariances_LDD
+            languages[code] = {"count": moments.count, "about": moments.about}
+        facts = {
+            "encoder": self.about,
+            "layers": list(self.layers),
+            "order": list(self.moments),
+            "languages": languages,
+        }
+        save_arrays(path, _KIND, facts, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> LanguageMeans:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            CorruptFileError: The file is not what was written.
+            InputError: It is something else.
+            StorageError: It cannot be read.
+        """
+        facts, arrays = load_arrays(path, _KIND)
+        try:
+            layers = tuple(facts["layers"])
+            moments = {}
+            for code in facts["order"]:
+                known = facts["languages"][code]
+                means_LD, covariances_LDD = arrays[f"{code}.means"], arrays[f"{code}.covariances"]
+                moments[code] = LanguageMoments(layers, known["count"], means_LD, covariances_LDD, known["about"])
+            return cls(moments, facts["encoder"])
+        except KeyError as error:
+            raise CorruptFileError(f"no {error} in the file", remedy="make it again", file=path) from error
+
+    def _of(self, language: str) -> LanguageMoments:
+        code = language_code(language)
+        if code not in self.moments:
+            raise ConfigError(f"there is no mean of {shown(code)}", remedy=nearest_name(code, self.moments))
+        return self.moments[code]
+
+
+def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the moments of two parts come from: their sentences together, the hashes of both."""
+    hashes = [each for about in (one, two) for each in _listed(about.get("sentences_sha256"))]
+    sentences = one.get("sentences", 0) + two.get("sentences", 0)
+    return {**one, "sentences": sentences, "sentences_sha256": hashes}
+
+
+def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - one hash, several or none
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+_hashes: WeakKeyDictionary[nn.Module, tuple[tuple[tuple[int, int], ...], str | None]] = WeakKeyDictionary()
+
+
+def _hash_of(encoder: EncoderLike) -> str | None:
+    """The encoder's hash; computed again only when a weight was written to, so that a sweep may ask for every cell."""
+    if not isinstance(encoder, nn.Module):
+        return encoder_hash(encoder)
+    tensors = encoder.state_dict(keep_vars=True).values()
+    if any(tensor.is_inference() for tensor in tensors):
+        return encoder_hash(encoder)  # such a tensor does not count its changes
+    state = tuple((tensor.data_ptr(), tensor._version) for tensor in tensors)
+    known = _hashes.get(encoder)
+    if known is None or known[0] != state:
+        known = _hashes[encoder] = (state, encoder_hash(encoder))
+    return known[1]

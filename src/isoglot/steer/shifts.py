@@ -1,0 +1,259 @@
+"""From one language to another inside an encoder: the shift by the difference of their means, and its variants.
+
+    with shift(encoder, means, "en", "de", alpha=2, layers=10):
+        ...  # whatever runs the encoder now runs it shifted
+
+``alpha = 0`` changes nothing, bit for bit: nothing is put into the encoder. There and back at the same layer restores
+what was there for ``mean`` at any alpha, and for ``transport`` at alpha 1 where the covariances are of full rank; not
+for ``norm-matched``, where how far a token turns depends on where it is.
+
+Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+
+from isoglot.core.errors import ConfigError, shown
+from isoglot.represent.layer_pass import chosen_layers
+from isoglot.steer.transport import gaussian_transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.steer.means import LanguageMeans
+
+Kind = Literal["mean", "norm-matched", "transport"]
+"""``mean``: alpha times the difference of the means is added (Liu et al. 2020); ``norm-matched``: the same, then every
+token has its own length again; ``transport``: the Gaussian optimal-transport map, which moves mean and covariance."""
+Positions = Literal["all", "tokens"]
+"""Where: ``all`` positions, as in the paper, or the ``tokens`` alone, special ones and padding left as they are."""
+OtherEncoder = Literal["refuse", "allow"]
+"""What to do with means of an encoder with other weights. ``allow`` is for one that was fine-tuned since."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A shift at one layer: a change for ``encoder.edited``, or to be called on hidden states by hand.
+
+    Args:
+        kind: How tokens move.
+        alpha: How far; 0 not at all, 1 from mean to mean, less than 0 away from it.
+        difference_D: The target's mean minus the source's.
+        centre_D: The source's mean; for ``transport``.
+        stretch_DD: The transport's matrix minus the identity.
+        alphas_V: The alpha of each id, where they differ.
+    """
+
+    kind: Kind
+    alpha: float
+    difference_D: torch.Tensor
+    centre_D: torch.Tensor | None = None
+    stretch_DD: torch.Tensor | None = None
+    alphas_V: torch.Tensor | None = None
+    _ready: dict[tuple[int, torch.device, torch.dtype], torch.Tensor] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it changes nothing."""
+        return self.alpha == 0 if self.alphas_V is None else not bool(self.alphas_V.any())
+
+    def with_alpha(self, alpha: float) -> Shift:
+        """The same with another alpha; what is costly is not computed again.
+
+        Raises:
+            ConfigError: It treats some tokens apart.
+        """
+        if self.alphas_V is not None:
+            raise ConfigError("a shift that treats some tokens apart has several alphas", remedy="make it again")
+        return replace(self, alpha=float(alpha))
+
+    def __call__(self, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+        """The hidden states after the shift."""
+        if self.nothing:
+            return hidden_BTD
+        if self.alphas_V is None:
+            return self._moved(hidden_BTD, self.alpha)
+        alphas_BT1 = self._at(self.alphas_V, hidden_BTD)[ids_BT.to(hidden_BTD.device)].unsqueeze(-1)
+        return torch.where(alphas_BT1 == 0, hidden_BTD, self._moved(hidden_BTD, alphas_BT1))
+
+    def _moved(self, hidden_BTD: torch.Tensor, alpha: float | torch.Tensor) -> torch.Tensor:
+        step_BTD = self._at(self.difference_D, hidden_BTD)
+        if self.centre_D is not None and self.stretch_DD is not None:
+            from_centre_BTD = hidden_BTD - self._at(self.centre_D, hidden_BTD)
+            step_BTD = step_BTD + from_centre_BTD @ self._at(self.stretch_DD, hidden_BTD)
+        moved_BTD = hidden_BTD + alpha * step_BTD
+        if self.kind != "norm-matched":
+            return moved_BTD
+        before_BT1, after_BT1 = (x.norm(dim=-1, keepdim=True) for x in (hidden_BTD, moved_BTD))
+        matched_BTD: torch.Tensor = moved_BTD * (before_BT1 / after_BT1.clamp(min=torch.finfo(after_BT1.dtype).tiny))
+        return matched_BTD
+
+    def _at(self, tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+        """A tensor of the shift where the hidden states are and as they are, converted once."""
+        key = (id(tensor), like.device, like.dtype)
+        if key not in self._ready:
+            with torch.inference_mode(mode=False):  # so that it can be used where gradients are wanted later
+                self._ready[key] = tensor.to(like.device, like.dtype)
+        return self._ready[key]
+
+
+def make_shift(
+    encoder: EncoderLike,
+    means: LanguageMeans,
+    source: str,
+    target: str,
+    layer: int,
+    *,
+    alpha: float = 1.0,
+    kind: Kind = "mean",
+    shared: Iterable[int] | None = None,
+    shared_alpha: float = 0.0,
+    positions: Positions = "all",
+    other_encoder: OtherEncoder = "refuse",
+) -> Shift:
+    """The shift at one layer; options are those of :func:`shift`.
+
+    Raises:
+        ConfigError: As there.
+    """
+    (found,) = _made(
+        encoder,
+        means,
+        source,
+        target,
+        [layer],
+        alpha=alpha,
+        kind=kind,
+        shared=shared,
+        shared_alpha=shared_alpha,
+        positions=positions,
+        other_encoder=other_encoder,
+    ).values()
+    return found
+
+
+@contextmanager
+def shift(
+    encoder: EncoderLike,
+    means: LanguageMeans,
+    source: str,
+    target: str,
+    *,
+    alpha: float = 1.0,
+    layers: Layers | int = -2,
+    kind: Kind = "mean",
+    shared: Iterable[int] | None = None,
+    shared_alpha: float = 0.0,
+    positions: Positions = "all",
+    other_encoder: OtherEncoder = "refuse",
+) -> Iterator[None]:
+    """While the block lasts, the encoder takes tokens of one language for those of another.
+
+    Args:
+        encoder: Any encoder; also one that a fine-tuned model holds.
+        means: What its languages are.
+        source: The language of the text.
+        target: The language to go to.
+        alpha: How far; more than 1 goes past the target, less than 0 the other way.
+        layers: Where: one layer or several, each with the same alpha. By default the last but one, the paper's 11 of
+            12.
+        kind: How tokens move.
+        shared: Ids of tokens that both languages have; they get an alpha of their own.
+        shared_alpha: That alpha; by default such tokens stay where they are.
+        positions: Which positions of a row move; the paper's default is all.
+        other_encoder: What to do with means of other weights.
+
+    Raises:
+        ConfigError: A language has no mean, a layer does not exist or has none, the means are of another encoder, or
+            there is no such option.
+    """
+    numbers = chosen_layers([layers] if isinstance(layers, int) else layers, encoder.depth)
+    changes = _made(
+        encoder,
+        means,
+        source,
+        target,
+        numbers,
+        alpha=alpha,
+        kind=kind,
+        shared=shared,
+        shared_alpha=shared_alpha,
+        positions=positions,
+        other_encoder=other_encoder,
+    )
+    with ExitStack() as block:
+        for layer, change in changes.items():
+            if not change.nothing:
+                block.enter_context(encoder.edited(layer, change))
+        yield
+
+
+def _made(
+    encoder: EncoderLike,
+    means: LanguageMeans,
+    source: str,
+    target: str,
+    layers: Iterable[int],
+    *,
+    alpha: float,
+    kind: Kind,
+    shared: Iterable[int] | None,
+    shared_alpha: float,
+    positions: Positions,
+    other_encoder: OtherEncoder,
+) -> dict[int, Shift]:
+    for name, value, choices in (
+        ("kind", kind, ("mean", "norm-matched", "transport")),
+        ("positions", positions, ("all", "tokens")),
+        ("other_encoder", other_encoder, ("refuse", "allow")),
+    ):
+        if value not in choices:
+            raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(choices)}")
+    for name, number in (("alpha", alpha), ("shared_alpha", shared_alpha)):
+        if not math.isfinite(number):
+            raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5")
+    (means.check_encoder if other_encoder == "refuse" else means.check_shape)(encoder)
+    alphas_V = _alphas(encoder, alpha, shared, shared_alpha, positions)
+    found = {}
+    for layer in chosen_layers(list(layers), encoder.depth):
+        difference_D = torch.from_numpy(means.difference(source, target, layer))
+        centre_D = stretch_DD = None
+        if kind == "transport":
+            centre_D = torch.from_numpy(means.mean(source, layer))
+            matrix_DD = gaussian_transport(means.covariance(source, layer), means.covariance(target, layer))
+            stretch_DD = torch.from_numpy(matrix_DD - np.eye(len(matrix_DD)))
+        found[layer] = Shift(kind, float(alpha), difference_D, centre_D, stretch_DD, alphas_V)
+    return found
+
+
+def _alphas(
+    encoder: EncoderLike, alpha: float, shared: Iterable[int] | None, shared_alpha: float, positions: Positions
+) -> torch.Tensor | None:
+    """The alpha of each id, or None where all have the same."""
+    if shared is None and positions == "all":
+        return None
+    vocabulary = encoder.vocabulary
+    alphas_V = torch.full((len(vocabulary),), float(alpha), dtype=torch.float64)
+    if shared is not None:
+        ids = np.fromiter((int(each) for each in shared), dtype=np.int64)
+        wrong = ids[(ids < 0) | (ids >= len(alphas_V))]
+        if len(wrong):
+            raise ConfigError(
+                f"there is no token {wrong[0]} to treat apart", remedy=f"give ids from 0 to {len(alphas_V) - 1}"
+            )
+        alphas_V[torch.from_numpy(ids)] = float(shared_alpha)
+    special = torch.tensor(sorted(vocabulary.special.values()))
+    # Special tokens are in every language's text; that does not make them words of two languages.
+    alphas_V[special] = 0.0 if positions == "tokens" else float(alpha)
+    return alphas_V
