@@ -19,6 +19,7 @@ from isoglot.cli import (
     anchors,
     compare,
     demo,
+    diagnose,
     doctor,
     encode,
     export,
@@ -44,6 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+app.command("diagnose", epilog=diagnose.EXAMPLE)(diagnose.diagnose)
 app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
 app.add_typer(languages.app, name="languages")
 app.add_typer(text.app, name="text")

@@ -1,0 +1,179 @@
+"""``isoglot diagnose``: how well the languages of an encoder share a space, and what would help for free."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from isoglot.cli.encode import parse_layers
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.output import Output, command_line
+from isoglot.cli.parallel_option import read_sets
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from isoglot.diagnose import Checkup, Finding
+    from isoglot.model import EncoderLike
+    from isoglot.retrieve.parallel_sets import ParallelSet
+
+EXAMPLE = "Example: isoglot diagnose MODEL --parallel en=a.txt --parallel de=b.txt --out report/"
+PAGE, DATA = "index.html", "diagnosis.json"
+MOST = 2000
+"""Rows of files, unless told: enough for intervals of two points."""
+
+
+def diagnose(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
+    ] = "isoglot-mini",
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parallel",
+            metavar="LANG=FILE",
+            help="Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
+            "line; or a folder of Tatoeba test sets. Left out: built-in sentences.",
+        ),
+    ] = None,
+    langs: Annotated[
+        str | None,
+        typer.Option(
+            "--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in ones: en,de,fr."
+        ),
+    ] = None,
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences", metavar="N", min=1, help="How many; left out: 1,000 built-in ones, or 2,000 of files."
+        ),
+    ] = None,
+    layers: Annotated[
+        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+    ] = "all",
+    pool: Annotated[
+        Literal["mean", "first"],
+        typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token."),
+    ] = "mean",
+    pivot: Annotated[
+        str | None,
+        typer.Option("--pivot", metavar="LANG", help="Only pairs with this language; left out: every pair."),
+    ] = None,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Check an encoder up: which layer to use, which languages are badly aligned, what would help for free.
+
+    Looks at every layer and pair of languages: translations found (as it is, means removed, CSLS, mapped), CKA with its
+    null, language probes, anisotropy, hubs, and what the tokenizer does to each language.
+
+    --out gets one page, index.html, and every number in diagnosis.json. --set reaches folds, resamples and draws.
+    """
+    from dataclasses import asdict
+
+    from isoglot.core.config import build_config
+    from isoglot.core.devices import choose_device
+    from isoglot.core.files import write_json, write_text
+    from isoglot.core.language_codes import language_code
+    from isoglot.core.record import record_run
+    from isoglot.diagnose import DiagnoseConfig, all_findings
+    from isoglot.diagnose import diagnose as check_up
+    from isoglot.model import load_encoder
+    from isoglot.report.diagnosis import diagnosis_page
+
+    output = Output(json=json, quiet=quiet)
+    chosen = parse_layers(layers)
+    values = {"seed": seed, "pivot": None if pivot is None else language_code(pivot)}
+    config = build_config(DiagnoseConfig, values=values, settings=settings or ())
+    given = read_sets(parallel, langs, sentences or MOST) if parallel else []
+    encoder = load_encoder(model, device=device)
+    sets = given or [_builtin(encoder, langs, sentences, seed)]
+    where = str(choose_device(device))
+    recording = (
+        nullcontext()
+        if out is None
+        else record_run(out, command=command_line(), seed=seed, config=config, device=where)
+    )
+    files: list[Path] = []
+    with recording as run:
+        found = check_up(encoder, sets, layers=chosen, pool=pool, config=config, name=model, progress=output.progress)
+        said = all_findings(found)
+        value = {**found.as_dict(), "findings": [asdict(each) for each in said]}
+        if out is not None and run is not None:
+            files = [out / PAGE, out / DATA]
+            facts = [
+                command_line(),
+                f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, on {where}",
+            ]
+            write_text(files[0], diagnosis_page(found, facts=facts))
+            write_json(files[1], value)
+            for path in _paths(parallel):
+                run.add_input(path)
+            for path in files:
+                run.add_output(path)
+    output.result(value | {"files": [str(path) for path in files]}, _summary(found, said))
+    if files:
+        output.say(f"Open {files[0].resolve()} in a browser; every number is in {files[1]}")
+
+
+def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, seed: int) -> ParallelSet:
+    """Sentences of the built-in languages that the encoder has, or of those that were named."""
+    from isoglot.core.language_codes import language_code
+    from isoglot.diagnose.sentences import SENTENCES, builtin_set
+    from isoglot.languages import LANGUAGES
+
+    known = encoder.vocabulary.languages
+    codes = [language_code(code.strip()) for code in langs.split(",")] if langs else []
+    if not codes:
+        codes = [code for code in LANGUAGES if not known or code in known]
+        if len(codes) < 2:
+            raise ConfigError(
+                f"the encoder has {', '.join(known)}, and fewer than two of these are built in",
+                remedy="give sentences of them: --parallel en=a.txt --parallel de=b.txt",
+            )
+    return builtin_set(list(dict.fromkeys(codes)), sentences or SENTENCES, seed=seed)
+
+
+def _paths(parallel: Sequence[str] | None) -> list[Path]:
+    """The files among what was named, for the record."""
+    named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in parallel or ()]
+    return [path for path in named if path.is_file()]
+
+
+def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:
+    """The findings in words, and a line of figures for every layer."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES
+
+    words = Table(box=None, padding=(0, 1, 0, 0), show_header=False)
+    words.add_column(no_wrap=True)
+    words.add_column()
+    words.add_column(overflow="fold")
+    for number, each in enumerate(said):
+        new = number == 0 or said[number - 1].topic != each.topic
+        words.add_row(Text(TOPICS[each.topic] if new else ""), SIGNS[each.tone], Text(each.text))
+    figures = Table(box=None, padding=(0, 2, 0, 0))
+    figures.add_column("layer", justify="right")
+    for name in (*WAY_NAMES.values(), "CKA", "probe"):
+        figures.add_column(name, justify="right")
+    for layer in found.layers:
+        cells = [f"{100 * layer.found[way].value:.1f}" for way in WAY_NAMES]
+        cka = "–" if layer.cka is None else f"{layer.cka:.2f}"
+        bold = "bold" if layer.layer == found.best.layer else None
+        figures.add_row(str(layer.layer), *cells, cka, f"{100 * layer.probe.linear.value:.1f}", style=bold)
+    note = f"P@1 in %, the mean over {len(found.pairs)} pair{'s' * (len(found.pairs) != 1)}; the language probe in %"
+    return Group(words, Text(), figures, Text(note), *(Text(remark) for remark in found.remarks))

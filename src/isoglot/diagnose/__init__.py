@@ -1,0 +1,36 @@
+"""The check-up of one encoder: how well its languages share a space, layer by layer, and what would help for free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.core.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from isoglot.diagnose.checkup import diagnose
+    from isoglot.diagnose.findings import Finding, all_findings
+    from isoglot.diagnose.result import Checkup
+    from isoglot.diagnose.sentences import builtin_set, distinct_rows
+    from isoglot.diagnose.settings import DiagnoseConfig
+
+_HOMES = {
+    "Checkup": "result",
+    "DiagnoseConfig": "settings",
+    "Finding": "findings",
+    "all_findings": "findings",
+    "builtin_set": "sentences",
+    "diagnose": "checkup",
+    "distinct_rows": "sentences",
+}
+
+__all__ = [
+    "Checkup",
+    "DiagnoseConfig",
+    "Finding",
+    "all_findings",
+    "builtin_set",
+    "diagnose",
+    "distinct_rows",
+]
+
+__getattr__ = lazy_exports(__name__, _HOMES)

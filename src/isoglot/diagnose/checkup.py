@@ -1,0 +1,227 @@
+"""The check-up of an encoder: every layer, every pair of languages, and what is sure of it.
+
+Shape legend: ``N`` sentences, ``D`` width, ``S`` samples of the sentences, ``P`` pairs, ``L`` layers, ``W`` ways.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.core.progress import SILENT
+from isoglot.diagnose.found import WAYS
+from isoglot.diagnose.looks import look
+from isoglot.diagnose.resampled import interval, sample_weights
+from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
+from isoglot.diagnose.settings import DiagnoseConfig
+from isoglot.diagnose.tokens import token_facts
+from isoglot.diagnose.vectors import encode_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.core.progress import Progress
+    from isoglot.diagnose.found import Way
+    from isoglot.diagnose.looks import Looked, PairLook
+    from isoglot.diagnose.probe import Told
+    from isoglot.diagnose.shape import Spread
+    from isoglot.diagnose.vectors import Encoded
+    from isoglot.model import EncoderLike
+    from isoglot.represent.extraction import Pool
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.retrieve.metrics import Interval
+    from isoglot.retrieve.parallel_sets import ParallelSet
+
+
+def diagnose(
+    encoder: EncoderLike,
+    sets: Sequence[ParallelSet],
+    *,
+    layers: Layers = "all",
+    pool: Pool = "mean",
+    config: DiagnoseConfig | None = None,
+    name: str = "",
+    progress: Progress = SILENT,
+) -> Checkup:
+    """Check an encoder on sentences that say the same in several languages.
+
+    Args:
+        encoder: Any encoder.
+        sets: Parallel sentences; more than one set where languages come in pairs, as in Tatoeba's.
+        layers: ``all``, or numbers; 0 is the embeddings.
+        pool: How a sentence becomes a vector: ``mean`` of its subwords, or its ``first`` token.
+        config: How thorough to be.
+        name: What to call the encoder.
+        progress: Shows how far the work is.
+
+    Raises:
+        ConfigError: The encoder lacks a language or layer, or the pivot is none of the languages.
+        InputError: There are too few sentences, or the encoder gives something that is no number.
+    """
+    config = DiagnoseConfig() if config is None else config
+    encoded, remarks = encode_sets(encoder, sets, layers=layers, pool=pool, config=config, name=name, progress=progress)
+    codes = list(dict.fromkeys(code for each in encoded for code in each.vectors))
+    tokens = {
+        code: token_facts(encoder.vocabulary, [text for each in encoded for text in each.texts.get(code, ())], code)
+        for code in codes
+    }
+    numbers = next(iter(encoded[0].vectors.values())).layers
+    work = [(one, pair) for one in encoded for pair in one.pairs]
+    looked = look(encoded, numbers, codes, device=encoder.device, config=config, progress=progress)
+    weights = [
+        sample_weights(len(one), config.resamples, seed=config.seed, name=str(place))
+        for place, one in enumerate(encoded)
+    ]
+    found_SPLW = _sampled(encoded, weights, looked)
+    pairs = [pair for _, pair in work]
+    best, best_SP = choose_best(found_SPLW, numbers)
+    cuts = {code: sum(each.vectors[code].header["cut"] for each in encoded if code in each.vectors) for code in codes}
+    return Checkup(
+        model=name,
+        sentences=round(float(np.mean([len(one) for one, _ in work]))),
+        origin=", ".join(one.name for one in encoded),
+        chance=float(np.mean([1 / len(one) for one, _ in work])),
+        depth=encoder.depth,
+        width=encoder.width,
+        layers=tuple(
+            _layer_facts(
+                layer,
+                found_SPLW[:, :, at],
+                [looked.pairs[number, at] for number in range(len(work))],
+                _probe_facts(looked.told[at], encoded, codes, weights),
+                looked.spreads[at],
+            )
+            for at, layer in enumerate(numbers)
+        ),
+        pairs=tuple(
+            _pair_facts(
+                pair, len(one), numbers, found_SPLW[:, number], [looked.pairs[number, at] for at in range(len(numbers))]
+            )
+            for number, (one, pair) in enumerate(work)
+        ),
+        languages=tuple(
+            LanguageFacts(code=code, tokens=tokens[code], cut=cuts[code], **_standing(best_SP, pairs, code))
+            for code in codes
+        ),
+        best=best,
+        settings={**config.model_dump(mode="json"), "pool": pool, "layers": list(numbers)},
+        remarks=remarks,
+    )
+
+
+# --- samples to figures ---
+
+
+def _sampled(encoded: Sequence[Encoded], weights: Sequence[np.ndarray], looked: Looked) -> np.ndarray:
+    """How much is found in every sample of the sentences (S × P × L × W)."""
+    parts, number = [], 0
+    for one, w_SN in zip(encoded, weights, strict=True):
+        for _ in one.pairs:
+            found_LWN = np.stack([looked.pairs[number, at].found_WN for at in range(len(looked.told))])
+            parts.append(np.einsum("sn,lwn->slw", w_SN, found_LWN, optimize=True))
+            number += 1
+    return np.stack(parts, axis=1)
+
+
+def choose_best(found_SPLW: np.ndarray, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
+    """The best layer without a map, and the samples of its pairs (S × P).
+
+    The layer is where the mean over pairs is highest, by cosine, with or without the means; the means are removed
+    where that is surely better there.
+    """
+    found_SLW = found_SPLW.mean(axis=1)
+    way_at: dict[Way, int] = {way: place for place, way in enumerate(WAYS)}
+    raw, centred = way_at["raw"], way_at["centred"]
+    at = int(np.argmax(found_SLW[0][:, [raw, centred]].max(axis=1)))
+    centring = interval(found_SLW[:, at, centred] - found_SLW[:, at, raw])
+    way: Way = "centred" if centring.low > 0 else "raw"
+    chosen = way_at[way]
+    csls = way_at["centred-csls" if way == "centred" else "csls"]
+    here_S, mapped_SL = found_SLW[:, at, chosen], found_SLW[:, :, way_at["mapped"]]
+    behind = [interval(here_S - found_SLW[:, other, chosen]) for other in range(len(layers))]
+    best = Best(
+        layer=layers[at],
+        way=way,
+        found=interval(here_S),
+        near=tuple(layer for layer, gap in zip(layers, behind, strict=True) if gap.low <= 0),
+        over_last=None if at == len(layers) - 1 else behind[-1],
+        over_first=None if at == 0 or layers[0] != 0 else behind[0],
+        centring=centring,
+        csls=interval(found_SLW[:, at, csls] - here_S),
+        mapping=interval(mapped_SL[:, at] - here_S),
+        mapping_over_first=None if at == 0 or layers[0] != 0 else interval(mapped_SL[:, at] - mapped_SL[:, 0]),
+    )
+    return best, found_SPLW[:, :, at, chosen]
+
+
+def _standing(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) -> dict[str, Any]:
+    """How the pairs of a language fare, and how they compare with the others."""
+    own = np.array([code in pair for pair in pairs])
+    own_S = best_SP[:, own].mean(axis=1)
+    top = max(np.flatnonzero(own).tolist(), key=lambda number: best_SP[0, number])
+    return {
+        "found": interval(own_S),
+        "partner": next(other for other in pairs[top] if other != code),
+        "best": interval(best_SP[:, top]),
+        "lead": None if own.all() else interval(own_S - best_SP[:, ~own].mean(axis=1)),
+    }
+
+
+def _by_way(found_SW: np.ndarray) -> dict[Way, Interval]:
+    return {way: interval(found_SW[:, place]) for place, way in enumerate(WAYS)}
+
+
+def _layer_facts(
+    layer: int, found_SPW: np.ndarray, pairs: Sequence[PairLook], probe: ProbeFacts, spreads: Sequence[Spread]
+) -> LayerFacts:
+    judged = [pair.cka for pair in pairs if pair.cka is not None]
+    return LayerFacts(
+        layer=layer,
+        found=_by_way(found_SPW.mean(axis=1)),
+        probe=probe,
+        mean_cosine=float(np.mean([each.mean_cosine for each in spreads])),
+        top_share=float(np.mean([each.top_share for each in spreads])),
+        hubness=float(np.mean([pair.hubness for pair in pairs])),
+        hubness_csls=float(np.mean([pair.hubness_csls for pair in pairs])),
+        distance=float(np.mean([pair.distance for pair in pairs])),
+        cka=float(np.mean([each.value for each in judged])) if judged else None,
+        cka_null=float(np.mean([each.null_high for each in judged])) if judged else None,
+        cka_above=sum(each.above_chance for each in judged),
+    )
+
+
+def _pair_facts(
+    pair: tuple[str, str], sentences: int, layers: Sequence[int], found_SLW: np.ndarray, facts: Sequence[PairLook]
+) -> PairFacts:
+    return PairFacts(
+        source=pair[0],
+        target=pair[1],
+        sentences=sentences,
+        layers=tuple(
+            PairLayer(
+                layer=layer,
+                found=_by_way(found_SLW[:, at]),
+                hubness=facts[at].hubness,
+                distance=facts[at].distance,
+                cka=facts[at].cka,
+            )
+            for at, layer in enumerate(layers)
+        ),
+    )
+
+
+def _probe_facts(
+    told: Told, encoded: Sequence[Encoded], codes: Sequence[str], weights: Sequence[np.ndarray]
+) -> ProbeFacts:
+    """Balanced accuracy: the mean over languages of the share of their rows that were told."""
+    figures = {}
+    for kind, rows in told._asdict().items():
+        recalls_SK = []
+        for code, told_N in zip(codes, rows, strict=True):
+            own = [(one, w_SN) for one, w_SN in zip(encoded, weights, strict=True) if code in one.vectors]
+            parts = np.split(told_N, np.cumsum([len(one) for one, _ in own])[:-1])
+            sums = sum(len(one) * (w_SN @ part) for (one, w_SN), part in zip(own, parts, strict=True))
+            recalls_SK.append(sums / len(told_N))
+        figures[kind] = interval(np.mean(recalls_SK, axis=0))
+    return ProbeFacts(**figures, chance=1 / len(codes))

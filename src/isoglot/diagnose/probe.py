@@ -1,0 +1,104 @@
+"""Can a linear probe tell the language of a sentence? Cross-validated, in closed form.
+
+The probe is a linear discriminant: every language has its mean, all share one covariance, and a row goes to the
+language whose mean is most likely. It says where languages lie, as a linear classifier trained by gradient descent
+would, in milliseconds and without knobs to turn.
+
+Three figures:
+
+- ``linear``: rows as they are.
+- ``centred``: without the mean of their language, which is learned from the training folds. Where all means are the
+  same, no linear probe does better than a constant (Belrose et al. 2023): this one is at chance by theorem, and
+  anything else would be a leak.
+- ``spread``: the same rows with the squares of their leading principal coordinates beside them: what is left of a
+  language where its mean is gone, namely how its rows are spread.
+
+A row whose scores are all the same counts as found with the probability of guessing.
+
+Shape legend: ``N`` rows of a language, ``D`` width, ``K`` languages, ``P`` principal coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COORDINATES = 64
+"""Principal coordinates whose squares the third probe sees."""
+SHRINKAGE = 0.05
+"""Added to every variance, the mean variance being 1."""
+_TIE = 1e-9  # of a logarithm of a probability
+
+
+class Told(NamedTuple):
+    """For every row of every language, how surely its language was told: 1, 0, or the share of a tie."""
+
+    linear: list[np.ndarray]
+    centred: list[np.ndarray]
+    spread: list[np.ndarray]
+
+
+def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> Told:
+    """Try the probes on every fold, fitted on the others.
+
+    Args:
+        rows: N × D for each language.
+        folds: The fold of each row; translations of one another belong into one.
+    """
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)).double() for each in rows]
+    told = Told(*([np.zeros(len(each)) for each in rows] for _ in Told._fields))
+    for fold in np.unique(np.concatenate(folds)):
+        out = [torch.from_numpy(np.flatnonzero(each == fold)) for each in folds]
+        kept = [torch.from_numpy(np.flatnonzero(each != fold)) for each in folds]
+        if any(not len(each) for each in kept):
+            continue  # a language all of whose rows are in one fold
+        train = [side[index] for side, index in zip(tensors, kept, strict=True)]
+        test = [side[index] for side, index in zip(tensors, out, strict=True)]
+        means = [side.mean(dim=0) for side in train]
+        plain = _told(train, test)
+        centred = [[side - mean for side, mean in zip(part, means, strict=True)] for part in (train, test)]
+        squares = _with_squares(*centred)
+        for kind, found in zip(told, (plain, _told(*centred), _told(*squares)), strict=True):
+            for all_N, index, some in zip(kind, out, found, strict=True):
+                all_N[index.numpy()] = some
+    return told
+
+
+def _told(train: list[torch.Tensor], test: list[torch.Tensor]) -> list[np.ndarray]:
+    """Fit a discriminant, all languages alike likely, and say how surely each row of the test was told."""
+    means_KD = torch.stack([side.mean(dim=0) for side in train])
+    middle_D = means_KD.mean(dim=0)
+    variance_D = torch.stack([side.var(dim=0, correction=0) for side in train]).mean(dim=0)
+    scale_D = variance_D.sqrt().clamp(min=1e-12 * float(variance_D.max().sqrt()) + 1e-300)
+    train = [(side - mean) / scale_D for side, mean in zip(train, means_KD, strict=True)]
+    means_KD = (means_KD - middle_D) / scale_D
+    within_DD = torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
+    within_DD += SHRINKAGE * torch.eye(len(within_DD), dtype=within_DD.dtype)
+    weights_KD = torch.linalg.solve(within_DD, means_KD.T).T
+    offsets_K = -(weights_KD * means_KD).sum(dim=1) / 2
+    told = []
+    for language, side in enumerate(test):
+        scores_NK = ((side - middle_D) / scale_D) @ weights_KD.T + offsets_K
+        best_NK = scores_NK >= scores_NK.max(dim=1, keepdim=True).values - _TIE
+        told.append((best_NK[:, language] / best_NK.sum(dim=1)).numpy())
+    return told
+
+
+def _with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Rows without their language's mean as principal coordinates of the training rows, and their squares."""
+    covariance_DD = torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
+    values_D, vectors_DD = torch.linalg.eigh(covariance_DD)
+    count = min(COORDINATES, len(values_D))
+    values_P = values_D[-count:].clamp(min=float(values_D[-1].clamp(min=1e-300)) * 1e-12)
+    basis_DP = vectors_DD[:, -count:] / values_P.sqrt()
+
+    def features(side: torch.Tensor) -> torch.Tensor:
+        coordinates_NP = side @ basis_DP
+        return torch.cat([coordinates_NP, coordinates_NP.square()], dim=1)
+
+    return [features(side) for side in train], [features(side) for side in test]

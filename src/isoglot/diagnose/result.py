@@ -1,0 +1,161 @@
+"""What a check-up found: figures by layer, by pair and by language, each with how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.compare.judged import Judged
+    from isoglot.diagnose.found import Way
+    from isoglot.diagnose.tokens import TokenFacts
+    from isoglot.retrieve.metrics import Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeFacts:
+    """How often a linear probe tells the language: balanced accuracy, cross-validated (see ``diagnose/probe.py``)."""
+
+    linear: Interval
+    centred: Interval
+    spread: Interval
+    chance: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerFacts:
+    """One layer, the mean over all pairs of languages (or over languages, where a figure is of one)."""
+
+    layer: int
+    found: Mapping[Way, Interval]
+    """The share of translations found (P@1), the mean of both directions."""
+    probe: ProbeFacts
+    mean_cosine: float
+    top_share: float
+    hubness: float
+    """Skewness of the 10-occurrence by cosine, vectors as they are; above 1 where a few rows are near to everything."""
+    hubness_csls: float
+    distance: float
+    """Between the means of two languages, in units of the spread around a mean."""
+    cka: float | None
+    """Debiased; None where a language has one vector for everything."""
+    cka_null: float | None
+    """The mean over pairs of the 95th percentile of shuffled ones."""
+    cka_above: int
+    """In how many pairs CKA is above that of shuffled ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairLayer:
+    """Two languages in one layer."""
+
+    layer: int
+    found: Mapping[Way, Interval]
+    hubness: float
+    distance: float
+    cka: Judged | None
+    """Debiased, with its interval and its null; None where a language has one vector for everything."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairFacts:
+    """Two languages in every layer."""
+
+    source: str
+    target: str
+    sentences: int
+    layers: tuple[PairLayer, ...]
+
+    @property
+    def name(self) -> str:
+        """The two in a few letters."""
+        return f"{self.source}-{self.target}"
+
+    def at(self, layer: int) -> PairLayer:
+        """The figures of one layer."""
+        return next(each for each in self.layers if each.layer == layer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageFacts:
+    """One language: its tokens, and how its pairs fare in the best layer."""
+
+    code: str
+    tokens: TokenFacts
+    found: Interval
+    """P@1 over its pairs, in the best layer and way."""
+    partner: str
+    """The language it is aligned best with."""
+    best: Interval
+    """P@1 with that one."""
+    lead: Interval | None
+    """``found`` minus the same over all pairs without it; None where there are none."""
+    cut: int = 0
+    """Sentences that were longer than the model takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """Where translations are found best without a map, and what more could be had there.
+
+    Attributes:
+        layer: The layer.
+        way: ``centred`` where removing the means surely helps, ``raw`` where not.
+        found: P@1 there.
+        near: Layers, that one included, that are not surely worse.
+        over_last: How much better it is than the last layer; None where it is the last.
+        over_first: How much better than layer 0, the embeddings without context; None where it is that.
+        centring: What removing each language's mean gains over vectors as they are.
+        csls: What CSLS gains over cosine, in this way.
+        mapping: What a map gains over this way.
+        mapping_over_first: How much more is found with a map here than with one in layer 0; None where it is that.
+    """
+
+    layer: int
+    way: Way
+    found: Interval
+    near: tuple[int, ...]
+    over_last: Interval | None
+    over_first: Interval | None
+    centring: Interval
+    csls: Interval
+    mapping: Interval
+    mapping_over_first: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkup:
+    """The whole check-up."""
+
+    model: str
+    sentences: int
+    """Candidates of a search; of several sets, the mean."""
+    origin: str
+    """Where the sentences come from."""
+    chance: float
+    """What P@1 is by chance."""
+    depth: int
+    width: int
+    layers: tuple[LayerFacts, ...]
+    pairs: tuple[PairFacts, ...]
+    languages: tuple[LanguageFacts, ...]
+    best: Best
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def at(self, layer: int) -> LayerFacts:
+        """The figures of one layer."""
+        return next(each for each in self.layers if each.layer == layer)
+
+    def language(self, code: str) -> LanguageFacts:
+        """The figures of one language."""
+        return next(each for each in self.languages if each.code == code)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        whole = asdict(self)
+        for given, facts in zip(whole["languages"], self.languages, strict=True):
+            given["tokens"] = facts.tokens.as_dict()
+        return whole

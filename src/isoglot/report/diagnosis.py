@@ -1,0 +1,297 @@
+"""The page of a check-up: what to know in plain words, then every layer, every pair and the tokenizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.diagnose.findings import all_findings, percent
+from isoglot.diagnose.names import language_name
+from isoglot.report.heatmap import heat_map
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.page import Figure, Section, page, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isoglot.diagnose.findings import Tone, Topic
+    from isoglot.diagnose.found import Way
+    from isoglot.diagnose.result import Checkup, LayerFacts, PairLayer
+
+WAY_NAMES: dict[Way, str] = {
+    "raw": "as it is",
+    "centred": "means removed",
+    "csls": "CSLS",
+    "centred-csls": "both",
+    "mapped": "mapped",
+}
+TOPICS: dict[Topic, str] = {
+    "verdict": "In short",
+    "layer": "Layer",
+    "languages": "Languages",
+    "gain": "What would help",
+    "tokenizer": "Tokenizer",
+    "space": "The space",
+}
+_ABOUT_CKA = (
+    "CKA is the debiased form, the mean over pairs; “shuffled” is what it reaches once in twenty times where sentences "
+    "are paired at random. “Means apart” is the distance between the means of two languages in units of the spread "
+    "within one."
+)
+_ABOUT_SHAPE = (
+    "Mean cosine is that of two unrelated sentences of one language; the top component is its share of a language’s "
+    "variance. Hubness is the skewness of how often a sentence is among the ten nearest: 0 where all are alike, above "
+    "1 where a few are near to everything."
+)
+SIGNS: dict[Tone, str] = {"good": "✓", "plain": "·", "warn": "!", "bad": "✗"}
+
+
+def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> str:
+    """The page.
+
+    Args:
+        checkup: What was found.
+        facts: Lines for its foot.
+    """
+    lead, *_ = all_findings(checkup)
+    return page(
+        f"Check-up of {checkup.model}",
+        lead.text,
+        [
+            _in_words(checkup),
+            _found(checkup),
+            _pairs(checkup),
+            _tokens(checkup),
+            _probes(checkup),
+            _space(checkup),
+            _method(checkup),
+        ],
+        facts=[*checkup.remarks, *facts],
+    )
+
+
+def _in_words(checkup: Checkup) -> Section:
+    _, *rest = all_findings(checkup)
+    rows = []
+    for number, each in enumerate(rest):
+        new = number == 0 or rest[number - 1].topic != each.topic
+        rows.append([TOPICS[each.topic] if new else "", SIGNS[each.tone], each.text])
+    return Section(
+        title="What to know", table=table(["", "", "numbers in brackets are 95 % intervals"], rows, numbers_from=9)
+    )
+
+
+def _found(checkup: Checkup) -> Section:
+    best = checkup.best
+    lines = [
+        Line(name=name, points=[(each.layer, 100 * each.found[way].value) for each in checkup.layers])
+        for way, name in WAY_NAMES.items()
+    ]
+    figures = [
+        Figure(
+            drawing=line_chart(
+                lines, across="layer", up="translations found (P@1), %", floor_at=100 * checkup.chance, whole=True
+            ),
+            caption="Share of sentences whose nearest neighbour in the other language is their translation: the mean "
+            f"of both directions and of {_count(len(checkup.pairs), 'pair')} of languages. Mapped: one language turned "
+            "onto the other by a rotation learned from other sentences.",
+        )
+    ]
+    return Section(
+        title=f"Without a map, layer {best.layer} finds most: {percent(best.found)}",
+        figures=figures if len(checkup.layers) > 1 else (),
+        table=table(
+            ["layer", *(f"{name}, %" for name in WAY_NAMES.values())],
+            [
+                [_layer_name(each, checkup), *(_with_interval(each, way) for way in WAY_NAMES)]
+                for each in checkup.layers
+            ],
+        ),
+    )
+
+
+def _pairs(checkup: Checkup) -> Section:
+    best = checkup.best
+    highest, lowest = (
+        choose(checkup.pairs, key=lambda pair: pair.at(best.layer).found[best.way].value) for choose in (max, min)
+    )
+    names = [" and ".join(map(language_name, (pair.source, pair.target))) for pair in (highest, lowest)]
+    values = [100 * pair.at(best.layer).found[best.way].value for pair in (highest, lowest)]
+    title = (
+        f"Nearest: {names[0]}, {values[0]:.1f} %; farthest: {names[1]}, {values[1]:.1f} %"
+        if len(checkup.pairs) > 1
+        else f"{names[0]}: {values[0]:.1f} %"
+    )
+    return Section(
+        title=title,
+        figures=(
+            Figure(
+                drawing=_matrix(checkup, lambda at: 100 * at.found[best.way].value, "P@1, %", 100.0, ".1f"),
+                caption=f"Translations found in layer {best.layer}, {_way_words(best.way)}; the mean of both ways.",
+            ),
+            Figure(
+                drawing=_matrix(checkup, lambda at: 100 * at.found["mapped"].value, "P@1, %", 100.0, ".1f"),
+                caption="The same after a rotation that was learned from other sentences (cross-validated).",
+            ),
+            Figure(
+                drawing=_matrix(checkup, lambda at: None if at.cka is None else at.cka.value, "CKA", 1.0, ".2f"),
+                caption=f"Debiased CKA in layer {best.layer}: do two languages find the same sentences alike? 1 where "
+                "one is the other turned; 0 where sentences are paired at random.",
+            ),
+        ),
+    )
+
+
+def _matrix(checkup: Checkup, value: Callable[[PairLayer], float | None], scale: str, high: float, form: str) -> str:
+    codes = [each.code for each in checkup.languages]
+    cells: list[list[float | None]] = [[None] * len(codes) for _ in codes]
+    for pair in checkup.pairs:
+        first, second = codes.index(pair.source), codes.index(pair.target)
+        cells[first][second] = cells[second][first] = value(pair.at(checkup.best.layer))
+    names = [language_name(code) for code in codes]
+    return heat_map(names, names, cells, across="language", up="language", low=0.0, high=high, form=form, scale=scale)
+
+
+def _tokens(checkup: Checkup) -> Section:
+    fewest = min(each.tokens.tokens_per_sentence for each in checkup.languages)
+    worst = max(checkup.languages, key=lambda each: each.tokens.tokens_per_word)
+    least = min(checkup.languages, key=lambda each: each.tokens.tokens_per_word)
+    rows = [
+        [
+            language_name(each.code),
+            f"{each.tokens.tokens_per_word:.2f}",
+            f"{100 * each.tokens.unknown_rate:.1f} %",
+            f"{each.tokens.tokens_per_sentence:.1f}",
+            f"{each.tokens.tokens_per_sentence / fewest:.1f} ×",
+            f"{each.tokens.characters_per_token:.2f}",
+            f"{each.tokens.bytes_per_token:.2f}",
+            f"{100 * each.tokens.spelt_share:.0f} %",
+        ]
+        for each in checkup.languages
+    ]
+    head = [
+        "language",
+        "tokens a word",
+        "unknown",
+        "tokens a sentence",
+        "of the shortest",
+        "characters a token",
+        "bytes a token",
+        "of one character",
+    ]
+    return Section(
+        title=f"The tokenizer needs {worst.tokens.tokens_per_word:.1f} tokens for a {language_name(worst.code)} word, "
+        f"{least.tokens.tokens_per_word:.1f} for a {language_name(least.code)} one",
+        words=(
+            "The sentences say the same in every language, so one that needs more tokens says less in the same window.",
+        ),
+        table=table(head, rows),
+    )
+
+
+def _probes(checkup: Checkup) -> Section:
+    here = checkup.at(checkup.best.layer)
+    chance = here.probe.chance
+    lines = [
+        Line(
+            name=name,
+            points=[(each.layer, 100 * getattr(each.probe, kind).value) for each in checkup.layers],
+        )
+        for kind, name in (("linear", "as it is"), ("spread", "by its spread"), ("centred", "means removed"))
+    ]
+    figure = Figure(
+        drawing=line_chart(
+            lines, across="layer", up="language told, %", floor_at=100 * chance, floor_name="", whole=True
+        ),
+        caption=f"How often a linear probe tells a sentence’s language, on sentences it was not fitted on (chance "
+        f"{100 * chance:.2g} %). With the languages’ means removed no linear probe can do better than chance; what is "
+        "left of a language then is how its sentences are spread, which a probe of squares sees.",
+    )
+    return Section(
+        title=f"A probe tells the language of {100 * here.probe.linear.value:.1f} % of sentences in layer {here.layer}",
+        figures=(figure,) if len(checkup.layers) > 1 else (),
+    )
+
+
+def _space(checkup: Checkup) -> Section:
+    rows = [
+        [
+            _layer_name(each, checkup),
+            "–" if each.cka is None else f"{each.cka:.3f}",
+            "–" if each.cka_null is None else f"{each.cka_null:.3f}",
+            f"{each.cka_above} of {len(checkup.pairs)}",
+            f"{100 * each.probe.linear.value:.1f} %",
+            f"{100 * each.probe.spread.value:.1f} %",
+            f"{each.distance:.2f}",
+            f"{each.mean_cosine:.2f}",
+            f"{100 * each.top_share:.0f} %",
+            f"{each.hubness:.1f}",
+            f"{each.hubness_csls:.1f}",
+        ]
+        for each in checkup.layers
+    ]
+    head = [
+        "layer",
+        "CKA",
+        "shuffled",
+        "pairs above",
+        "probe",
+        "probe of spread",
+        "means apart",
+        "mean cosine",
+        "top component",
+        "hubness",
+        "with CSLS",
+    ]
+    return Section(
+        title="How the space is built, layer by layer",
+        words=(
+            _ABOUT_CKA,
+            _ABOUT_SHAPE,
+        ),
+        table=table(head, rows),
+    )
+
+
+def _method(checkup: Checkup) -> Section:
+    folds = checkup.settings.get("folds", 5)
+    small = (
+        ("The built-in sentences speak of a small world with few words. On your own text, expect other figures.",)
+        if checkup.origin.startswith("built-in")
+        else ()
+    )
+    pooled = "first token" if checkup.settings.get("pool") == "first" else "mean of its tokens"
+    names = ", ".join(language_name(each.code) for each in checkup.languages)
+    said = (
+        f"{checkup.sentences:,} sentences in {names}: {checkup.origin}. A sentence is the {pooled} in each layer, and "
+        "is looked for among all sentences of the other language."
+    )
+    how = (
+        f"Maps and probes are fitted on {folds - 1} of {folds} parts of the sentences and tested on the other. "
+        "Intervals hold 95 % of the figures that come out when the sentences are drawn anew; differences are paired."
+    )
+    return Section(
+        title="How this was measured",
+        words=(
+            said,
+            how,
+            *small,
+        ),
+    )
+
+
+def _layer_name(each: LayerFacts, checkup: Checkup) -> str:
+    mark = " ◂ best" if each.layer == checkup.best.layer else ""
+    return f"{each.layer}{' (word pieces)' if each.layer == 0 else ''}{mark}"
+
+
+def _with_interval(each: LayerFacts, way: Way) -> str:
+    found = each.found[way]
+    return f"{100 * found.value:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
+
+
+def _way_words(way: Way) -> str:
+    return "each language’s mean removed" if way == "centred" else "vectors as they are"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
