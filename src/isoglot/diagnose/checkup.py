@@ -12,7 +12,7 @@ import numpy as np
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.found import WAYS
 from isoglot.diagnose.looks import look
-from isoglot.diagnose.resampled import interval, sample_weights
+from isoglot.diagnose.resampled import chosen_interval, interval, leads, sample_weights
 from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
 from isoglot.diagnose.settings import DiagnoseConfig
 from isoglot.diagnose.tokens import token_facts
@@ -127,43 +127,45 @@ def _sampled(encoded: Sequence[Encoded], weights: Sequence[np.ndarray], looked: 
 def choose_best(found_SPLW: np.ndarray, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
     """The best layer without a map, and the samples of its pairs (S × P).
 
-    The layer is where the mean over pairs is highest, by cosine, with or without the means; the means are removed
-    where that is surely better there.
+    The layer is where the mean over pairs is highest by cosine. The means are removed where that is surely better in
+    the layer that is best either way. All intervals allow for the choice.
     """
-    found_SLW = found_SPLW.mean(axis=1)
-    way_at: dict[Way, int] = {way: place for place, way in enumerate(WAYS)}
-    raw, centred = way_at["raw"], way_at["centred"]
-    at = int(np.argmax(found_SLW[0][:, [raw, centred]].max(axis=1)))
-    centring = interval(found_SLW[:, at, centred] - found_SLW[:, at, raw])
-    way: Way = "centred" if centring.low > 0 else "raw"
-    chosen = way_at[way]
-    csls = way_at["centred-csls" if way == "centred" else "csls"]
-    here_S, mapped_SL = found_SLW[:, at, chosen], found_SLW[:, :, way_at["mapped"]]
-    behind = [interval(here_S - found_SLW[:, other, chosen]) for other in range(len(layers))]
+    found_SWL = found_SPLW.mean(axis=1).swapaxes(1, 2)
+    by_way: dict[Way, np.ndarray] = {way: found_SWL[:, place] for place, way in enumerate(WAYS)}
+    raw_SL, centred_SL = by_way["raw"], by_way["centred"]
+    first = int(np.argmax(np.maximum(raw_SL[0], centred_SL[0])))
+    way: Way = "centred" if chosen_interval(centred_SL - raw_SL, first).low > 0 else "raw"
+    here_SL = by_way[way]
+    at = int(np.argmax(here_SL[0]))
+    both_SC = np.concatenate([here_SL, by_way["raw" if way == "centred" else "centred"]], axis=1)
+    ahead = leads(both_SC, at)[: len(layers)]
+    csls_SL, mapped_SL = by_way["centred-csls" if way == "centred" else "csls"], by_way["mapped"]
+    has_first = at > 0 and layers[0] == 0
     best = Best(
         layer=layers[at],
         way=way,
-        found=interval(here_S),
-        near=tuple(layer for layer, gap in zip(layers, behind, strict=True) if gap.low <= 0),
-        over_last=None if at == len(layers) - 1 else behind[-1],
-        over_first=None if at == 0 or layers[0] != 0 else behind[0],
-        centring=centring,
-        csls=interval(found_SLW[:, at, csls] - here_S),
-        mapping=interval(mapped_SL[:, at] - here_S),
-        mapping_over_first=None if at == 0 or layers[0] != 0 else interval(mapped_SL[:, at] - mapped_SL[:, 0]),
+        found=chosen_interval(both_SC, at),
+        near=tuple(layer for layer, lead in zip(layers, ahead, strict=True) if lead.low <= 0),
+        over_last=None if at == len(layers) - 1 else ahead[-1],
+        over_first=ahead[0] if has_first else None,
+        centring=chosen_interval(centred_SL - raw_SL, at),
+        csls=chosen_interval(csls_SL - here_SL, at),
+        mapping=chosen_interval(mapped_SL - here_SL, at),
+        mapping_over_first=chosen_interval(mapped_SL - mapped_SL[:, :1], at) if has_first else None,
     )
-    return best, found_SPLW[:, :, at, chosen]
+    return best, found_SPLW[:, :, at, WAYS.index(way)]
 
 
 def _standing(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) -> dict[str, Any]:
     """How the pairs of a language fare, and how they compare with the others."""
     own = np.array([code in pair for pair in pairs])
     own_S = best_SP[:, own].mean(axis=1)
-    top = max(np.flatnonzero(own).tolist(), key=lambda number: best_SP[0, number])
+    numbers = np.flatnonzero(own).tolist()
+    top = max(range(len(numbers)), key=lambda place: float(best_SP[0, numbers[place]]))
     return {
         "found": interval(own_S),
-        "partner": next(other for other in pairs[top] if other != code),
-        "best": interval(best_SP[:, top]),
+        "partner": next(other for other in pairs[numbers[top]] if other != code),
+        "best": chosen_interval(best_SP[:, own], top),
         "lead": None if own.all() else interval(own_S - best_SP[:, ~own].mean(axis=1)),
     }
 

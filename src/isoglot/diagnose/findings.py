@@ -246,7 +246,7 @@ def what_helps(checkup: Checkup) -> list[Finding]:
     if surely_gains(best.mapping) and over is not None and over.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
         text = (
-            f"{mapping.text} But a map of layer 0, word pieces without context, finds no less ({first}): it learns "
+            f"{mapping.text} But a map of layer 0, word pieces without context, finds no less, {first}: it learns "
             "which words go together from the pairs, rather than meet a space that is there."
         )
         return [*said, Finding("gain", "plain", text)]
@@ -357,7 +357,7 @@ def what_space(checkup: Checkup) -> list[Finding]:
                 "space",
                 "plain",
                 f"Debiased CKA is {here.cka:.2f} on average there, and above that of shuffled sentences "
-                f"({here.cka_null:.2f}) in {which}.",
+                f"({here.cka_null:.3f}) in {which}.",
             )
         )
     return said

@@ -85,7 +85,7 @@ def _told(train: list[torch.Tensor], test: list[torch.Tensor]) -> list[np.ndarra
     for language, side in enumerate(test):
         scores_NK = ((side - middle_D) / scale_D) @ weights_KD.T + offsets_K
         best_NK = scores_NK >= scores_NK.max(dim=1, keepdim=True).values - _TIE
-        told.append((best_NK[:, language] / best_NK.sum(dim=1)).numpy())
+        told.append((best_NK[:, language].double() / best_NK.sum(dim=1)).numpy())
     return told
 
 

@@ -13,9 +13,11 @@ from isoglot.report.page import Figure, Section, page, table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from isoglot.compare.judged import Judged
     from isoglot.diagnose.findings import Tone, Topic
     from isoglot.diagnose.found import Way
     from isoglot.diagnose.result import Checkup, LayerFacts, PairLayer
+    from isoglot.retrieve.metrics import Interval
 
 WAY_NAMES: dict[Way, str] = {
     "raw": "as it is",
@@ -33,14 +35,14 @@ TOPICS: dict[Topic, str] = {
     "space": "The space",
 }
 _ABOUT_CKA = (
-    "CKA is the debiased form, the mean over pairs; “shuffled” is what it reaches once in twenty times where sentences "
-    "are paired at random. “Means apart” is the distance between the means of two languages in units of the spread "
-    "within one."
+    "CKA: the debiased form, the mean over pairs. Shuffled: what it reaches once in twenty times where sentences are "
+    "paired at random. Above: in how many pairs it is more than that. Probe, spread: how often the language is told, "
+    "as above. Apart: the distance between the means of two languages, in units of the spread within one."
 )
 _ABOUT_SHAPE = (
-    "Mean cosine is that of two unrelated sentences of one language; the top component is its share of a language’s "
-    "variance. Hubness is the skewness of how often a sentence is among the ten nearest: 0 where all are alike, above "
-    "1 where a few are near to everything."
+    "Cosine: of two unrelated sentences of one language, on average. Top: the share of a language’s variance in its "
+    "first principal component. Hubs: the skewness of how often a sentence is among the ten nearest by cosine; 0 where "
+    "all are alike, above 1 where a few are near to everything."
 )
 SIGNS: dict[Tone, str] = {"good": "✓", "plain": "·", "warn": "!", "bad": "✗"}
 
@@ -102,7 +104,7 @@ def _found(checkup: Checkup) -> Section:
         table=table(
             ["layer", *(f"{name}, %" for name in WAY_NAMES.values())],
             [
-                [_layer_name(each, checkup), *(_with_interval(each, way) for way in WAY_NAMES)]
+                [_layer_name(each, checkup), *(_figure(each.found[way], 100, ".1f") for way in WAY_NAMES)]
                 for each in checkup.layers
             ],
         ),
@@ -126,7 +128,8 @@ def _pairs(checkup: Checkup) -> Section:
         figures=(
             Figure(
                 drawing=_matrix(checkup, lambda at: 100 * at.found[best.way].value, "P@1, %", 100.0, ".1f"),
-                caption=f"Translations found in layer {best.layer}, {_way_words(best.way)}; the mean of both ways.",
+                caption=f"Translations found in layer {best.layer}, {_way_words(best.way)}: both directions. "
+                "Hatched: a language and itself.",
             ),
             Figure(
                 drawing=_matrix(checkup, lambda at: 100 * at.found["mapped"].value, "P@1, %", 100.0, ".1f"),
@@ -138,7 +141,21 @@ def _pairs(checkup: Checkup) -> Section:
                 "one is the other turned; 0 where sentences are paired at random.",
             ),
         ),
+        table=_pair_table(checkup),
     )
+
+
+def _pair_table(checkup: Checkup) -> str:
+    """The pairs in the best layer, the best first."""
+    best = checkup.best
+    rows = []
+    for pair in sorted(checkup.pairs, key=lambda pair: -pair.at(best.layer).found[best.way].value):
+        at = pair.at(best.layer)
+        cka = ["–", "–"] if at.cka is None else [_figure(at.cka, 1, ".2f"), f"{at.cka.null_high:.3f}"]
+        names = f"{language_name(pair.source)}–{language_name(pair.target)}"
+        found = [_figure(at.found[way], 100, ".1f") for way in (best.way, "mapped")]
+        rows.append([names, *found, *cka, f"{at.distance:.2f}"])
+    return table(["pair", "found, %", "mapped, %", "CKA", "shuffled", "means apart"], rows)
 
 
 def _matrix(checkup: Checkup, value: Callable[[PairLayer], float | None], scale: str, high: float, form: str) -> str:
@@ -170,17 +187,17 @@ def _tokens(checkup: Checkup) -> Section:
     ]
     head = [
         "language",
-        "tokens a word",
+        "tokens/word",
         "unknown",
-        "tokens a sentence",
-        "of the shortest",
-        "characters a token",
-        "bytes a token",
-        "of one character",
+        "tokens/sentence",
+        "× least",
+        "letters/token",
+        "bytes/token",
+        "1 letter",
     ]
     return Section(
-        title=f"The tokenizer needs {worst.tokens.tokens_per_word:.1f} tokens for a {language_name(worst.code)} word, "
-        f"{least.tokens.tokens_per_word:.1f} for a {language_name(least.code)} one",
+        title=f"Tokens a word: {worst.tokens.tokens_per_word:.1f} in {language_name(worst.code)}, "
+        f"{least.tokens.tokens_per_word:.1f} in {language_name(least.code)}",
         words=(
             "The sentences say the same in every language, so one that needs more tokens says less in the same window.",
         ),
@@ -196,7 +213,7 @@ def _probes(checkup: Checkup) -> Section:
             name=name,
             points=[(each.layer, 100 * getattr(each.probe, kind).value) for each in checkup.layers],
         )
-        for kind, name in (("linear", "as it is"), ("spread", "by its spread"), ("centred", "means removed"))
+        for kind, name in (("linear", "as it is"), ("spread", "by its spread"), ("centred", "means removed: chance"))
     ]
     figure = Figure(
         drawing=line_chart(
@@ -229,19 +246,7 @@ def _space(checkup: Checkup) -> Section:
         ]
         for each in checkup.layers
     ]
-    head = [
-        "layer",
-        "CKA",
-        "shuffled",
-        "pairs above",
-        "probe",
-        "probe of spread",
-        "means apart",
-        "mean cosine",
-        "top component",
-        "hubness",
-        "with CSLS",
-    ]
+    head = ["layer", "CKA", "shuffled", "above", "probe", "spread", "apart", "cosine", "top", "hubs", "by CSLS"]
     return Section(
         title="How the space is built, layer by layer",
         words=(
@@ -280,13 +285,13 @@ def _method(checkup: Checkup) -> Section:
 
 
 def _layer_name(each: LayerFacts, checkup: Checkup) -> str:
-    mark = " ◂ best" if each.layer == checkup.best.layer else ""
-    return f"{each.layer}{' (word pieces)' if each.layer == 0 else ''}{mark}"
+    return f"{each.layer}\u00a0(best)" if each.layer == checkup.best.layer else str(each.layer)
 
 
-def _with_interval(each: LayerFacts, way: Way) -> str:
-    found = each.found[way]
-    return f"{100 * found.value:.1f} ({100 * found.low:.1f}–{100 * found.high:.1f})"
+def _figure(found: Interval | Judged, times: int, form: str) -> str:
+    """A figure with its interval."""
+    value, low, high = (format(times * end, form) for end in (found.value, found.low, found.high))
+    return f"{value} ({low}–{high})"
 
 
 def _way_words(way: Way) -> str:

@@ -1,0 +1,172 @@
+"""``isoglot diagnose``: on every kind of encoder, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertModel
+
+from isoglot.core.files import read_json
+from isoglot.languages import parallel
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.vocab import Vocabulary
+from isoglot.vocab.scheme import SPECIAL
+
+QUICK = ("--device", "cpu", "--set", "resamples=50", "--set", "draws=20", "-q")
+FILES = ("--parallel", "en=a.txt", "--parallel", "fr=b.txt")
+ROWS = 24
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Encoders of each kind with one tokenizer, and built-in English and French line by line."""
+    folder: Path = tmp_path_factory.mktemp("diagnose")
+    rows = list(islice(parallel(["en", "fr"], seed=5), ROWS))
+    words = sorted({word for row in rows for sentence in row for word in sentence.words})
+    pieces = {piece: index for index, piece in enumerate((*SPECIAL, *words))}
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
+    config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=("en", "fr"))
+    save_encoder(Encoder(config, vocabulary), folder / "ours")
+    small = {"vocab_size": len(pieces), "max_position_embeddings": 64}
+    bert: Any = BertForMaskedLM(
+        BertConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, **small)
+    )
+    distil: Any = DistilBertModel(DistilBertConfig(dim=16, hidden_dim=24, n_layers=2, n_heads=2, **small))
+    for name, model in (("imported", bert), ("hooked", distil), ("bare", bert)):
+        model.save_pretrained(folder / name)
+        if name != "bare":
+            tokenizer.save(str(folder / name / "tokenizer.json"))
+    with torch.no_grad():
+        bert.bert.encoder.layer[1].output.dense.bias[0] = float("nan")
+    bert.save_pretrained(folder / "astray")
+    tokenizer.save(str(folder / "astray" / "tokenizer.json"))
+    for side, name in enumerate("ab"):
+        (folder / f"{name}.txt").write_text("".join(f"{row[side].text}\n" for row in rows))
+    (folder / "short.txt").write_text("".join(f"{row[1].text}\n" for row in rows[:-3]))
+    (folder / "one.txt").write_text(f"{rows[0][0].text}\n")
+    (folder / "un.txt").write_text(f"{rows[0][1].text}\n")
+    table = [f"{en.text}\t{fr.text}" for en, fr in rows]
+    (folder / "table.tsv").write_text("\n".join(["eng\tfra", *table, table[0], "a\t "]) + "\n")
+    (folder / "tatoeba").mkdir()
+    for code in ("fra", "deu"):
+        (folder / "tatoeba" / f"tatoeba.{code}-eng.eng").write_text((folder / "a.txt").read_text())
+        (folder / "tatoeba" / f"tatoeba.{code}-eng.{code}").write_text((folder / "b.txt").read_text())
+    return folder
+
+
+@pytest.fixture
+def diagnose(isoglot, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder)
+    return lambda *options: isoglot("diagnose", *options, *QUICK)
+
+
+@pytest.mark.parametrize("model", ["ours", "imported", "hooked"])
+def test_every_kind_of_encoder(diagnose, model: str, tmp_path: Path):
+    result = diagnose(model, *FILES, "--out", str(tmp_path / "out"))
+    assert (result.code, result.err) == (0, "")
+    for word in ("In short", "Tokenizer", "What would help", "means removed", "P@1 in %, the mean over 1 pair"):
+        assert word in result.out
+    facts = read_json(tmp_path / "out" / "diagnosis.json")
+    assert (facts["model"], facts["sentences"]) == (model, ROWS)
+    assert [layer["layer"] for layer in facts["layers"]] == [0, 1, 2]
+    assert facts["chance"] == pytest.approx(1 / ROWS)
+    assert [each["code"] for each in facts["languages"]] == ["en", "fr"]
+    assert facts["languages"][0]["tokens"]["unknown"] == 0
+    assert {each["topic"] for each in facts["findings"]} >= {"verdict", "layer", "gain", "tokenizer", "space"}
+    run = read_json(tmp_path / "out" / "run.json")
+    assert run["status"] == "finished"
+    assert set(run["inputs"]) == {"a.txt", "b.txt"}
+    assert "<svg" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_the_same_seed_gives_the_same_numbers_and_json_has_them_all(diagnose):
+    first, again, other = (diagnose("ours", *FILES, "--json", "--seed", seed) for seed in ("1", "1", "2"))
+    assert first.out == again.out
+    assert json.loads(first.out)["layers"][1]["found"]["mapped"]["low"] is not None
+    assert json.loads(first.out)["best"] != json.loads(other.out)["best"]
+
+
+def test_built_in_sentences_in_the_languages_of_the_model(diagnose):
+    facts = json.loads(diagnose("ours", "--sentences", "20", "--layers", "0,-1", "--json").out)
+    assert [each["code"] for each in facts["languages"]] == ["en", "fr"]
+    assert (facts["origin"], facts["sentences"]) == ("built-in sentences", 20)
+    assert [layer["layer"] for layer in facts["layers"]] == [0, 2]
+    assert facts["languages"][0]["tokens"]["unknown_rate"] > 0.1
+    three = json.loads(diagnose("imported", "--sentences", "20", "--langs", "en,de,zh", "--pivot", "en", "--json").out)
+    assert [(pair["source"], pair["target"]) for pair in three["pairs"]] == [("en", "de"), ("en", "zh")]
+    assert three["languages"][2]["tokens"]["words_by"] == "jieba"
+
+
+def test_a_table_leaves_out_what_repeats_or_is_blank(diagnose):
+    result = diagnose("ours", "--parallel", "table.tsv")
+    assert result.code == 0
+    assert "1 rows of table.tsv have a blank sentence and were left out." in result.out
+    assert "1 rows of table.tsv repeat a sentence of an earlier one and were left out." in result.out
+
+
+def test_tatoeba_has_a_set_for_each_language(diagnose):
+    facts = json.loads(diagnose("imported", "--parallel", "tatoeba", "--langs", "fr,de", "--json").out)
+    assert [(pair["source"], pair["target"]) for pair in facts["pairs"]] == [("fr", "en"), ("de", "en")]
+    assert facts["layers"][0]["probe"]["chance"] == pytest.approx(1 / 3)
+    assert [each["tokens"]["sentences"] for each in facts["languages"]] == [ROWS, 2 * ROWS, ROWS]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            ("ours", "--parallel", "en=a.txt", "--parallel", "fr=short.txt"),
+            f"a.txt:{ROWS - 2}: {ROWS} lines, but short.txt has {ROWS - 3}; aligned files have the same sentence on the same line: find where one is missing",
+        ),
+        (
+            ("ours", "--parallel", "en=one.txt", "--parallel", "fr=un.txt"),
+            "one.txt: 1 different sentence; give at least 10, better some hundreds",
+        ),
+        (
+            ("ours", "--parallel", "en=a.txt"),
+            "--parallel names one language, en; name two: --parallel en=a.txt --parallel de=b.txt",
+        ),
+        (
+            ("imported", "--langs", "en"),
+            "one language, en; name two or more, or give files with --parallel",
+        ),
+        (
+            ("astray", *FILES),
+            "the output of layer 2 is not finite; the weights are damaged or their training went astray; check them, or compute in float32",
+        ),
+        (("ours", *FILES, "--pivot", "de"), "no pair of languages with de in a.txt; choose among en, fr"),
+        (("ours", *FILES, "--set", "fold=3"), "--set fold=3: unknown key 'fold'; did you mean 'folds'?"),
+        (("ours", *FILES, "--layers", "9"), "there is no layer 9; choose from 0 (the embeddings) to 2, or all"),
+    ],
+    ids=["lines", "one sentence", "one file", "one language", "NaN", "pivot", "setting", "layer"],
+)
+def test_bad_input_is_one_line(diagnose, options: tuple[str, ...], line: str):
+    assert diagnose(*options) == (2, "", f"isoglot: {line}\n")
+
+
+def test_a_model_without_a_tokenizer(diagnose, tmp_path: Path):
+    result = diagnose("bare", *FILES, "--out", str(tmp_path / "out"))
+    assert result.code == 2
+    assert result.err.startswith("isoglot: bare: the model has no tokenizer that can be opened (")
+    assert result.err.endswith("save it there too: tokenizer.save_pretrained(…)\n")
+    assert result.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_fails_leaves_no_page(diagnose, tmp_path: Path):
+    assert diagnose("astray", *FILES, "--out", str(tmp_path / "out")).code == 2
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]
+    assert read_json(tmp_path / "out" / "run.json")["status"] == "failed"

@@ -1,0 +1,140 @@
+"""A made-up check-up whose every figure can be set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import pytest
+
+from isoglot.compare.judged import Judged
+from isoglot.diagnose.found import WAYS
+from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
+from isoglot.diagnose.tokens import TokenFacts
+from isoglot.retrieve.metrics import Interval
+
+
+def near(value: float, half: float = 0.01) -> Interval:
+    """A figure that is sure to within so much."""
+    return Interval(value, value - half, value + half)
+
+
+@dataclass
+class MadeUp:
+    """What to say of the languages: P@1 with each other and tokens a word; and of the best layer."""
+
+    found: dict[str, float] = field(default_factory=lambda: {"en": 0.9, "de": 0.9, "ru": 0.9})
+    per_word: dict[str, float] = field(default_factory=lambda: {"en": 1.1, "de": 1.2, "ru": 1.3})
+    unknown: dict[str, float] = field(default_factory=dict)
+    spelt: dict[str, float] = field(default_factory=dict)
+    best: dict = field(default_factory=dict)
+    layer: dict = field(default_factory=dict)
+
+    def tokens(self, code: str) -> TokenFacts:
+        count = round(1000 * self.per_word[code])
+        return TokenFacts(
+            sentences=100,
+            words=1000,
+            words_by="unicode",
+            tokens=count,
+            unknown=round(count * self.unknown.get(code, 0)),
+            characters=4000,
+            bytes=4000,
+            spelt=round(1000 * self.spelt.get(code, 0.05)),
+            lettered=1000,
+        )
+
+    def checkup(self) -> Checkup:
+        pairs = {pair: min(self.found[code] for code in pair) for pair in combinations(self.found, 2)}
+        mean = sum(pairs.values()) / len(pairs)
+        best = Best(
+            layer=2,
+            way="raw",
+            found=near(mean),
+            near=(2,),
+            over_last=near(0.2),
+            over_first=near(0.3),
+            centring=near(0.0, 0.005),
+            csls=near(0.02, 0.005),
+            mapping=near(0.05),
+            mapping_over_first=near(0.3),
+        )
+        probe = ProbeFacts(linear=near(0.99, 0.005), centred=near(1 / 3, 0), spread=near(0.5), chance=1 / 3)
+        layer = LayerFacts(
+            layer=2,
+            found=dict.fromkeys(WAYS, near(mean)),
+            probe=probe,
+            mean_cosine=0.3,
+            top_share=0.1,
+            hubness=1.0,
+            hubness_csls=0.5,
+            distance=1.5,
+            cka=0.6,
+            cka_null=0.01,
+            cka_above=len(pairs),
+        )
+        judged = Judged(
+            form="debiased",
+            value=0.6,
+            low=0.55,
+            high=0.65,
+            null_mean=0.0,
+            null_high=0.01,
+            p=0.005,
+            expected_null=0.0,
+            level=0.95,
+            rows=1000,
+            of=1000,
+            draws=200,
+        )
+        facts = []
+        for code in self.found:
+            own = {pair: value for pair, value in pairs.items() if code in pair}
+            top = max(own, key=lambda pair: own[pair])
+            others = [value for pair, value in pairs.items() if code not in pair]
+            here = sum(own.values()) / len(own)
+            facts.append(
+                LanguageFacts(
+                    code=code,
+                    tokens=self.tokens(code),
+                    found=near(here),
+                    partner=next(other for other in top if other != code),
+                    best=near(own[top]),
+                    lead=near(here - sum(others) / len(others)) if others else None,
+                )
+            )
+        return Checkup(
+            model="made-up",
+            sentences=1000,
+            origin="nowhere",
+            chance=0.001,
+            depth=4,
+            width=8,
+            layers=tuple(replace(layer, layer=number, **(self.layer if number == 2 else {})) for number in range(5)),
+            pairs=tuple(
+                PairFacts(
+                    source=pair[0],
+                    target=pair[1],
+                    sentences=1000,
+                    layers=tuple(
+                        PairLayer(
+                            layer=number,
+                            found=dict.fromkeys(WAYS, near(value)),
+                            hubness=1.0,
+                            distance=1.5,
+                            cka=judged,
+                        )
+                        for number in range(5)
+                    ),
+                )
+                for pair, value in pairs.items()
+            ),
+            languages=tuple(facts),
+            best=replace(best, **self.best),
+            settings={"folds": 5},
+        )
+
+
+@pytest.fixture
+def made_up() -> MadeUp:
+    return MadeUp()

@@ -1,0 +1,146 @@
+"""What is said of numbers, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from isoglot.diagnose import all_findings
+from isoglot.diagnose.findings import above_chance, points, suited, what_helps
+from isoglot.retrieve.metrics import Interval
+
+
+def said(checkup, topic: str) -> list[str]:
+    return [each.text for each in all_findings(checkup) if each.topic == topic]
+
+
+def tones(checkup, topic: str) -> list[str]:
+    return [each.tone for each in all_findings(checkup) if each.topic == topic]
+
+
+def test_a_good_model(made_up):
+    checkup = made_up.checkup()
+    assert said(checkup, "verdict") == [
+        "Well aligned: the best layer finds 90.0 % (89.0 to 91.0) of translations among 1,000 sentences (chance 0.1 %)."
+    ]
+    assert said(checkup, "layer") == [
+        "Use layer 2 of 4, vectors as they are. The last one, 4, finds 20.0 points (19.0 to 21.0) fewer.",
+        "Word pieces without context (layer 0) find 90.0 % (89.0 to 91.0); the layers add 30.0 points (29.0 to 31.0).",
+    ]
+    assert said(checkup, "languages") == ["No language falls clearly behind the others."]
+    assert said(checkup, "tokenizer") == [
+        "The tokenizer suits all of them: 1.1 to 1.3 tokens a word, and less than 1 % unknown."
+    ]
+
+
+def test_english_only(made_up):
+    made_up.found = {"en": 0.02, "de": 0.02, "ru": 0.001}
+    made_up.per_word = {"en": 1.2, "de": 2.0, "ru": 5.5}
+    made_up.spelt = {"ru": 0.97}
+    checkup = made_up.checkup()
+    (verdict,) = said(checkup, "verdict")
+    assert verdict.startswith(
+        "English only, by all that can be seen here: the tokenizer suits no other of English, German"
+    )
+    assert said(checkup, "languages") == [
+        "Russian is at chance with every other language: nothing the model makes of it meets the others.",
+        "Next to nothing is found for English (2.0 % with German) and German (2.0 % with English).",
+    ]
+    assert said(checkup, "tokenizer") == [
+        "Russian is spelt letter by letter: 5.5 tokens a word where English has 1.2.",
+        "Words are cut up: German 2.0 tokens a word where English has 1.2.",
+    ]
+
+
+def test_all_at_chance(made_up):
+    made_up.found = dict.fromkeys(made_up.found, 0.001)
+    checkup = made_up.checkup()
+    assert said(checkup, "verdict")[0].startswith(
+        "At chance: English, German and Russian share no space in this model."
+    )
+    assert said(checkup, "layer") == ["No layer finds translations better than chance: there is none to recommend."]
+
+
+def test_one_language_is_lost_and_the_others_are_not_blamed_for_it(made_up):
+    made_up.found["ru"] = 0.03
+    checkup = made_up.checkup()
+    assert said(checkup, "languages") == ["Next to nothing is found for Russian (3.0 % with English)."]
+    assert said(checkup, "verdict")[0].startswith("Aligned in part")
+
+
+def test_a_language_behind(made_up):
+    made_up.found["ru"] = 0.7
+    assert said(made_up.checkup(), "languages") == [
+        "Russian is behind: its pairs find 20.0 points (19.0 to 21.0) fewer than the others."
+    ]
+
+
+def test_layers_within_the_noise_are_named_and_a_small_lead_is_not(made_up):
+    made_up.best = {"near": (1, 2, 3), "over_last": Interval(0.01, -0.002, 0.02)}
+    assert said(made_up.checkup(), "layer")[0] == (
+        "Use layer 2 of 4, vectors as they are. Layers 1 and 3 are as good within the noise."
+    )
+
+
+def test_words_alone_are_said_to_be_words_alone(made_up):
+    made_up.best = {"over_first": Interval(0.01, -0.01, 0.03)}
+    assert said(made_up.checkup(), "layer")[1].startswith("No layer is surely better than layer 0, the word pieces")
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (Interval(0.12, 0.1, 0.14), "gains 12.0 points (10.0 to 14.0)"),
+        (Interval(0.12, -0.01, 0.25), "makes no difference that can be told from noise: +12.0 points (-1.0 to +25.0)"),
+        (Interval(0.004, 0.002, 0.006), "makes no difference that matters: +0.4 points"),
+        (Interval(0.0, -0.004, 0.004), "makes no difference that matters: +0.0 points"),
+        (Interval(-0.05, -0.06, -0.04), "loses 5.0 points (4.0 to 6.0): leave it."),
+    ],
+)
+def test_gains_are_claimed_only_where_they_are_sure_and_matter(made_up, gain, words):
+    made_up.best = {"centring": gain}
+    assert words in what_helps(made_up.checkup())[0].text
+
+
+def test_a_map_that_is_no_better_than_one_of_words_is_said_to_learn_words(made_up):
+    made_up.best = {"mapping_over_first": Interval(-0.01, -0.03, 0.01)}
+    text = said(made_up.checkup(), "gain")[-1]
+    assert text.startswith(
+        "A rotation of one language onto the other, fitted on 800 pairs and tested on others, gains 5.0"
+    )
+    assert "it learns which words go together" in text
+
+
+def test_unknown_tokens(made_up):
+    made_up.unknown = {"de": 0.02, "ru": 0.5}
+    checkup = made_up.checkup()
+    assert said(checkup, "tokenizer") == [
+        "2 % of the tokens of German are unknown.",
+        "50 % of the tokens of Russian are unknown: that much of it never reaches the model.",
+    ]
+    assert tones(checkup, "tokenizer") == ["warn", "bad"]
+    assert suited(checkup.languages) == ["en"]
+
+
+def test_chinese_characters_are_no_spelling(made_up):
+    made_up.found = {"en": 0.9, "zh": 0.9}
+    made_up.per_word = {"en": 1.2, "zh": 1.6}
+    made_up.spelt = {"zh": 1.0}
+    assert said(made_up.checkup(), "tokenizer")[0].startswith("The tokenizer suits all of them")
+
+
+def test_the_space(made_up):
+    made_up.layer = {"mean_cosine": 0.8, "hubness": 5.0, "cka": None}
+    texts = " ".join(said(made_up.checkup(), "space"))
+    assert "A linear probe tells the language of 99.0 % (98.5 to 99.5) of sentences in layer 2 (chance 33 %)" in texts
+    assert "have a cosine of 0.80 in layer 2" in texts
+    assert "hubness 5.0, with CSLS 0.5" in texts
+    assert "CKA is" not in texts
+
+
+def test_chance_needs_more_than_a_lucky_hit():
+    assert not above_chance(Interval(0.004, 0.0015, 0.007), 0.001)
+    assert above_chance(Interval(0.006, 0.003, 0.009), 0.001)
+
+
+def test_a_loss_turned_round_has_its_ends_in_order():
+    assert points(Interval(-0.2, -0.3, -0.1), sign="", turned=True) == "20.0 points (10.0 to 30.0)"

@@ -1,0 +1,231 @@
+"""The parts of a check-up on made-up vectors whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import InputError
+from isoglot.diagnose.checkup import choose_best
+from isoglot.diagnose.found import WAYS, find_translations, fold_numbers, mapped_found
+from isoglot.diagnose.probe import tell_languages
+from isoglot.diagnose.resampled import chosen_interval, interval, leads, sample_weights
+from isoglot.diagnose.sentences import builtin_set, distinct_rows
+from isoglot.diagnose.shape import mean_distance, spread
+from isoglot.retrieve.metrics import Interval
+from isoglot.retrieve.parallel_sets import ParallelSet
+
+N, D = 200, 24
+
+
+def noise(*names: int, rows: int = N, width: int = D):
+    return np.random.default_rng(names).normal(size=(rows, width)).astype(np.float32)
+
+
+def turn(seed: int, width: int = D):
+    return np.linalg.qr(noise(seed, rows=width, width=width))[0].astype(np.float32)
+
+
+def found(result, way: str) -> float:
+    return float(result.found_WN[WAYS.index(way)].mean())  # type: ignore[arg-type]
+
+
+# --- retrieval and maps ---
+
+
+def test_a_planted_rotation_is_found_by_a_map_alone():
+    X = noise(1)
+    result = find_translations(X, X @ turn(2), fold_numbers(N, 5, seed=0))
+    assert found(result, "mapped") == 1.0
+    assert found(result, "centred") < 0.1
+
+
+def test_a_planted_shift_is_found_by_centring():
+    X = noise(1)
+    result = find_translations(X, 0.2 * X + 40 * noise(3)[:1], fold_numbers(N, 5, seed=0))
+    assert found(result, "centred") == found(result, "mapped") == 1.0
+    assert found(result, "raw") < 0.6  # in one direction every query is as far from the shift as any other
+
+
+@pytest.mark.parametrize("width", [4, D, 150])
+def test_nothing_of_the_fold_leaks_into_its_map(width: int):
+    """With as many columns as rows to fit, a map fitted on its own fold would find everything."""
+    hits = [
+        mapped_found(noise(seed, 1, width=width), noise(seed, 2, width=width), fold_numbers(N, 5, seed=seed)).mean()
+        for seed in range(10)
+    ]
+    assert np.mean(hits) < 3 / N  # chance is 1 / N
+    X, Y = noise(0, 1, width=150), noise(0, 2, width=150)
+    one_fold = mapped_found(np.tile(X, (2, 1)), np.tile(Y, (2, 1)), np.repeat([0, 1], N))
+    assert one_fold[:N].mean() > 0.5  # and here the other fold holds the same rows, so the test can see a leak
+
+
+def test_candidates_are_as_many_with_a_map_as_without():
+    """A row of another fold can be found: here each has one nearer than its translation, in the other fold."""
+    X = noise(1)
+    folds = np.arange(N) % 2
+    Y = X[np.arange(N) ^ 1]
+    assert mapped_found(X, Y, folds).mean() < 0.05
+
+
+def test_folds_are_equal_parts():
+    assert np.bincount(fold_numbers(23, 5, seed=1)).tolist() == [5, 5, 5, 4, 4]
+    assert np.bincount(fold_numbers(3, 5, seed=1)).tolist() == [1, 1, 1]
+
+
+def test_rows_without_a_direction_are_found_by_chance():
+    X = np.ones((N, D), dtype=np.float32)
+    result = find_translations(X, noise(1), fold_numbers(N, 5, seed=0))
+    assert found(result, "centred") < 0.05
+    assert found(find_translations(0 * X, noise(1), fold_numbers(N, 5, seed=0)), "raw") < 0.05
+
+
+# --- probes ---
+
+
+def told(*languages: np.ndarray, folds: int = 5) -> tuple[float, ...]:
+    numbers = [np.arange(len(each)) % folds for each in languages]
+    return tuple(float(np.mean([part.mean() for part in kind])) for kind in tell_languages(languages, numbers))
+
+
+def test_means_far_apart_are_told_perfectly_and_are_at_chance_once_removed():
+    """Languages that differ in their mean only."""
+    means = 10 * noise(9)[:3]
+    linear, centred, by_spread = told(*(noise(seed) + mean for seed, mean in enumerate(means)))
+    assert linear == 1.0
+    assert centred == pytest.approx(1 / 3, abs=1e-12)
+    assert abs(by_spread - 1 / 3) < 0.08
+
+
+def test_the_same_cloud_twice_is_not_told():
+    assert abs(told(noise(1), noise(2))[0] - 1 / 2) < 0.08
+
+
+def test_a_spread_of_its_own_is_told_without_the_mean():
+    linear, centred, by_spread = told(noise(1), noise(2) * np.linspace(0.2, 3, D).astype(np.float32))
+    assert abs(linear - 0.5) < 0.1
+    assert centred == pytest.approx(0.5, abs=1e-12)
+    assert by_spread > 0.9
+
+
+def test_a_language_in_the_middle_is_told_too():
+    """A regression onto indicators would hide it behind the two around it."""
+    step = np.zeros((1, D), dtype=np.float32)
+    step[0, 0] = 8
+    assert told(noise(1) - step, noise(2), noise(3) + step)[0] > 0.99
+
+
+def test_accuracy_is_balanced_and_works_on_one_vector():
+    rare, common = noise(1, rows=20), noise(2, rows=400)
+    assert abs(told(rare, common)[0] - 0.5) < 0.2
+    same = np.ones((N, D), dtype=np.float32)
+    assert told(same, same) == pytest.approx((0.5, 0.5, 0.5))
+
+
+# --- shape ---
+
+
+def test_mean_cosine_and_top_component_are_those_of_all_pairs():
+    X = noise(1, rows=30) + 0.5
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    values = np.linalg.eigvalsh(np.cov(X.T))
+    facts = spread(X)
+    assert facts.mean_cosine == pytest.approx(cosines[~np.eye(30, dtype=bool)].mean(), abs=1e-6)
+    assert facts.top_share == pytest.approx(values[-1] / values.sum(), rel=1e-5)
+    wide = noise(1, rows=10)
+    assert spread(wide).top_share == pytest.approx(
+        np.linalg.svd(wide - wide.mean(0))[1][0] ** 2 / ((wide - wide.mean(0)) ** 2).sum(), rel=1e-5
+    )
+
+
+def test_the_distance_of_equal_means_is_about_zero_whatever_chance_adds():
+    few = [mean_distance(noise(seed, 1, rows=20), noise(seed, 2, rows=20)) ** 2 for seed in range(200)]
+    plain = [
+        np.sum((noise(seed, 1, rows=20).mean(0) - noise(seed, 2, rows=20).mean(0)) ** 2) / D for seed in range(200)
+    ]
+    assert np.mean(few) < 0.4 * np.mean(plain)
+    X = noise(1)
+    assert mean_distance(X, X + 3) == pytest.approx(3 * np.sqrt(D) / np.sqrt(X.var(axis=0).sum()), rel=1e-3)
+
+
+# --- how sure ---
+
+
+def test_an_interval_is_that_of_the_binomial():
+    hits = (np.arange(400) < 100).astype(float)
+    weights = sample_weights(400, 2000, seed=1)
+    ends = interval(weights @ hits)
+    assert ends.value == pytest.approx(0.25)
+    half = 1.96 * np.sqrt(0.25 * 0.75 / 400)
+    assert (ends.high - ends.low) / 2 == pytest.approx(half, rel=0.1)
+
+
+def planted(best: int, way: str, layers: int = 5, height: float = 0.8) -> np.ndarray:
+    """Samples of three pairs in which one layer finds more, in one way."""
+    chance = np.random.default_rng(0)
+    found_PLWN = (chance.random((3, layers, len(WAYS), 300)) < 0.3).astype(float)
+    place = WAYS.index(way)  # type: ignore[arg-type]
+    found_PLWN[:, best, place] = chance.random((3, 300)) < height
+    return np.einsum("sn,plwn->splw", sample_weights(300, 500, seed=0), found_PLWN)
+
+
+@pytest.mark.parametrize("way", ["raw", "centred"])
+def test_the_planted_layer_is_found(way: str):
+    best, best_SP = choose_best(planted(3, way), range(5))
+    assert (best.layer, best.way, best.near) == (3, way, (3,))
+    assert (best.over_first or best.found).low > 0.3
+    assert best.found.value == pytest.approx(0.8, abs=0.05)
+    assert best.over_last is not None
+    assert best.over_last.low > 0.3
+    assert (best.centring.low > 0) is (way == "centred")
+    assert best.csls.high < 0
+    assert best_SP.shape == (501, 3)
+
+
+def test_where_nothing_is_better_nothing_is_said_to_be():
+    """The best of many equal figures is the highest by chance; hardly ever is any of them claimed to be better."""
+    claims = missed = sure = 0
+    for seed in range(60):
+        chance = np.random.default_rng(seed)
+        found_PLWN = (chance.random((1, 8, len(WAYS), 200)) < 0.3).astype(float)
+        weights = sample_weights(200, 300, seed=seed)
+        best, _ = choose_best(np.einsum("sn,plwn->splw", weights, found_PLWN), range(8))
+        gains = (best.centring, best.csls, best.mapping)
+        claims += best.way == "centred" or len(best.near) < 8
+        missed += not best.found.low <= 0.3 <= best.found.high
+        sure += any(gain.low > 0 for gain in gains)
+    assert missed <= 8  # of 60, where 5 % are 3
+    assert claims <= 10  # 5 % each of two things
+    assert sure <= 10
+
+
+def test_the_interval_of_what_was_chosen_is_wider_and_no_narrower_than_for_one_alone():
+    samples = np.random.default_rng(0).normal(size=(2001, 10))
+    samples[0] = 0
+    alone, chosen = chosen_interval(samples[:, :1], 0), chosen_interval(samples, 3)
+    assert alone.high == pytest.approx(1.96, rel=0.05)
+    assert chosen.high == pytest.approx(2.8, rel=0.05)  # of ten independent figures
+    assert leads(samples, 3)[3] == Interval(0.0, 0.0, 0.0)
+    assert leads(samples, 3)[0].high / np.sqrt(2) > chosen.high
+
+
+# --- sentences ---
+
+
+def test_built_in_sentences_stand_once_in_every_language():
+    made = builtin_set(["en", "zh"], 300, seed=3)
+    assert len(made) == 300
+    assert {len(set(texts)) for texts in made.sentences.values()} == {300}
+    assert distinct_rows(made).repeated == 0
+
+
+def test_rows_that_repeat_a_sentence_are_left_out():
+    english = [f"{number} cats" for number in range(12)]
+    given = ParallelSet(
+        name="x", sentences={"en": [*english, "0 cats"], "de": [*english, "other"]}, numbers=list(range(13))
+    )
+    kept = distinct_rows(given)
+    assert (len(kept.sentences), kept.repeated) == (12, 1)
+    with pytest.raises(InputError, match=r"^x: 1 different sentence; give at least 10, better some hundreds$"):
+        distinct_rows(ParallelSet(name="x", sentences={"en": ["a"], "de": ["b"]}, numbers=[1]))

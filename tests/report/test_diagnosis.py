@@ -1,0 +1,67 @@
+"""The page of a check-up."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from isoglot.diagnose import Checkup, DiagnoseConfig, all_findings, diagnose
+from isoglot.diagnose.sentences import builtin_set
+from isoglot.languages import parallel
+from isoglot.model import Encoder, encoder_config
+from isoglot.report.diagnosis import diagnosis_page
+from isoglot.vocab import Vocabulary
+from isoglot.vocab.scheme import SPECIAL
+
+
+@pytest.fixture(scope="module")
+def checkup(tmp_path_factory: pytest.TempPathFactory) -> Checkup:
+    """A small encoder of three languages, untrained, with a tokenizer that knows some words."""
+    words = {word for row in islice(parallel(["en", "de", "zh"]), 50) for each in row for word in each.words}
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: n for n, piece in enumerate((*SPECIAL, *sorted(words)))}, unk_token=SPECIAL[1])
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(list(SPECIAL))
+    file = tmp_path_factory.mktemp("page") / "tokenizer.json"
+    tokenizer.save(str(file))
+    vocabulary = Vocabulary.from_tokenizer(file, ["en", "de", "zh"])
+    config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "de", "zh"))
+    return diagnose(
+        Encoder(config, vocabulary),
+        [builtin_set(["en", "de", "zh"], 40)],
+        config=DiagnoseConfig(resamples=50, draws=20),
+        name="a <model>",
+    )
+
+
+def test_the_page_says_all_that_was_found_and_asks_nothing_of_the_world(checkup: Checkup):
+    text = diagnosis_page(checkup, facts=["isoglot diagnose"])
+    assert "Check-up of a &lt;model&gt;" in text
+    for each in all_findings(checkup):
+        assert re.sub("<[^>]+>", "", each.text) in text
+    assert text.count("<figure>") == 5
+    assert not re.search(r"https?://|src=|@import|<script", text.replace("http://www.w3.org/2000/svg", ""))
+    for name in ("English", "German", "Chinese"):
+        assert f"<td>{name}</td>" in text
+    assert "nan" not in text.replace("finance", "")
+    assert text == diagnosis_page(checkup, facts=["isoglot diagnose"])
+
+
+def test_one_layer_and_two_languages_need_no_line_chart(checkup: Checkup, tmp_path: Path):
+    from dataclasses import replace
+
+    pair = checkup.pairs[0]
+    small = replace(
+        checkup,
+        layers=(checkup.at(checkup.best.layer),),
+        pairs=(pair,),
+        languages=tuple(each for each in checkup.languages if each.code in (pair.source, pair.target)),
+    )
+    text = diagnosis_page(small)
+    assert text.count("<figure>") == 3
+    assert "Nearest:" not in text
