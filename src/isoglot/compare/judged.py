@@ -121,19 +121,19 @@ def judge(
         X_ND, Y_NE = X_ND[chosen], Y_NE[chosen]
     K_NN, L_NN = kernels(X_ND, Y_NE, form)
     value = max(-1.0, min(1.0, float((K_NN * L_NN).sum())))
+    expected = 0.0 if form == "debiased" else expected_product(K_NN, L_NN)
+    K_NN, L_NN = K_NN.float(), L_NN.float()  # seven digits are enough for what is drawn
     null = shuffled(K_NN, L_NN, draws, random_stream(seed, "compare", "null"))
-    low, high = np.quantile(
-        resampled(K_NN, L_NN, draws, random_stream(seed, "compare", "interval")), [(1 - level) / 2, (1 + level) / 2]
-    )
+    low, high = interval(K_NN, L_NN, draws, level, random_stream(seed, "compare", "interval"))
     return Judged(
         form=form,
         value=value,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         null_mean=float(null.mean()),
         null_high=float(np.quantile(null, 0.95)),
         p=float((1 + (null >= value).sum()) / (1 + draws)),
-        expected_null=0.0 if form == "debiased" else expected_product(K_NN, L_NN),
+        expected_null=expected,
         level=level,
         rows=len(X_ND),
         of=count,
@@ -177,6 +177,15 @@ def judge_layers(
     return found
 
 
+def interval(
+    K_NN: torch.Tensor, L_NN: torch.Tensor, draws: int, level: float, chance: np.random.Generator
+) -> tuple[float, float]:
+    """Between which values the middle share of all resamplings lies."""
+    values_R = resampled(K_NN, L_NN, draws, chance)
+    low, high = np.quantile(values_R, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
 def resampled(K_NN: torch.Tensor, L_NN: torch.Tensor, draws: int, chance: np.random.Generator) -> np.ndarray:
     """The cosine of K and L for so many resamplings of the items, in which no item is its own neighbour."""
     N = len(K_NN)
@@ -195,7 +204,8 @@ def _resampled_product(product_NN: torch.Tensor, drawn_RN: torch.Tensor) -> torc
     N = len(product_NN)
     diagonal_N = product_NN.diagonal().clone()
     pairs_R = ((drawn_RN @ product_NN.fill_diagonal_(0)) * drawn_RN).sum(dim=1)
-    return pairs_R * (N / (N - 1)) + drawn_RN @ diagonal_N  # two items are drawn (N - 1) / N times on average
+    # The draws of two items, multiplied, are 1 - 1 / N on average; in float64, so that equal sides have a cosine of 1.
+    return pairs_R.double() * (N / (N - 1)) + (drawn_RN @ diagonal_N).double()
 
 
 def _check(form: str, rows: int, draws: int, level: float) -> None:

@@ -14,16 +14,15 @@ a side, ``L`` layers of a side.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import torch
 
-from isoglot.compare.forms import FORMS, Form, check_form
-from isoglot.compare.pair_sums import PairSums, product_without_diagonal
+from isoglot.compare.forms import FORMS, CKAGrid, Form
+from isoglot.compare.pair_sums import PairSums
 from isoglot.compare.pairs import FEWEST_ROWS
-from isoglot.compare.side_sums import CHUNK, Side, zeros
+from isoglot.compare.side_sums import CHUNK, Side, add_in_float64, zeros
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT
 
@@ -43,50 +42,6 @@ Precision = Literal["given", "float64"]
 """What rows are multiplied in: ``given``, the type they come in; ``float64`` whatever they come in."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CKAGrid:
-    """How alike each layer of one encoder is to each of another, in three forms: rows are layers of X, columns of Y."""
-
-    layers_x: tuple[int, ...]
-    layers_y: tuple[int, ...]
-    count: int
-    """items it was computed on"""
-    paper: np.ndarray
-    """as Wu et al. (2020) print it: rows as they are"""
-    centred: np.ndarray
-    """rows centred; too high where there are few rows and many columns"""
-    debiased: np.ndarray
-    """the unbiased estimate: 0 on average for unrelated rows"""
-
-    def form(self, name: Form) -> np.ndarray:
-        """One of the three.
-
-        Raises:
-            ConfigError: There is no such form.
-        """
-        check_form(name)
-        values: np.ndarray = getattr(self, name)
-        return values
-
-    def diagonal(self, name: Form = "debiased") -> dict[int, float]:
-        """The values of each layer with the layer of the same number."""
-        values = self.form(name)
-        return {
-            layer: float(values[self.layers_x.index(layer), self.layers_y.index(layer)])
-            for layer in self.layers_x
-            if layer in self.layers_y
-        }
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
-        return {
-            "layers_x": list(self.layers_x),
-            "layers_y": list(self.layers_y),
-            "count": self.count,
-            **{name: self.form(name).tolist() for name in FORMS},
-        }
-
-
 class CKAFitter:
     """Learns the CKA of all pairs of layers from batch after batch; batches may be of any size.
 
@@ -102,15 +57,26 @@ class CKAFitter:
         layers_x: Layers of the one side that every batch will have.
         layers_y: Layers of the other.
         precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
+        chunk: Rows that are multiplied at once: more take memory, fewer take time.
 
     Raises:
-        ConfigError: No layers, a layer twice, or no such precision.
+        ConfigError: No layers, a layer twice, no such precision, or a chunk of no rows.
     """
 
-    def __init__(self, layers_x: Sequence[int], layers_y: Sequence[int], *, precision: Precision = "given") -> None:
+    def __init__(
+        self,
+        layers_x: Sequence[int],
+        layers_y: Sequence[int],
+        *,
+        precision: Precision = "given",
+        chunk: int = CHUNK,
+    ) -> None:
         if precision not in ("given", "float64"):
             raise ConfigError(f"no precision {shown(precision)}", remedy="choose given or float64")
+        if chunk < 1:
+            raise ConfigError(f"chunk={chunk}", remedy="give a number of rows")
         self.precision: Precision = precision
+        self.chunk = chunk
         self._sides = (Side("X", layers_x), Side("Y", layers_y))
         self._counted = 0
         self._waiting = 0
@@ -150,12 +116,12 @@ class CKAFitter:
         self._make_room(taken)
         start = 0
         while start < rows:
-            stop = min(rows, start + CHUNK - self._waiting)
+            stop = min(rows, start + self.chunk - self._waiting)
             for side, layers in zip(self._sides, taken, strict=True):
                 side.put(self._waiting, {layer: rows_BD[start:stop] for layer, rows_BD in layers.items()})
             self._waiting += stop - start
             start = stop
-            if self._waiting == CHUNK:
+            if self._waiting == self.chunk:
                 self._add_up()
         return self
 
@@ -178,7 +144,7 @@ class CKAFitter:
         if not self._counted:
             self._make_sums([dict(side.widths) for side in other._sides], other._device)
             for mine, theirs in zip(self._sides, other._sides, strict=True):
-                mine.shift_S = theirs.shift_S.clone()
+                mine.set_shift(theirs.shift_S.clone())
         for mine, theirs in zip(self._sides, other._sides, strict=True):
             mine.check_widths(theirs.widths)
         self._join(other)
@@ -218,8 +184,9 @@ class CKAFitter:
             widths = [{layer: rows_BD.shape[1] for layer, rows_BD in layers.items()} for layers in taken]
             self._make_sums(widths, torch.device("cpu") if device.type == "mps" else device)  # MPS has no float64
         self._add_up()
+        wide = wide or any(side.is_wide() for side in self._sides)
         for side in self._sides:
-            side.make_room(torch.float64 if wide else torch.float32, self._device)
+            side.make_room(self.chunk, torch.float64 if wide else torch.float32, self._device)
 
     def _make_sums(self, widths: list[dict[int, int]], device: torch.device) -> None:
         self._device = device
@@ -230,23 +197,33 @@ class CKAFitter:
         self._x_by_y_LS = zeros(device, len(y.layers), x.total)
         self._y_by_x_LS = zeros(device, len(x.layers), y.total)
         self._squares_LL = zeros(device, len(x.layers), len(y.layers))
+        self._scratch: dict[tuple[int, torch.dtype], torch.Tensor] = {}
 
     def _add_up(self) -> None:
         """Add the sums of the rows that wait to those of all before."""
         if not self._waiting:
             return
-        rows = [side.shifted(self._waiting, first=not self._counted) for side in self._sides]
+        rows = [side.chunk(self._waiting) for side in self._sides]
         lengths = [side.lengths(rows_BS) for side, rows_BS in zip(self._sides, rows, strict=True)]
         (x_BS, y_BS), (x_BL, y_BL) = rows, lengths
         self._x_by_y_LS += y_BL.T @ x_BS
         self._y_by_x_LS += x_BL.T @ y_BS
         self._squares_LL += x_BL.T @ y_BL
         for columns in self._sides[0].columns:
-            self._cross_SS[columns] += x_BS[:, columns].T @ y_BS
+            layer_BD = x_BS[:, columns]
+            product_DS = torch.mm(layer_BD.T, y_BS, out=self._space_for(layer_BD, y_BS))
+            add_in_float64(self._cross_SS[columns], product_DS)
         for side, rows_BS, lengths_BL in zip(self._sides, rows, lengths, strict=True):
             side.add_own(rows_BS, lengths_BL)
         self._counted += self._waiting
         self._waiting = 0
+
+    def _space_for(self, x_BD: torch.Tensor, y_BS: torch.Tensor) -> torch.Tensor:
+        """Where a product goes before it is added: the same place each time, as new memory takes time to come by."""
+        key = (x_BD.shape[1], x_BD.dtype)
+        if key not in self._scratch:
+            self._scratch[key] = x_BD.new_empty(x_BD.shape[1], y_BS.shape[1])
+        return self._scratch[key]
 
     # --- sums ---
 
@@ -279,6 +256,8 @@ class CKAFitter:
         side = self._sides[number]
         layer = f"layer {side.layers[place]} of {side.name}"
         products = self._products((number, place), (number, place), side.own(place))
+        if not all(map(math.isfinite, products.values())):
+            raise InputError(f"the numbers of {layer} are too large to be squared", remedy="divide them by the largest")
         if products["centred"] <= _SAME * products["paper"]:
             raise InputError(f"{layer} is the same in all {self.count} rows", remedy="leave that layer out")
         if products["debiased"] <= _VANISHED * products["centred"]:
@@ -291,15 +270,8 @@ class CKAFitter:
     def _products(self, one: tuple[int, int], other: tuple[int, int], pair: PairSums) -> dict[Form, float]:
         """⟨K, L⟩ of two layers, each given as its side and place, in each form."""
         x, y = (self._sides[side].layer(place, self._counted) for side, place in (one, other))
-        shift_x, shift_y = (self._sides[side].shift_of(place) for side, place in (one, other))
-        mean_x, mean_y = x.sum_D / x.rows, y.sum_D / y.rows
-        centred = pair.moved(x, y, -mean_x, -mean_y)
-        plain_DE = torch.addr(centred.cross_DE, mean_x + shift_x, mean_y + shift_y, alpha=x.rows)
-        return {
-            "paper": float(plain_DE.square().sum()),
-            "centred": float(centred.cross_DE.square().sum()),
-            "debiased": float(product_without_diagonal(centred, x.moved(-mean_x), y.moved(-mean_y))),
-        }
+        zero_x, zero_y = (self._sides[side].shift_of(place) for side, place in (one, other))
+        return pair.products(x, y, zero_x, zero_y)
 
 
 def layer_cka(

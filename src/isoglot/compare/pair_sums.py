@@ -9,9 +9,12 @@ Shape legend: ``D`` columns of the one layer, ``E`` of the other.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
+
+if TYPE_CHECKING:
+    from isoglot.compare.forms import Form
 
 
 class LayerSums(NamedTuple):
@@ -25,8 +28,8 @@ class LayerSums(NamedTuple):
     """Σ |x|²"""
 
     def to(self, device: torch.device) -> LayerSums:
-        """The same on a device."""
-        return LayerSums(self.rows, self.sum_D.to(device), self.squares.to(device))
+        """A copy on a device."""
+        return LayerSums(self.rows, self.sum_D.to(device, copy=True), self.squares.to(device, copy=True))
 
     def moved(self, by_D: torch.Tensor) -> LayerSums:
         """The same of x + by."""
@@ -56,23 +59,37 @@ class PairSums(NamedTuple):
 
         |x + b|² = |x|² + 2 b·x + |b|², multiplied out.
         """
-        far_x, far_y = by_D @ by_D, by_E @ by_E
         x_moved, y_moved = x.moved(by_D), y.moved(by_E)
-        squares = self.squares + 2 * (by_E @ self.y_by_x_E + by_D @ self.x_by_y_D) + 4 * (by_D @ self.cross_DE @ by_E)
-        squares = squares + far_y * (x_moved.squares - x.rows * far_x) + far_x * y_moved.squares
+        far_x, far_y = by_D @ by_D, by_E @ by_E
+        cross_D = self.cross_DE @ by_E
         return PairSums(
             self.cross_DE + torch.outer(x.sum_D, by_E) + torch.outer(by_D, y_moved.sum_D),
-            self.x_by_y_D + 2 * (self.cross_DE @ by_E) + far_y * x.sum_D + y_moved.squares * by_D,
+            self.x_by_y_D + 2 * cross_D + far_y * x.sum_D + y_moved.squares * by_D,
             self.y_by_x_E + 2 * (by_D @ self.cross_DE) + far_x * y.sum_D + x_moved.squares * by_E,
-            squares,
+            self._squares_moved(x, y, by_D, by_E, cross_D),
         )
 
+    def _squares_moved(
+        self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor, cross_D: torch.Tensor
+    ) -> torch.Tensor:
+        far_x, far_y = by_D @ by_D, by_E @ by_E
+        squares = self.squares + 2 * (by_E @ self.y_by_x_E + by_D @ self.x_by_y_D) + 4 * (by_D @ cross_D)
+        squares = squares + far_y * (x.moved(by_D).squares - x.rows * far_x)
+        return squares + far_x * y.moved(by_E).squares
 
-def product_without_diagonal(pair: PairSums, x: LayerSums, y: LayerSums) -> torch.Tensor:
-    """N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012), from sums about the mean.
+    def products(self, x: LayerSums, y: LayerSums, zero_D: torch.Tensor, zero_E: torch.Tensor) -> dict[Form, float]:
+        """⟨K, L⟩ in the three forms; ``zero`` is where the rows are counted from.
 
-    The rows of centred kernel matrices sum to zero, so without their diagonal they sum to minus the squared lengths.
-    """
-    N = x.rows
-    taken = pair.squares * N / (N - 2) - x.squares * y.squares / ((N - 1) * (N - 2))
-    return pair.cross_DE.square().sum() - taken
+        The debiased one is N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012). The rows of centred kernel
+        matrices sum to zero, so that without their diagonal they sum to minus the squared lengths.
+        """
+        N = x.rows
+        mean_D, mean_E = x.sum_D / N, y.sum_D / N
+        centred_DE = torch.addr(self.cross_DE, x.sum_D, mean_E, alpha=-1)
+        centred = centred_DE.flatten() @ centred_DE.flatten()
+        squares = self._squares_moved(x, y, -mean_D, -mean_E, self.cross_DE @ -mean_E)
+        taken = squares * N / (N - 2) - x.moved(-mean_D).squares * y.moved(-mean_E).squares / ((N - 1) * (N - 2))
+        mean_D, mean_E = mean_D + zero_D, mean_E + zero_E
+        far = N * (mean_D @ mean_D) * N * (mean_E @ mean_E)
+        paper = centred + 2 * N * (mean_D @ (centred_DE @ mean_E)) + far
+        return {"paper": float(paper), "centred": float(centred), "debiased": float(centred - taken)}

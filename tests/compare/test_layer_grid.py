@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isoglot.compare import CKAFitter, CKAGrid, cka, layer_cka, paper_cka
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import LineProgress
+from isoglot.represent import Representations
+
+Side = dict[int, np.ndarray]
+FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "paper": paper_cka,
+    "centred": cka,
+    "debiased": lambda X, Y: cka(X, Y, debiased=True),
+}
+
+
+def sides(count: int, seed: int = 0, far: float = 3.0) -> tuple[Side, Side]:
+    """Two layers of X and three of Y, of different widths, that share four directions and are far from the origin."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(count, 4))
+
+    def layer(width: int) -> np.ndarray:
+        mean, turn, noise = (rng.normal(size=shape) for shape in (width, (4, width), (count, width)))
+        return Z @ turn + noise + far * mean
+
+    return {0: layer(5), 3: layer(7)}, {1: layer(4), 2: layer(9), 8: layer(6)}
+
+
+def part(side: Side, rows: slice) -> Side:
+    return {layer: X[rows] for layer, X in side.items()}
+
+
+def fitter(**options) -> CKAFitter:
+    return CKAFitter([0, 3], [1, 2, 8], **options)
+
+
+def assert_right(found: CKAGrid, X: Side, Y: Side, atol: float = 1e-11) -> None:
+    assert (found.layers_x, found.layers_y) == ((0, 3), (1, 2, 8))
+    for name, function in FUNCTIONS.items():
+        expected = [[function(X[a].astype(float), Y[b].astype(float)) for b in Y] for a in X]
+        np.testing.assert_allclose(found.form(name), expected, atol=atol, err_msg=name)  # type: ignore[arg-type]
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=6).filter(lambda sizes: sum(sizes) > 5),
+    st.integers(1, 20),
+    st.integers(0, 99),
+)
+@settings(max_examples=40)
+def test_streaming_equals_batch_whatever_the_batches_and_the_chunks(sizes: list[int], chunk: int, seed: int):
+    X, Y = sides(sum(sizes), seed, far=100.0)
+    learning, at = fitter(chunk=chunk), 0
+    for size in sizes:
+        rows = slice(at, at + size)
+        learning.update(part(X, rows), part(Y, rows))
+        at += size
+    assert learning.count == sum(sizes)
+    assert_right(learning.result(), X, Y, atol=1e-9)
+
+
+def test_batches_make_no_difference_at_all():
+    X, Y = sides(100)
+    whole, bits = fitter(chunk=32).update(X, Y), fitter(chunk=32)
+    for at in range(0, 100, 7):
+        bits.update(part(X, slice(at, at + 7)), part(Y, slice(at, at + 7)))
+    np.testing.assert_array_equal(whole.result().debiased, bits.result().debiased)
+
+
+@given(st.lists(st.integers(0, 39), max_size=4), st.integers(0, 99), st.booleans())
+@settings(max_examples=40)
+def test_merging_any_parts_equals_the_whole(cuts: list[int], seed: int, backwards: bool):
+    X, Y = sides(40, seed)
+    X[0][20:] += 500  # the parts have other means
+    edges = [0, *sorted(cuts), 40]
+    parts = []
+    for start, stop in itertools.pairwise(edges):
+        learned = fitter(chunk=16)
+        if start < stop:
+            learned.update(part(X, slice(start, stop)), part(Y, slice(start, stop)))
+        parts.append(learned)
+    joined = fitter(chunk=16)
+    for learned in reversed(parts) if backwards else parts:
+        assert joined.merge(learned) is joined
+    assert joined.count == 40
+    assert_right(joined.result(), X, Y, atol=1e-8)
+
+
+def test_both_go_on_after_a_merge():
+    X, Y = sides(90)
+    one = fitter(chunk=16).update(part(X, slice(0, 30)), part(Y, slice(0, 30)))
+    two = fitter(chunk=16).update(part(X, slice(30, 50)), part(Y, slice(30, 50)))
+    one.merge(two).update(part(X, slice(50, 90)), part(Y, slice(50, 90)))
+    two.merge(fitter())
+    assert_right(one.result(), X, Y)
+    assert_right(two.result(), part(X, slice(30, 50)), part(Y, slice(30, 50)))
+    twice_X, twice_Y = ({n: np.concatenate([A[30:50]] * 2) for n, A in side.items()} for side in (X, Y))
+    assert_right(two.merge(two).result(), twice_X, twice_Y)
+
+
+def test_result_may_be_asked_for_at_any_time():
+    X, Y = sides(60)
+    learning = fitter(chunk=50).update(part(X, slice(0, 20)), part(Y, slice(0, 20)))
+    assert_right(learning.result(), part(X, slice(0, 20)), part(Y, slice(0, 20)))
+    learning.update(part(X, slice(20, 60)), part(Y, slice(20, 60)))
+    assert_right(learning.result(), X, Y)
+
+
+def test_float32_rows_are_within_1e_6_of_float64():
+    X, Y = sides(3000, far=50.0)
+    X[0][:, 1] *= 300  # an outlier dimension
+    X32, Y32 = ({layer: A.astype(np.float32) for layer, A in side.items()} for side in (X, Y))
+    assert_right(fitter(chunk=1000).update(X32, Y32).result(), X32, Y32, atol=1e-6)
+    assert_right(fitter(precision="float64").update(X32, Y32).result(), X32, Y32, atol=1e-12)
+
+
+def test_few_float32_rows_of_many_columns():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(2, 6, 500)).astype(np.float32)
+    found = CKAFitter([0], [0]).update({0: X}, {0: Y}).result()
+    assert found.debiased[0, 0] == pytest.approx(cka(X.astype(float), Y.astype(float), debiased=True), abs=1e-6)
+
+
+def test_float_types_and_libraries_may_be_mixed():
+    X, Y = sides(60)
+    learning = fitter(chunk=25)
+    for at, kind in ((0, torch.float32), (20, torch.float64), (40, torch.float32)):
+        batch = [{n: torch.from_numpy(A[at : at + 20]).to(kind) for n, A in side.items()} for side in (X, Y)]
+        learning.update(*batch)
+    assert_right(learning.result(), X, Y, atol=1e-6)
+    wide = fitter().update(part(X, slice(0, 30)), part(Y, slice(0, 30)))
+    narrow = [{n: A[30:].astype(np.float32) for n, A in side.items()} for side in (X, Y)]
+    assert_right(fitter().merge(wide).update(*narrow).result(), X, Y, atol=1e-6)
+
+
+def test_a_turned_space_is_the_same_space(rng: np.random.Generator, orthogonal: Callable[[int], np.ndarray]):
+    X = rng.normal(size=(50, 8)) + 2
+    found = CKAFitter([0], [0, 1]).update({0: X}, {0: X @ orthogonal(8), 1: 3 * X @ orthogonal(8) + 5}).result()
+    np.testing.assert_allclose(found.paper[0, 0], 1, atol=1e-12)
+    np.testing.assert_allclose(found.centred, 1, atol=1e-12)
+    np.testing.assert_allclose(found.debiased, 1, atol=1e-12)
+
+
+def test_layers_of_representations():
+    X, Y = sides(50)
+    one, other = Representations(X, {"depth": 3}), Representations(Y, {"depth": 8})
+    lines = io.StringIO()
+    found = layer_cka(one, other, progress=LineProgress(lines))
+    assert_right(found, X, Y)
+    assert lines.getvalue().startswith("compare layers: 50 rows in")
+    with pytest.raises(
+        InputError, match=r"^X has 50 rows and Y 49; give the same items in the same order on both sides$"
+    ):
+        layer_cka(one, Representations({1: Y[1][:49]}, {"depth": 8}))
+
+
+def test_the_grid():
+    X, _ = sides(20)
+    found = CKAFitter([0, 3], [3, 4]).update(X, {3: X[3], 4: X[0]}).result()
+    assert found.diagonal() == {3: pytest.approx(1.0)}
+    again = json.loads(json.dumps(found.as_dict()))
+    assert (again["layers_x"], again["layers_y"], again["count"]) == ([0, 3], [3, 4], 20)
+    assert again["centred"] == found.centred.tolist()
+    with pytest.raises(ConfigError, match="no form of CKA 'centered'; did you mean 'centred'"):
+        found.form("centered")  # type: ignore[arg-type]
+
+
+def test_errors():
+    X, Y = sides(10)
+    learning = fitter()
+    nan = X[3].copy()
+    nan[4, 2] = np.nan
+    for error, x, y, message in (
+        (InputError, {**X, 3: nan}, Y, "row 4 of layer 3 of X is not finite; leave such rows out"),
+        (InputError, X, part(Y, slice(7)), "X has 10 rows and Y 7; give the same items"),
+        (InputError, {**X, 3: X[3][:4]}, Y, "layers of X have 4 and 10 rows; give each layer the same items"),
+        (InputError, {**X, 3: X[3][0]}, Y, "layer 3 of X has 1 dimensions"),
+        (InputError, {**X, 3: X[3].astype(int)}, Y, "layer 3 of X holds int64, not floats"),
+        (InputError, {**X, 3: X[3].tolist()}, Y, "layer 3 of X is a list"),
+        (InputError, part(X, slice(0)), Y, "layer 0 of X is empty: 0 rows, 5 columns"),
+        (ConfigError, X, {1: Y[1]}, "a batch without layer 2 of Y; give every batch all layers"),
+    ):
+        with pytest.raises(error, match=message):
+            learning.update(x, y)
+    with pytest.raises(InputError, match=r"^0 rows to compare; give at least 4 items$"):
+        learning.result()
+    learning.update(part(X, slice(3)), part(Y, slice(3)))
+    with pytest.raises(InputError, match=r"^3 rows to compare; give at least 4 items$"):
+        learning.result()
+    with pytest.raises(
+        ConfigError, match="layer 0 of X has 4 columns where 5 came before; keep different encoders apart"
+    ):
+        learning.update({**X, 0: X[0][:, :4]}, Y)
+    with pytest.raises(ConfigError, match=r"layers \[0\] and \[1\] cannot join \[0, 3\] and \[1, 2, 8\]"):
+        learning.merge(CKAFitter([0], [1]))
+    with pytest.raises(ConfigError, match="layer 0 of X has 4 columns where 5 came before"):
+        learning.merge(fitter().update({**X, 0: X[0][:, :4]}, Y))
+    with pytest.raises(ConfigError, match=r"layers \[1, 1\] of X; give at least one, and none twice"):
+        CKAFitter([1, 1], [1])
+    with pytest.raises(ConfigError, match="no precision 'float16'; choose given or float64"):
+        fitter(precision="float16")
+    with pytest.raises(ConfigError, match="chunk=0; give a number of rows"):
+        fitter(chunk=0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_layer_without_anything_to_compare(kind: type):
+    X, Y = (dict(side) for side in sides(12))
+    Y[2] = np.full((12, 9), 0.1, dtype=kind)
+    with pytest.raises(InputError, match=r"^layer 2 of Y is the same in all 12 rows; leave that layer out$"):
+        fitter(chunk=5).update(X, Y).result()
+    Y[2] = np.zeros((12, 9), dtype=kind)
+    Y[2][3] = 1
+    with pytest.raises(InputError, match="layer 2 of Y has no similarities left to compare once it is centred"):
+        fitter().update(X, Y).result()
+    Y[2] = np.random.default_rng(0).normal(size=(12, 9)) * 1e100
+    with pytest.raises(InputError, match="the numbers of layer 2 of Y are too large to be squared; divide them"):
+        fitter().update(X, Y).result()
