@@ -38,7 +38,7 @@ def shaken(model: Any) -> Any:
 def saved(model: Any, folder: Path) -> Path:
     """The model with a tokenizer of a few pieces, as Hugging Face saves them."""
     pieces = {piece: index for index, piece in enumerate((*SPECIAL, *ENGLISH, *FRENCH))}
-    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.add_special_tokens(list(SPECIAL))
@@ -56,7 +56,7 @@ def texts() -> dict[str, list[str]]:
 @pytest.fixture(scope="session")
 def ours(small_texts) -> Encoder:
     """English and French with all layers shared."""
-    vocabulary = train_vocabulary(small_texts, mode="joint", size=300, coverage=1.0)
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=360, coverage=1.0)
     special = vocabulary.special
     config = encoder_config(
         "modern",

@@ -1,0 +1,154 @@
+"""The means of languages: of real tokens, in parts or at once, of one encoder only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
+from isoglot.model import EncoderLike, make_batch
+from isoglot.represent.statistics import LanguageStatistics
+from isoglot.steer import LanguageMeans
+
+
+def made(parts: dict[str, list[np.ndarray]], layers: tuple[int, ...] = (0, 3)) -> LanguageMeans:
+    """Means of rows; layer l has the rows times l + 1."""
+    moments = {}
+    for code, batches in parts.items():
+        fitter = LanguageStatistics(layers)
+        for X in batches:
+            fitter.update({layer: X * (layer + 1) for layer in layers})
+        moments[code] = fitter.result({"sentences": len(batches), "sentences_sha256": code})
+    return LanguageMeans(moments, {"encoder_sha256": "a" * 64, "depth": 3, "width": 4})
+
+
+@st.composite
+def cut_rows(draw: st.DrawFn) -> tuple[np.ndarray, list[np.ndarray]]:
+    sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=5))
+    chance = np.random.default_rng(draw(st.integers(0, 99)))
+    X = chance.normal(draw(st.sampled_from([0.0, 1000.0])), 0.5, (sum(sizes), 4))
+    return X, np.split(X, np.cumsum(sizes)[:-1])
+
+
+@given(cut_rows(), st.integers(1, 4))
+def test_merged_parts_are_the_whole(rows: tuple[np.ndarray, list[np.ndarray]], cut: int):
+    X, parts = rows
+    cut = min(cut, len(parts) - 1)
+    one, two = made({"en": parts[:cut], "fr": [X]}), made({"de": [X + 1], "en": parts[cut:]})
+    found = one.merge(two)
+    assert found.languages == ("en", "fr", "de")
+    assert found.count("en") == len(X)
+    assert found.moments["en"].about == {"sentences": len(parts), "sentences_sha256": ["en", "en"]}
+    for layer in (0, 3):
+        np.testing.assert_allclose(found.mean("en", layer), (layer + 1) * X.mean(axis=0), rtol=1e-12, atol=1e-12)
+        spread = (layer + 1) ** 2 * np.cov(X.T)
+        np.testing.assert_allclose(found.covariance("en", layer), spread, atol=1e-8)
+        np.testing.assert_array_equal(found.mean("de", layer), two.mean("de", layer))
+    np.testing.assert_allclose(found.mean("en", 0), two.merge(one).mean("en", 0), rtol=1e-12, atol=1e-12)
+    assert one.count("en") + two.count("en") == len(X)  # neither was touched
+
+
+@torch.no_grad()
+def test_special_tokens_and_padding_do_not_count(encoder: EncoderLike, means: LanguageMeans, texts):
+    assert (means.languages, means.layers) == (("en", "fr"), tuple(range(encoder.depth + 1)))
+    for code, sentences in texts.items():
+        each = [make_batch(encoder.vocabulary, [text], code, length=encoder.length) for text in sentences]
+        for layer in means.layers:
+            X = np.concatenate([encoder.layers(batch, code)[layer][0, 1:-1].numpy() for batch in each])
+            assert means.count(code) == len(X)
+            np.testing.assert_allclose(means.mean(code, layer), X.mean(axis=0), atol=1e-5)
+            np.testing.assert_allclose(means.covariance(code, layer), np.cov(X.T.astype(np.float64)), atol=1e-5)
+    np.testing.assert_array_equal(means.difference("en", "fra", 1), means.mean("fr", 1) - means.mean("eng", 1))
+
+
+def test_parts_of_a_text_merge_to_the_whole(encoder: EncoderLike, means: LanguageMeans, texts):
+    one = LanguageMeans.fit(encoder, {"en": texts["en"][:1], "fr": texts["fr"]})
+    found = one.merge(LanguageMeans.fit(encoder, {"en": texts["en"][1:]}))
+    assert found.moments["en"].about["sentences"] == 3
+    for layer in means.layers:
+        np.testing.assert_allclose(found.mean("en", layer), means.mean("en", layer), atol=1e-6)
+        np.testing.assert_allclose(found.covariance("en", layer), means.covariance("en", layer), atol=1e-6)
+
+
+def test_a_file_has_all_of_it(tmp_path: Path):
+    X = np.random.default_rng(0).normal(size=(9, 4))
+    means = made({"fr": [X], "en": [X + 1]})
+    file = tmp_path / "means.safetensors"
+    means.save(file)
+    again = LanguageMeans.load(file)
+    assert (again.languages, again.layers, again.about) == (("fr", "en"), (0, 3), means.about)
+    assert again.moments["en"].about == means.moments["en"].about
+    for code in means.languages:
+        assert again.count(code) == 9
+        np.testing.assert_array_equal(again.moments[code].means_LD, means.moments[code].means_LD)
+        np.testing.assert_array_equal(again.covariance(code, 3), means.covariance(code, 3))
+    again.save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == file.read_bytes()
+
+    data = bytearray(file.read_bytes())
+    data[-3] ^= 1
+    (tmp_path / "altered").write_bytes(data)
+    with pytest.raises(CorruptFileError, match="altered: the numbers are not those that were written"):
+        LanguageMeans.load(tmp_path / "altered")
+    (tmp_path / "cut").write_bytes(bytes(data[:-9]))
+    with pytest.raises(CorruptFileError, match="cut: not a whole safetensors file"):
+        LanguageMeans.load(tmp_path / "cut")
+    means.moments["en"].save(tmp_path / "moments")
+    with pytest.raises(InputError, match="moments: no language means of ours; make them with save"):
+        LanguageMeans.load(tmp_path / "moments")
+    with pytest.raises(StorageError, match="no such file"):
+        LanguageMeans.load(tmp_path / "none")
+
+
+def test_what_is_not_there_is_named(ours: EncoderLike, texts):
+    X = np.ones((2, 4))
+    means = made({"en": [X], "fr": [X]})
+    for ask, message in (
+        (lambda: means.mean("de", 0), "there is no mean of 'de'; choose one of en, fr"),
+        (lambda: means.difference("en", "deu", 0), "there is no mean of 'de'; choose one of en, fr"),
+        (lambda: means.covariance("en", 2), "the means have no layer 2; choose one of 0, 3"),
+        (lambda: means.count("english"), "'english' is not a language code; use a BCP-47"),
+        (lambda: LanguageMeans.fit(ours, {}), "no language to learn the mean of; give sentences of at least one"),
+        (lambda: LanguageMeans.fit(ours, {"en": ["a"], "eng": ["b"]}), "the language en is given twice; give all"),
+        (lambda: LanguageMeans.fit(ours, texts, layers=[9]), "there is no layer 9; choose from 0"),
+    ):
+        with pytest.raises(ConfigError) as failure:
+            ask()
+        assert str(failure.value).startswith(message)
+        assert "\n" not in str(failure.value)
+    with pytest.raises(InputError, match="sentence 1 is empty"):
+        LanguageMeans.fit(ours, {"en": [""]})
+
+
+def test_means_of_another_encoder_are_refused(ours, imported: EncoderLike, texts):
+    X = np.ones((2, 4))
+    one, two = made({"en": [X]}), made({"en": [X]})
+    two.about["encoder_sha256"] = "b" * 64
+    with pytest.raises(ConfigError, match="means of different encoders cannot be merged; learn them with one encoder"):
+        one.merge(two)
+    with pytest.raises(ConfigError, match=r"means of layers \[1\] cannot join those of \[0, 3\]; learn the same"):
+        one.merge(made({"en": [X]}, layers=(1,)))
+
+    means = LanguageMeans.fit(ours, texts, layers=[1])
+    means.check_encoder(ours)
+    with pytest.raises(ConfigError, match="the means are of an encoder of depth 2, not 3; learn the means of this"):
+        means.check_encoder(imported)
+    weight = next(iter(ours.parameters()))
+    with torch.no_grad():
+        before = weight.clone()
+        weight[0, 0] += 1
+    try:
+        with pytest.raises(
+            ConfigError, match=r"the means are of another encoder \(\w{8}, not \w{8}\); learn the means"
+        ):
+            means.check_encoder(ours)
+        means.check_shape(ours)
+    finally:
+        with torch.no_grad():
+            weight.copy_(before)
+    means.check_encoder(ours)
