@@ -121,7 +121,7 @@ def test_shared_and_special_tokens_are_treated_apart(encoder: EncoderLike, means
             for shared_alpha in (0.0, 0.5):
                 found = make_shift(
                     encoder, means, "en", "fr", 1,
-                    alpha=2.0, kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions,  # type: ignore[arg-type]
+                    alpha=2.0, kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions,
                 )(before, ids)  # fmt: skip
                 wanted = torch.where(both[..., None], theirs if shared_alpha else before, own)
                 if positions == "tokens":

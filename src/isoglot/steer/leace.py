@@ -56,18 +56,22 @@ class LEACE(Eraser):
         covariance_DD = (apart_KD * share_K[:, None]).T @ apart_KD
         for count, share, within_DD in zip(spread.counts_K, share_K, spread.covariances, strict=True):
             covariance_DD += within_DD * (share * (count - 1) / count)
-        with_languages_DK = (apart_KD * share_K[:, None]).T
-        values_D, vectors_DD = torch.linalg.eigh(covariance_DD)
+        # Columns of variance 1 first: the result is the same, and small columns do not drown in the rounding of large.
+        scale_D = covariance_DD.diagonal().sqrt()
+        scale_D = torch.where(scale_D > 0, scale_D, 1.0)
+        values_D, vectors_DD = torch.linalg.eigh(covariance_DD / scale_D / scale_D[:, None])
         there_D = values_D > len(values_D) * torch.finfo(values_D.dtype).eps * values_D[-1].clamp(min=0)
         roots_R, basis_DR = values_D[there_D].sqrt(), vectors_DD[:, there_D]
+        with_languages_DK = (apart_KD * share_K[:, None]).T / scale_D[:, None]
         whitened_RK = (basis_DR.T @ with_languages_DK) / roots_R[:, None]
         directions_RR, strengths_R, _ = torch.linalg.svd(whitened_RK, full_matrices=False)
         told_RR = directions_RR[:, strengths_R > _NONE]
-        return {
-            "mean_": mean_D,
-            "left_": basis_DR @ (roots_R[:, None] * told_RR),
-            "right_": (told_RR.T / roots_R) @ basis_DR.T,
-        }
+        left_DR = scale_D[:, None] * (basis_DR @ (roots_R[:, None] * told_RR))
+        right_RD = (told_RR.T / roots_R) @ basis_DR.T / scale_D
+        if not bool(there_D.all()):  # what lies outside the rows' own space is left alone, at right angles to it
+            inside_DR, _ = torch.linalg.qr(scale_D[:, None] * basis_DR)
+            right_RD = right_RD @ inside_DR @ inside_DR.T
+        return {"mean_": mean_D, "left_": left_DR, "right_": right_RD}
 
     def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
         left_DR, right_RD = self._tensor("left_", rows_ND), self._tensor("right_", rows_ND)
