@@ -14,8 +14,6 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.seeds import derive_seed
 
 if TYPE_CHECKING:
-    from isoglot.model.encoder import Encoder
-    from isoglot.model.hooked import HookedEncoder
     from isoglot.model.protocol import EncoderLike
 
 
@@ -55,38 +53,24 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
     Raises:
         ConfigError: It is of another kind.
     """
+    import torch
+
     from isoglot.model.encoder import Encoder
     from isoglot.model.hooked import HookedEncoder
 
-    if isinstance(encoder, Encoder):
-        return _ours(encoder, seed)
-    if isinstance(encoder, HookedEncoder):
-        return _wrapped(encoder, seed)
+    start = derive_seed(seed, "untrained encoder")
+    # Modules draw from torch's global stream when they are made; it goes on as if nothing had been drawn.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(start)
+        if isinstance(encoder, Encoder):
+            vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
+            ours = Encoder(encoder.config, vocabulary, encoder.member_ids() or None, seed=start)
+            return ours.to(encoder.device).eval()
+        if isinstance(encoder, HookedEncoder):
+            model = type(encoder.model)(copy.deepcopy(encoder.model.config))
+            model.to(device=encoder.device, dtype=encoder.model.dtype).eval()
+            return HookedEncoder(model, encoder._vocabulary).eval()
     raise ConfigError(
         f"no untrained encoder can be made like a {type(encoder).__name__}",
         remedy="give one that load_encoder opens, or make the untrained one yourself",
     )
-
-
-def _ours(encoder: Encoder, seed: int) -> Encoder:
-    from isoglot.model.encoder import Encoder
-
-    vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
-    other = Encoder(
-        encoder.config, vocabulary, encoder.member_ids() or None, seed=derive_seed(seed, "untrained encoder")
-    )
-    return other.to(encoder.device).eval()
-
-
-def _wrapped(encoder: HookedEncoder, seed: int) -> HookedEncoder:
-    import torch
-
-    from isoglot.model.hooked import HookedEncoder
-
-    model = encoder.model
-    # transformers draws from torch's global stream, which goes on afterwards as if nothing had been drawn
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derive_seed(seed, "untrained encoder"))
-        other = type(model)(copy.deepcopy(model.config))
-    other = other.to(device=encoder.device, dtype=model.dtype).eval()
-    return HookedEncoder(other, encoder._vocabulary)

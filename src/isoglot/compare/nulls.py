@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoglot.align.rows import Array
     from isoglot.compare.forms import Form
 
-FEW = 256
+FEW = 128
 """Of fewer items every shuffle is drawn by itself: a shuffle leaves one item in its place on average, a move none."""
 
 _VANISHED = 1e-13  # of ‖K‖²: what is left of a self-similarity is its rounding
