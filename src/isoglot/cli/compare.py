@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from rich.console import Group, RenderableType
     from rich.table import Table
 
     from isoglot.compare.emergence import Emergence
     from isoglot.compare.figure7 import Figure7
-    from isoglot.compare.models import Comparison
+    from isoglot.compare.models import Comparison, Measured
     from isoglot.compare.sentences import SentencePair
     from isoglot.core.config import Config
     from isoglot.core.record import RunRecord
@@ -373,30 +374,40 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _table(result: Comparison) -> Table:
+def _table(result: Comparison) -> Group:
+    """Debiased CKA with all it is held against, then every measure's value."""
+    from rich.console import Group
+
     from isoglot.report.compare import main_measure, number
 
-    table = _empty_table("layer")
     main = main_measure(result)
-    held = [("95 % interval", None), ("random pairs", "null_mean"), ("floor", "floor"), ("ceiling", "ceiling")]
-    held += [("place", "place"), (f"without top {result.top}", "without_top")]
+    held: list[tuple[str, str | None]] = [("95 % interval", None), ("random pairs", "null_mean"), ("floor", "floor")]
+    held += [("ceiling", "ceiling"), ("place", "place"), (f"without top {result.top}", "without_top")]
     held = [column for column in held if _has(result, main, column[1])]
-    ordered = sorted(result.measures, key=lambda measure: measure.name != main)
-    for measure in ordered:
-        table.add_column(measure.title, justify="right")
-        for title, _ in held if measure.name == main else ():
-            table.add_column(title, justify="right")
-    for place, first in enumerate(result.of(ordered[0].name)):
-        cells = []
-        for measure in ordered:
-            each = result.of(measure.name)[place]
-            cells.append(number(each.value))
-            for _, field in held if measure.name == main else ():
-                ends = (each.low, each.high)
-                cells.append(" to ".join(map(number, ends)) if field is None else number(getattr(each, field)))
-        name = str(first.layer) if first.layer == first.other_layer else f"{first.layer}, {first.other_layer}"
-        table.add_row(name, *cells)
-    return table
+    first, second = _empty_table("layer"), _empty_table("layer")
+    shown: list[RenderableType] = []
+    if main:
+        title = next(measure.title for measure in result.measures if measure.name == main)
+        for name in (title, *(name for name, _ in held)):
+            first.add_column(name, justify="right")
+        shown.append(first)
+    for each in result.of(main) if main else ():
+        cells = [
+            " to ".join(map(number, (each.low, each.high))) if field is None else number(getattr(each, field))
+            for _, field in held
+        ]
+        first.add_row(_layers_name(each), number(each.value), *cells)
+    others = [measure for measure in result.measures if measure.name != main]
+    for measure in others:
+        second.add_column(measure.title, justify="right")
+    for row in zip(*(result.of(measure.name) for measure in others), strict=True):
+        second.add_row(_layers_name(row[0]), *(number(each.value) for each in row))
+    shown += ["", second] if others and main else [second] if others else []
+    return Group(*shown)
+
+
+def _layers_name(each: Measured) -> str:
+    return str(each.layer) if each.layer == each.other_layer else f"{each.layer}, {each.other_layer}"
 
 
 def _has(result: Comparison, main: str | None, field: str | None) -> bool:

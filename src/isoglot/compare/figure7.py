@@ -28,7 +28,7 @@ from pydantic import Field, field_validator, model_validator
 from isoglot.compare.figure7_paper import ROWS, Row, paper_average, paper_pair
 from isoglot.compare.forms import FORMS, Form
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
-from isoglot.compare.layer_grid import CKAFitter
+from isoglot.compare.leave_out import linear_forms
 from isoglot.compare.sentences import Builtin, builtin_pairs, check_count, language_for
 from isoglot.core.config import Config, build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
@@ -90,9 +90,9 @@ class Column(Config):
 class Figure7Config(Config):
     """The columns of the figure, from the nearest language to the farthest, and how it is measured."""
 
-    columns: tuple[Column, ...] = Field(min_length=1)
+    columns: tuple[Column, ...]
     """pairs of languages; English twice anywhere, the others from the nearest to the farthest"""
-    sentences: int = Field(2000, ge=4)
+    sentences: int = Field(2000, ge=4, le=10_000)
     """sentences of each pair, at most"""
     pool: Literal["mean", "first"] = "mean"
     """a sentence is the mean of its subwords, or its first token"""
@@ -104,6 +104,8 @@ class Figure7Config(Config):
     @field_validator("columns")
     @classmethod
     def _names_differ(cls, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        if not columns:
+            raise ValueError("should name at least one pair of languages")
         titles = [column.title for column in columns]
         twice = next((title for title in titles if titles.count(title) > 1), None)
         if twice is not None:
@@ -298,7 +300,7 @@ class _Work:
 
         path = self.folder / Path(name).expanduser()
         try:
-            return load_encoder(path if path.exists() or "/" in name else name, device=self.device)
+            return load_encoder(path if path.exists() else name, device=self.device)
         except StorageError as error:
             raise _EmptyError(f"{name}: {error.problem}") from error
 
@@ -345,32 +347,19 @@ def _grouped(
     layers: Sequence[tuple[np.ndarray, np.ndarray]], seed: int
 ) -> tuple[dict[Form, tuple[float, ...]], dict[Form, tuple[tuple[float, ...], ...]]]:
     """Each form in each layer, of all sentences and without each group of them."""
-    import numpy as np
-
-    count = len(layers[0][0])
-    groups = groups_of(count, seed)
-    values: dict[Form, list[float]] = {form: [] for form in FORMS}
-    without: dict[Form, list[list[float]]] = {form: [[] for _ in groups] for form in FORMS}
+    groups = groups_of(len(layers[0][0]), seed)
+    found = []
     for layer, (X_ND, Y_NE) in enumerate(layers):
         try:
-            parts = [
-                CKAFitter([0], [0]).update({0: X_ND[rows]}, {0: Y_NE[rows]}) for rows in groups or [np.arange(count)]
-            ]
-            for number in range(-1, len(groups)):
-                whole = CKAFitter([0], [0])
-                for other, part in enumerate(parts):
-                    if other != number:
-                        whole.merge(part)
-                result = whole.result()
-                for form in FORMS:
-                    value = float(getattr(result, form)[0, 0])
-                    (values[form] if number < 0 else without[form][number]).append(value)
+            found.append(linear_forms(X_ND, Y_NE, groups))
         except InputError as error:
             raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy) from error
-    return (
-        {form: tuple(found) for form, found in values.items()},
-        {form: tuple(tuple(group) for group in found) for form, found in without.items()},
-    )
+    values = {form: tuple(each.values[form] for each in found) for form in FORMS}
+    without = {
+        form: tuple(tuple(each.without[form][number] for each in found) for number in range(len(groups)))
+        for form in FORMS
+    }
+    return values, without
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -187,7 +187,7 @@ def _grid(result: Comparison) -> Section:
 
 def _grid_title(grid: CKAGrid) -> str:
     row, column = divmod(int(grid.debiased.argmax()), len(grid.layers_y))
-    return f"Most alike: layer {grid.layers_x[row]} and layer {grid.layers_y[column]}"
+    return f"Of all pairs of layers, {grid.layers_x[row]} and {grid.layers_y[column]} are the most alike"
 
 
 def _heat(result: Comparison, grid: CKAGrid, form: Form) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.compare.emergence import KEEP_ALL
 from isoglot.compare.measure import find_measure
+from isoglot.report.compare import MAIN
 from isoglot.report.lines import COLOURS, Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.svg_file import svg_file
@@ -27,21 +28,21 @@ def emergence_page(result: Emergence, *, facts: Sequence[str] = ()) -> str:
     return page(
         f"How {one} and {other} become alike",
         emergence_finding(result),
-        [_section(result, name) for name in result.measures],
+        [_section(result, name) for name in _ordered(result)],
         facts=facts,
     )
 
 
 def emergence_svg(result: Emergence) -> str:
     """The curve of the first measure as a file of its own."""
-    name = result.measures[0]
+    name = _ordered(result)[0]
     title = f"{find_measure(name).title} of {' and '.join(result.languages)} over the training"
     return svg_file(_curve(result, name), title, f"{result.sentences:,} held-out sentences at each checkpoint")
 
 
 def emergence_finding(result: Emergence) -> str:
     """From the first checkpoint to the last, in a sentence."""
-    name = result.measures[0]
+    name = _ordered(result)[0]
     first, last = result.moments[0], result.moments[-1]
     if len(result.moments) == 1:
         return f"The run has kept one checkpoint, of step {last.step:,}: a curve needs more. Train with {KEEP_ALL}."
@@ -53,6 +54,11 @@ def emergence_finding(result: Emergence) -> str:
         f"{title} of {one} and {other} {way} most in layer {layer}: from {before:.2f} at step {first.step:,} to "
         f"{after:.2f} at step {last.step:,}, over {len(result.moments)} checkpoints and {result.sentences:,} sentences."
     )
+
+
+def _ordered(result: Emergence) -> list[str]:
+    """The measures, debiased CKA first."""
+    return sorted(result.measures, key=lambda name: name != MAIN)
 
 
 def _section(result: Emergence, name: str) -> Section:

@@ -44,6 +44,7 @@ def figure7_page(figure: Figure7, found: Sequence[Claim], *, facts: Sequence[str
         found: What the paper's claims come to in it.
         facts: Lines for its foot.
     """
+    verdicts, numbers = _claims(found)
     return page(
         "How alike languages are in bilingual, monolingual and random encoders",
         figure7_finding(figure, found),
@@ -53,9 +54,10 @@ def figure7_page(figure: Figure7, found: Sequence[Claim], *, facts: Sequence[str
             _beside(figure),
             _averages(figure, "debiased"),
             _averages(figure, "centred"),
-            _claims(found),
+            verdicts,
             *(_layer(figure, form) for form in FORMS),
             *_retrieval(figure),
+            numbers,
             *_empty(figure),
         ],
         facts=facts,
@@ -141,14 +143,23 @@ def _beside(figure: Figure7) -> Section:
     )
 
 
-def _claims(found: Sequence[Claim]) -> Section:
-    rows = [
-        [claim.name, claim.text, FORM_TITLES[claim.form], claim.verdict, "; ".join(claim.numbers)] for claim in found
+def _claims(found: Sequence[Claim]) -> tuple[Section, Section]:
+    """The verdicts at a glance, then what each rests on."""
+    texts = dict.fromkeys((claim.name, claim.text) for claim in found)
+    verdicts = {(claim.text, claim.form): claim.verdict for claim in found}
+    rows = [[name, text, *(verdicts[text, form] for form in FORMS)] for name, text in texts]
+    behind = [
+        [claim.name if first else "", FORM_TITLES[claim.form] if first else "", number]
+        for claim in found
+        for first, number in zip([True, *[False] * len(claim.numbers)], claim.numbers, strict=False)
     ]
-    return Section(
-        title="What the paper reads off its figure, read off this one",
-        words=(_DECIDED,),
-        table=table(["", "claim", "by", "verdict", "numbers"], rows, numbers_from=5),
+    return (
+        Section(
+            title="What the paper reads off its figure, read off this one",
+            words=(_DECIDED,),
+            table=table(["", "claim", *(FORM_TITLES[form] for form in FORMS)], rows, numbers_from=5),
+        ),
+        Section(title="The numbers behind", table=table(["", "by", "number"], behind, numbers_from=3)),
     )
 
 

@@ -60,7 +60,7 @@ def heat_map(
     """
     if len(values) != len(rows) or any(len(row) != len(columns) for row in values):
         raise ValueError(f"{len(rows)} rows and {len(columns)} columns need as many values")
-    plan = _Plan(rows, columns, values, form, scale, width)
+    plan = _Plan(rows, columns, values, up, form, scale, width)
     cells = [
         _cell(plan, at, value, low, high, form, f"{rows[at[0]]}, {columns[at[1]]}")
         for at, value in (((r, c), values[r][c]) for r in range(len(rows)) for c in range(len(columns)))
@@ -123,6 +123,7 @@ class _Plan:
         rows: Sequence[str],
         columns: Sequence[str],
         values: Sequence[Sequence[float | None]],
+        up: str,
         form: str,
         scale: str,
         width: int,
@@ -136,9 +137,11 @@ class _Plan:
         fits = longest * _LETTER <= self.cell - 4
         self.turned = 0 if fits else 45 if self.cell >= _SLANT else 90
         self.foot = 22.0 if fits else 16 + longest * _LETTER * (0.72 if self.turned == 45 else 1.0)
-        # A heat map of one row is still as tall as its colour bar.
-        self.top = 12.0 if not scale else 30.0
         self.grid_width, self.grid_height = self.cell * len(columns), self.tall * len(rows)
+        # What the rows are stands beside them, or above where it is longer than they are tall.
+        self.beside = len(up) * _LETTER <= self.grid_height + 20
+        self.top = 30.0 if scale or not self.beside else 12.0
+        # A heat map of one row is still as tall as its colour bar.
         self.bar_height = max(self.grid_height, 90.0)
         texts = [format(value, form) for row in values for value in row if value is not None and _known(value)]
         self.numbers = max((len(text) for text in texts), default=0) * _LETTER + 5 <= self.cell
@@ -213,10 +216,11 @@ def _names(plan: _Plan, rows: Sequence[str], columns: Sequence[str], across: str
     parts.append(
         f"<text x='{middle:.1f}' y='{plan.axis:.1f}' class='axis' text-anchor='middle'>{escape(across)}</text>"
     )
-    parts.append(
-        f"<text transform='translate(14 {plan.top + plan.grid_height / 2:.1f}) rotate(-90)' class='axis' "
-        f"text-anchor='middle'>{escape(up)}</text>"
+    middle = plan.top + plan.grid_height / 2
+    place = (
+        f"transform='translate(14 {middle:.1f}) rotate(-90)' text-anchor='middle'" if plan.beside else "x='6' y='18'"
     )
+    parts.append(f"<text {place} class='axis'>{escape(up)}</text>")
     return parts
 
 

@@ -1,0 +1,218 @@
+"""``isoglot compare`` and its sub-verbs, on encoders so small that they take a moment."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import islice
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from transformers import BertConfig, BertModel
+
+from isoglot.compare import builtin_pairs
+from isoglot.core.config import build_config
+from isoglot.core.files import read_json
+from isoglot.languages import documents
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.pretrain import PretrainConfig, pretrain
+from isoglot.text.plain import write_documents
+from isoglot.vocab import build_shards, train_vocabulary
+
+QUICK = ("--measure", "debiased-cka", "--measure", "cka", "--draws", "20", "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a few steps, a seed twin, a monolingual encoder and parallel sentences."""
+    folder: Path = tmp_path_factory.mktemp("compare")
+    texts = {}
+    for code in ("en", "fr"):
+        made = islice(documents(code, seed=1), 30)
+        write_documents(folder / f"{code}.txt", ([sentence.text for sentence in text] for text in made))
+        texts[code] = [folder / f"{code}.txt"]
+    vocabulary = train_vocabulary(texts, mode="joint", size=400, coverage=1.0)
+    shards = {
+        code: build_shards(paths, vocabulary, code, folder / f"shards.{code}", window=32, dev_share=0.2)
+        for code, paths in texts.items()
+    }
+    config = build_config(
+        PretrainConfig,
+        settings=[
+            "model.size=nano", "model.length=32", "batch.rows=8", "budget=6steps", "optimiser.rate=1e-2",
+            "evaluation.rows=4", "checkpoints.every=2", "checkpoints.keep=100", "log.peak=off",
+        ],
+    )  # fmt: skip
+    pretrain(config, shards, vocabulary, folder / "run", device="cpu")
+    for name, languages in {"twin": ("en", "fr"), "mono": ("en",), "french": ("fr",)}.items():
+        shape = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=languages, length=32)
+        save_encoder(Encoder(shape, vocabulary, seed=len(name)), folder / name)
+    save_encoder(Encoder(shape, seed=1), folder / "bare")
+    small = BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=40)
+    BertModel(small).save_pretrained(folder / "bert")
+    pairs = builtin_pairs(("en", "fr"), 60)
+    for side, code in enumerate(("en", "fr")):
+        (folder / f"p.{code}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    (folder / "figure7.toml").write_text(
+        'sentences = 50\n[[columns]]\nlanguages = ["en", "fr"]\nbilingual = "run"\nmonolingual = ["mono", "french"]\n'
+        '[[columns]]\nlanguages = ["en", "zh"]\nbilingual = "gone"\n'
+    )
+    return folder
+
+
+@pytest.fixture
+def run(isoglot, folder: Path, tmp_path: Path):
+    """``run(*words)``: ``isoglot compare``; ``@`` stands for the folder, results go to ``tmp_path / "out"``."""
+
+    def go(*words: str):
+        return isoglot("compare", *(word.replace("@", str(folder)) for word in words), "--out", str(tmp_path / "out"))
+
+    return go
+
+
+FILES = ("--parallel", "en=@/p.en", "--parallel", "fr=@/p.fr")
+
+
+def test_two_encoders_leave_a_page_a_grid_tables_and_a_record(run, folder: Path, tmp_path: Path):
+    result = run("@/run", "@/twin", *FILES, "--ceiling", "@/twin", *QUICK)
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
+    head = ["layer", "CKA, debiased", "95 % interval", "random pairs", "floor", "ceiling", "place", "without top 1"]
+    assert lines[0].split() == " ".join(head).split() or "place" not in lines[0]
+    assert [line.split()[0] for line in lines[1:4]] == ["0", "1", "2"]
+    assert f"The page is {tmp_path}/out/compare.html" in result.out
+    out = tmp_path / "out"
+    assert {path.name for path in out.iterdir()} == {
+        "compare.html", "compare.json", "grid.svg", "measures.csv", "run.json",
+    }  # fmt: skip
+    value = read_json(out / "compare.json")
+    assert value["models"] == [str(folder / "run"), str(folder / "twin")]
+    assert value["languages"] == ["en", "fr"]
+    assert len(value["grid"]["debiased"]) == 3
+    with (out / "measures.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["measure"], row["layer"]) for row in rows[:3]] == [("cka", "0"), ("debiased-cka", "0"), ("cka", "1")]
+    ElementTree.parse(out / "grid.svg")  # noqa: S314 - we wrote it
+    record = read_json(out / "run.json")
+    assert (record["status"], len(record["inputs"]), len(record["outputs"])) == ("finished", 2, 4)
+    page = (out / "compare.html").read_text()
+    assert page.count("<svg") == 5
+    assert "reading en" in page
+
+
+def test_one_encoder_reads_both_languages_of_its_own(run, isoglot, folder: Path):
+    result = isoglot(
+        "compare", str(folder / "run"), *QUICK, "--sentences", "40", "--json", "--quiet", "--floor", "none"
+    )
+    assert (result.code, result.err) == (0, "")
+    value = json.loads(result.out)
+    assert value["languages"] == ["en", "fr"]
+    assert (value["sentences"], value["floor"], value["ceiling"]) == (40, None, None)
+    assert "out" not in value
+    long = isoglot(
+        "compare", "models", str(folder / "run"), *QUICK, "--sentences", "40", "--json", "-q", "--floor", "none"
+    )
+    assert long.out == result.out
+
+
+def test_options_may_come_first_and_layers_be_few(run):
+    result = run("--layers", "-1", "--builtin", "en-fr", "--sentences", "40", "@/run", *QUICK, "--json", "--quiet")
+    assert [row["layer"] for row in json.loads(result.out)["layers"]] == [2, 2]
+    twice = run("@/mono", "@/mono", *QUICK, "--sentences", "40", "--json", "--quiet")
+    assert json.loads(twice.out)["languages"] == ["en", "en-x-two"]
+
+
+def test_the_grid(run, folder: Path, tmp_path: Path):
+    result = run("grid", "@/figure7.toml", "--device", "cpu")
+    assert result.code == 0, result.err
+    assert "en-zh, bilingual is empty: gone: " in result.out
+    assert "3 of 6 cells are measured." in result.out
+    value = read_json(tmp_path / "out" / "figure7.json")
+    assert [column["name"] for column in value["columns"]] == ["en-fr", "en-zh"]
+    assert value["columns"][0]["paper_average"] == {"bilingual": 0.69, "monolingual": 0.58, "random": 0.46}
+    assert {claim["name"] for claim in value["claims"]} == {"W13", "W14", "W15"}
+    page = (tmp_path / "out" / "figure7.html").read_text()
+    assert "url(#gap)" in page
+    assert "not ours" in page
+    ElementTree.parse(tmp_path / "out" / "figure7.svg")  # noqa: S314 - we wrote it
+    record = read_json(tmp_path / "out" / "run.json")
+    assert record["config"]["columns"][0]["monolingual"] == ["mono", "french"]
+    assert list(record["inputs"]) == [str(folder / "figure7.toml")]
+
+
+def test_emergence(run, tmp_path: Path):
+    result = run("emergence", "@/run", *FILES, "--device", "cpu")
+    assert result.code == 0, result.err
+    assert [line.split()[0] for line in result.out.splitlines()[2:5]] == ["2", "4", "6"]
+    value = read_json(tmp_path / "out" / "emergence.json")
+    assert [moment["step"] for moment in value["moments"]] == [2, 4, 6]
+    page = (tmp_path / "out" / "emergence.html").read_text()
+    assert "<polyline" in page
+    assert "text seen, million tokens" in page
+    assert len((tmp_path / "out" / "emergence.csv").read_text().splitlines()) == 1 + 3 * 3
+
+
+def test_help_shows_all_three_with_an_example(isoglot):
+    shown = " ".join(isoglot("compare", "--help").out.split())
+    for name in ("models", "grid", "emergence"):
+        assert name in shown
+    for example in ("isoglot compare A B --parallel", "isoglot compare grid ", "isoglot compare emergence "):
+        assert example in shown
+
+
+# --- what will not do ---
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("@/run", *FILES, "--measure", "cca"), "no measure 'cca'; did you mean '"),
+        (("@/run", *FILES, "--measure", "xyz"), "no measure 'xyz'; choose one of anc, "),
+        (("@/run", *FILES, "--builtin", "en-fr"), "--builtin and --parallel together; compare on the one or the other"),
+        (("@/run", *FILES[:2]), "--parallel names one language, en; name two"),
+        (("@/run", *FILES, "--layers", "9"), "there is no layer 9; choose from 0 (the embeddings) to 2, or all"),
+        (("@/run", "--builtin", "en-sw"), "'sw' is not a built-in language; "),
+        (("@/run", *FILES, "--without-top", "99"), "99 top components of 60 rows with 32 columns; take out 0 to 31"),
+        (("@/none", *FILES), "@/none: no such folder; "),
+        (("@/bare", *FILES), "the encoder has no vocabulary; load it with its tokenizer, or give it one"),
+        (("grid", "@/none.toml"), "@/none.toml: cannot read: no such file or folder"),
+        (("grid", "@/p.en"), "@/p.en is no TOML file; name one that ends in .toml"),
+        (("emergence", "@/twin", *FILES), "@/twin: not a training run: there is no pretrain.json; "),
+        (("emergence", "@/run", *FILES, "--measure", "ckaa"), "no measure 'ckaa'; did you mean 'cka'?"),
+    ],
+)
+def test_one_line_says_what_is_wrong(run, folder: Path, tmp_path: Path, words: tuple[str, ...], line: str):
+    result = run(*words, "--device", "cpu", "--quiet")
+    assert (result.code, result.out) == (2, "")
+    assert line.replace("@", str(folder)) in result.err
+    assert result.err.startswith("isoglot: ")
+    assert result.err.count("\n") == 1
+    assert {path.name for path in (tmp_path / "out").glob("*")} <= {"run.json"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (("one\ntwo\nthree\n", "un\n"), "3 lines, but @b has 1; aligned files have the same sentence on the same line"),
+        (("one\n", "un\n"), "1 sentence to compare; give at least 4"),
+        (("", ""), "@a: no row has a sentence in all of en, fr; give at least one"),
+    ],
+)
+@pytest.mark.parametrize("verb", [(), ("emergence",)])
+def test_files_that_will_not_do(run, tmp_path: Path, verb, texts, line: str):
+    for name, text in zip("ab", texts, strict=True):
+        (tmp_path / name).write_text(text)
+    result = run(*verb, "@/run", "--parallel", f"en={tmp_path}/a", "--parallel", f"fr={tmp_path}/b", "--quiet")
+    assert (result.code, result.out) == (2, "")
+    assert line.replace("@", f"{tmp_path}/") in result.err
+    assert result.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_hugging_face_folder_without_a_tokenizer(run, folder: Path, tmp_path: Path):
+    result = run("@/bert", *FILES, "--quiet")
+    assert (result.code, result.out) == (2, "")
+    assert "the model has no tokenizer that can be opened" in result.err
+    assert result.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()

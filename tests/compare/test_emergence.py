@@ -1,0 +1,113 @@
+"""Measures over the checkpoints of a run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from isoglot.compare.emergence import SimilarityProbe, trace_emergence
+from isoglot.compare.measure import compute
+from isoglot.compare.sentences import builtin_pairs
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
+from isoglot.languages import documents
+from isoglot.model import load_encoder
+from isoglot.pretrain import PretrainConfig, pretrain
+from isoglot.pretrain.log import read_metrics
+from isoglot.represent import extract
+from isoglot.text.plain import write_documents
+from isoglot.vocab import build_shards, train_vocabulary
+
+MEASURES = ("debiased-cka", "cka")
+
+
+class Run(NamedTuple):
+    folder: Path
+    probe: SimilarityProbe
+    pairs: list[tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Twelve steps, watched by a probe and with every checkpoint kept."""
+    folder = tmp_path_factory.mktemp("emergence")
+    texts = {}
+    for code in ("en", "fr"):
+        made = islice(documents(code, seed=1), 30)
+        write_documents(folder / f"{code}.txt", ([sentence.text for sentence in text] for text in made))
+        texts[code] = [folder / f"{code}.txt"]
+    vocabulary = train_vocabulary(texts, mode="joint", size=400, coverage=1.0)
+    shards = {
+        code: build_shards(paths, vocabulary, code, folder / code, window=32, dev_share=0.2)
+        for code, paths in texts.items()
+    }
+    config = build_config(
+        PretrainConfig,
+        settings=[
+            "model.size=nano", "model.length=16", "batch.rows=8", "budget=12steps", "optimiser.rate=1e-2",
+            "evaluation.every=4", "evaluation.rows=4", "checkpoints.every=4", "checkpoints.keep=1000", "log.peak=off",
+        ],
+    )  # fmt: skip
+    pairs = builtin_pairs(("en", "fr"), 40)
+    probe = SimilarityProbe(pairs, ("en", "fr"), measures=MEASURES)
+    pretrain(config, shards, vocabulary, folder / "run", device="cpu", probes=[probe])
+    return Run(folder / "run", probe, pairs)
+
+
+def test_checkpoints_say_what_the_probe_saw_on_the_way(run: Run):
+    found = trace_emergence(run.folder, run.pairs, ("en", "fr"), measures=MEASURES, device="cpu")
+    assert [moment.step for moment in found.moments] == [4, 8, 12]
+    assert [moment.tokens for moment in found.moments] == [4 * 128, 8 * 128, 12 * 128]
+    assert {moment.step: moment.values for moment in found.moments} == {
+        step: {name: pytest.approx(values, abs=1e-6) for name, values in seen.items()}
+        for step, seen in run.probe.moments.items()
+    }
+    encoder = load_encoder(run.folder, device="cpu")
+    X, Y = (
+        extract(encoder, [pair[side] for pair in run.pairs], language=code) for side, code in enumerate(("en", "fr"))
+    )
+    for layer in (0, 1, 2):
+        assert found.curve("cka", layer)[-1] == (12, pytest.approx(compute("cka", X[layer], Y[layer]).value, abs=1e-6))
+    assert found.curve("cka", 2)[0][1] != found.curve("cka", 2)[-1][1]
+
+
+def test_the_probe_is_in_the_log(run: Run):
+    lines = [line for line in read_metrics(run.folder) if line["kind"] == "probe"]
+    assert [line["step"] for line in lines] == [4, 8, 12]
+    assert set(lines[0]["value"]) == {f"{name}, layer {layer}" for name in MEASURES for layer in range(3)}
+
+
+def test_layers_and_json(run: Run):
+    found = trace_emergence(run.folder, run.pairs, ("en", "fr"), layers=[-1], device="cpu")
+    assert found.layers == (2,)
+    value = json.loads(json.dumps(found.as_dict()))
+    assert list(value["moments"][0]["values"]["debiased-cka"]) == ["2"]
+    assert found.as_rows()[0].keys() == {"step", "tokens", "measure", "layer", "value"}
+
+
+def test_what_will_not_do(run: Run, tmp_path: Path):
+    with pytest.raises(ConfigError, match="no measure 'ckaa'; did you mean 'cka'"):
+        trace_emergence(run.folder, run.pairs, ("en", "fr"), measures=["ckaa"])
+    with pytest.raises(InputError, match="2 sentences to compare; give at least 4"):
+        trace_emergence(run.folder, run.pairs[:2], ("en", "fr"))
+    with pytest.raises(StorageError, match=r"not a training run: there is no pretrain\.json"):
+        trace_emergence(tmp_path, run.pairs, ("en", "fr"))
+    with pytest.raises(StorageError, match="no such folder"):
+        trace_emergence(tmp_path / "none", run.pairs, ("en", "fr"))
+    copy = tmp_path / "copy"
+    shutil.copytree(run.folder, copy)
+    (copy / "checkpoints" / "step-00000008" / "model.safetensors").write_bytes(b"cut")
+    with pytest.raises(CorruptFileError, match="step-00000008"):
+        trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")
+    shutil.rmtree(copy / "checkpoints")
+    with pytest.raises(StorageError, match=r"the run has no checkpoints; train with --set checkpoints\.every=100"):
+        trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")
+    shutil.rmtree(copy / "best")
+    (copy / "encoder.json").unlink()
+    with pytest.raises(StorageError, match="the run has written no encoder yet"):
+        trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")

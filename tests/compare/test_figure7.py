@@ -1,0 +1,234 @@
+"""The Figure 7 grid: its columns, its cells, its empty ones, and what is read off it."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoglot.compare import figure7
+from isoglot.compare.figure7 import Cell, Column, Figure7, measure_figure7, read_figure7
+from isoglot.compare.figure7_claims import claims
+from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS
+from isoglot.compare.forms import FORMS
+from isoglot.compare.jackknife import groups_of
+from isoglot.compare.kernel_alignment import cka, paper_cka
+from isoglot.compare.leave_out import linear_forms
+from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.represent import extract
+from isoglot.vocab import train_vocabulary
+
+COLUMN = """
+[[columns]]
+languages = ["en", "fr"]
+bilingual = "both"
+monolingual = ["en", "fr"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(small_texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Encoders of both languages, of each, of English from another seed, and of English twice with embeddings each."""
+    folder: Path = tmp_path_factory.mktemp("figure7")
+    texts = {**small_texts, "en-x-two": small_texts["en"]}
+    vocabulary = train_vocabulary(texts, mode="joint", size=500, coverage=1.0)
+    ids = np.arange(len(vocabulary))
+    for seed, (name, languages) in enumerate(
+        {"both": ("en", "fr"), "en": ("en",), "fr": ("fr",), "en1": ("en",), "twice": ("en", "en-x-two")}.items()
+    ):
+        plan = "sep-emb" if name == "twice" else "default"
+        config = encoder_config(
+            "paper", "nano", vocabulary_size=len(vocabulary), languages=languages, plan=plan, layers=3, dropout=0.0
+        )
+        members = dict.fromkeys(languages, ids) if name == "twice" else None
+        save_encoder(Encoder(config, vocabulary, members, seed=seed), folder / name)
+    return folder
+
+
+@pytest.fixture
+def spec(folder: Path):
+    """``spec(text, *settings)``: measured from a file beside the encoders."""
+
+    def measure(text: str, *settings: str) -> Figure7:
+        path = folder / "figure7.toml"
+        path.write_text(text)
+        return measure_figure7(read_figure7(path, ["sentences=60", *settings]), folder=folder, device="cpu")
+
+    return measure
+
+
+def test_cells_are_the_cka_of_what_their_models_read(spec, folder: Path):
+    found = spec(COLUMN)
+    assert found.empty == {}
+    assert found.sentences == {"en-fr": 60}
+    work = figure7._Work(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
+    pairs = work.sentences(found.columns[0])
+    models = {"bilingual": ("both", "both"), "monolingual": ("en", "fr")}
+    for row, names in models.items():
+        X, Y = (
+            extract(work._open(name), [pair[side] for pair in pairs], language=("en", "fr")[side])
+            for side, name in enumerate(names)
+        )
+        cell = found.cell("en-fr", row)
+        assert cell.layers == (0, 1, 2, 3)
+        for layer in cell.layers:
+            assert cell.values["paper"][layer] == pytest.approx(paper_cka(X[layer], Y[layer]), abs=1e-6)
+            assert cell.values["centred"][layer] == pytest.approx(cka(X[layer], Y[layer]), abs=1e-6)
+            assert cell.values["debiased"][layer] == pytest.approx(cka(X[layer], Y[layer], debiased=True), abs=1e-6)
+        assert cell.average("paper") == pytest.approx(np.mean(cell.values["paper"]))
+        assert all(0 <= value <= 1 for value in cell.found)
+    random = found.cell("en-fr", "random")
+    assert random.models == ("en", "fr, untrained")
+    assert random.found is None
+    assert random.values != found.cell("en-fr", "monolingual").values
+
+
+def test_without_each_group_is_the_cka_of_the_others(rng):
+    X, Y = rng.normal(size=(50, 6)) + 3, rng.normal(size=(50, 4))
+    groups = groups_of(50, seed=3)
+    found = linear_forms(X, Y, groups)
+    assert found.values["debiased"] == pytest.approx(cka(X, Y, debiased=True), abs=1e-12)
+    for number, group in enumerate(groups):
+        kept = np.setdiff1d(np.arange(50), group)
+        assert found.without["paper"][number] == pytest.approx(paper_cka(X[kept], Y[kept]), abs=1e-12)
+        assert found.without["centred"][number] == pytest.approx(cka(X[kept], Y[kept]), abs=1e-12)
+        assert found.without["debiased"][number] == pytest.approx(cka(X[kept], Y[kept], debiased=True), abs=1e-12)
+    with pytest.raises(InputError, match="X has no similarities left to compare in 45 rows"):
+        linear_forms(np.vstack([X[:5], np.ones((45, 6))]), Y, [np.arange(5)])
+
+
+def test_english_twice_has_embeddings_for_each_and_paraphrases(spec):
+    found = spec(
+        '[[columns]]\nlanguages = ["en", "en-x-two"]\nbilingual = "twice"\nmonolingual = ["en", "en1"]\nrandom = "none"'
+    )
+    assert [column.title for column in found.columns] == ["en-en'"]
+    assert found.cell("en-en'", "bilingual").values["centred"][0] < 0.999  # two tables, two initial values
+    assert found.cell("en-en'", "monolingual") is not None
+    assert found.empty == {("en-en'", "random"): "no random encoder is wanted"}
+
+
+def test_what_is_not_there_stays_empty_with_the_reason(spec):
+    found = spec(
+        COLUMN
+        + '[[columns]]\nlanguages = ["en", "de"]\nbilingual = "no-such"\n'
+        + '[[columns]]\nname = "other"\nlanguages = ["en", "fr"]\nmonolingual = ["en", "gone"]\nrandom = ["en", "fr"]\n',
+        "retrieval=none",
+    )
+    assert set(found.empty) == {
+        ("en-de", "bilingual"),
+        ("en-de", "monolingual"),
+        ("en-de", "random"),
+        ("other", "bilingual"),
+        ("other", "monolingual"),
+    }
+    assert found.empty["en-de", "bilingual"].startswith("no-such: ")
+    assert found.empty["en-de", "monolingual"] == "no monolingual models are named"
+    assert found.cell("other", "random").models == ("en", "fr")
+    assert found.cell("en-de", "bilingual") is None
+    value = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert value["columns"][1]["rows"]["bilingual"]["empty"].startswith("no-such: ")
+    assert value["columns"][1]["paper_average"]["bilingual"] == 0.70
+    assert {(row["pair"], row["encoders"]) for row in found.as_rows()} == set(found.cells)
+    verdicts = {claim.verdict for claim in claims(found) if claim.name in ("W14", "W15")}
+    assert verdicts == {"undecided"}
+
+
+def test_a_users_files(spec, folder: Path):
+    (folder / "a.txt").write_text("".join(f"The cat sees {n} dogs.\n" for n in range(30)))
+    (folder / "b.txt").write_text("".join(f"Le chat voit {n} chiens.\n" for n in range(30)))
+    found = spec(COLUMN + 'files = { en = "a.txt", fr = "b.txt" }')
+    assert found.sentences == {"en-fr": 30}
+    assert found.cell("en-fr", "monolingual").half_width("paper") is None  # too few for groups
+    (folder / "b.txt").write_text("Un.\n" * 29)
+    with pytest.raises(InputError, match=r"30 lines, but .*b\.txt has 29"):
+        spec(COLUMN + 'files = { en = "a.txt", fr = "b.txt" }')
+    for name in "ab":
+        (folder / f"{name}.txt").write_text("One.\n")
+    with pytest.raises(InputError, match="1 sentence to compare; give at least 4"):
+        spec(COLUMN + 'files = { en = "a.txt", fr = "b.txt" }')
+    with pytest.raises(StorageError, match=r"none\.txt"):
+        spec(COLUMN + 'files = { en = "none.txt", fr = "b.txt" }')
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "'columns' is missing; set it in the recipe or with --set columns=…"),
+        ("columns = []", "columns = [] should name at least one pair of languages"),
+        (COLUMN + COLUMN, "has en-fr twice: give one of them another name"),
+        ('[[columns]]\nlanguages = ["en"]', "languages"),
+        ('[[columns]]\nlanguages = ["en", "qq"]', "qq"),
+        (COLUMN + 'biligual = "x"', "figure7.toml:6: unknown key 'columns.biligual'; did you mean 'bilingual'?"),
+        (COLUMN + 'files = { en = "a", de = "b" }', "should have files of en and fr, not en, de"),
+        (
+            '[[columns]]\nlanguages = ["en", "fr"]',
+            "no cell has its models; en-fr, bilingual: no bilingual model is named",
+        ),
+        ("columns = 3 4", "malformed TOML"),
+    ],
+)
+def test_one_line_says_what_is_wrong(spec, text: str, line: str):
+    with pytest.raises(ConfigError) as caught:
+        spec(text)
+    assert line in str(caught.value)
+
+
+def test_a_model_without_the_language_is_named(spec):
+    with pytest.raises(ConfigError, match="en: the vocabulary has no language 'de'"):
+        spec('[[columns]]\nlanguages = ["en", "de"]\nmonolingual = ["en", "en"]')
+
+
+# --- what the paper has, and reads off it ---
+
+
+def test_the_papers_averages_are_those_of_its_layers():
+    for pair, row in product(PAPER, ROWS):
+        assert abs(np.mean(PAPER[pair][row]) - AVERAGES[pair][row]) < 0.0101  # both are rounded
+
+
+def papers_figure(noise: float = 0.001) -> Figure7:
+    """The paper's own numbers as a grid, with groups that differ a little."""
+    rng = np.random.default_rng(0)
+    cells = {}
+    for (pair, row), form in product(product(PAPER, ROWS), ["paper"]):
+        values = PAPER[pair][row]
+        groups = tuple(tuple(np.array(values) + rng.normal() * noise / 3) for _ in range(10))
+        found = tuple(np.array(values) ** 2) if row == "monolingual" else None
+        cells[pair, row] = Cell(
+            layers=tuple(range(9)),
+            values=dict.fromkeys(FORMS, values),
+            without=dict.fromkeys(FORMS, groups),
+            found=found,
+            models=("a", "b"),
+        )
+        assert form in FORMS
+    codes = {"en-en'": "en-x-two", **{f"en-{code}": code for code in ("fr", "de", "ru", "zh")}}
+    columns = tuple(Column(languages=("en", codes[pair])) for pair in PAPER)
+    return Figure7(columns=columns, sentences=dict.fromkeys(PAPER, 1000), cells=cells, empty={})
+
+
+def test_the_papers_claims_hold_on_the_papers_numbers():
+    found = {(claim.name, claim.text[:9]): claim for claim in claims(papers_figure()) if claim.form == "paper"}
+    assert {key: claim.verdict for key, claim in found.items()} == {
+        ("W13", "Bilingual"): "holds",
+        ("W13", "The first"): "holds",
+        ("W14", "Layers th"): "holds",
+        ("W15", "What trai"): "holds",
+    }
+    assert "en-fr: bilingual less monolingual +0.112 ±" in found["W13", "Bilingual"].numbers[2]
+    assert found["W15", "What trai"].numbers[-1].startswith("the gap of en-fr less that of en-zh +0.09")
+
+
+def test_noise_makes_them_undecided_and_swapped_rows_refuted():
+    noisy = {claim.text[:9]: claim.verdict for claim in claims(papers_figure(noise=1.0))}
+    assert noisy["Bilingual"] == "undecided"
+    assert noisy["What trai"] == "undecided"
+    figure = papers_figure()
+    swapped = {"bilingual": "random", "random": "bilingual", "monolingual": "monolingual"}
+    cells = {(pair, swapped[row]): cell for (pair, row), cell in figure.cells.items()}
+    other = Figure7(columns=figure.columns, sentences=figure.sentences, cells=cells, empty={})
+    assert {claim.verdict for claim in claims(other) if claim.text.startswith("Bilingual")} == {"does not hold"}

@@ -1,0 +1,161 @@
+"""Two encoders compared, as a whole."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from isoglot.compare.floor import random_encoder_like
+from isoglot.compare.jackknife import FEWEST, groups_of, half_width
+from isoglot.compare.kernel_alignment import cka
+from isoglot.compare.measure import MEASURES, compute
+from isoglot.compare.models import chosen_measures, compare_models, judge_any
+from isoglot.compare.sentences import builtin_pairs
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.model import Encoder, encoder_config
+from isoglot.represent import extract
+from isoglot.vocab import train_vocabulary
+
+QUICK = {"measures": ["debiased-cka"], "draws": 20, "rows": 200}
+
+
+@pytest.fixture(scope="module")
+def made(small_texts):
+    """``made(seed, layers=2)``: a nano encoder of English and French."""
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=500, coverage=1.0)
+
+    def make(seed: int, layers: int = 2) -> Encoder:
+        config = encoder_config(
+            "paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "fr"), layers=layers, dropout=0.0
+        )
+        return Encoder(config, vocabulary, seed=seed).eval()
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return builtin_pairs(("en", "fr"), 80)
+
+
+def test_every_number_is_what_it_says(made, pairs):
+    one, other = made(0), made(1)
+    found = compare_models(
+        one,
+        other,
+        pairs,
+        ("en", "fr"),
+        measures=["cka", "debiased-cka", "mutual-knn"],
+        floor=random_encoder_like(other, seed=5),
+        ceiling=made(2),
+        top=2,
+        draws=20,
+    )
+    X = extract(one, [pair[0] for pair in pairs], language="en")
+    Y = extract(other, [pair[1] for pair in pairs], language="fr")
+    twin = extract(made(2), [pair[0] for pair in pairs], language="en")
+    random = extract(random_encoder_like(other, seed=5), [pair[1] for pair in pairs], language="fr")
+    assert [each.layer for each in found.of("cka")] == [0, 1, 2]
+    for layer, each in enumerate(found.of("debiased-cka")):
+        assert each.value == pytest.approx(cka(X[layer], Y[layer], debiased=True), abs=1e-5)
+        assert each.value == pytest.approx(found.grid.debiased[layer, layer], abs=1e-5)
+        assert each.floor == pytest.approx(cka(X[layer], random[layer], debiased=True), abs=1e-6)
+        assert each.ceiling == pytest.approx(cka(X[layer], twin[layer], debiased=True), abs=1e-6)
+        assert each.low <= each.high
+        assert abs(each.null_mean) < 0.2
+        if each.place is not None:
+            assert each.place == pytest.approx((each.value - each.floor) / (each.ceiling - each.floor))
+        assert each.without_top is not None
+        assert found.grid_without_top.debiased[layer, layer] == pytest.approx(each.without_top, abs=1e-4)
+    assert (found.grid.count, found.sentences, found.of("mutual-knn")[0].draws) == (80, 80, 20)
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["grid"]["layers_x"] == [0, 1, 2]
+
+
+def test_an_encoder_is_as_alike_to_itself_as_can_be(made, pairs):
+    same = [(pair[0], pair[0]) for pair in pairs]
+    found = compare_models(made(0), made(0), same, ("en", "en"), top=0, **QUICK)
+    np.testing.assert_allclose(np.diag(found.grid.debiased), 1, atol=1e-6)
+    assert all(each.value == pytest.approx(1) and each.p == pytest.approx(1 / 21) for each in found.measured)
+    assert found.grid_without_top is None
+    assert {each.without_top for each in found.measured} == {None}
+
+
+def test_encoders_of_other_depths_meet_where_both_have_layers(made, pairs):
+    found = compare_models(made(0), made(0, layers=4), pairs, ("en", "fr"), **QUICK)
+    assert found.grid.debiased.shape == (3, 5)
+    assert [(each.layer, each.other_layer) for each in found.measured] == [(0, 0), (1, 1), (2, 2)]
+    last = compare_models(made(0), made(0, layers=4), pairs, ("en", "fr"), layers=[-1], **QUICK)
+    assert [(each.layer, each.other_layer) for each in last.measured] == [(2, 4)]
+    assert last.grid.layers_y == (4,)
+
+
+def test_the_seed_decides_everything(made, pairs):
+    first, again, other = (
+        compare_models(made(0), made(1), pairs, ("en", "fr"), seed=seed, measures=["cka", "rsa"], draws=20, rows=50)
+        for seed in (1, 1, 2)
+    )
+    assert first.as_dict() == again.as_dict()
+    assert first.as_dict() != other.as_dict()
+
+
+def test_what_will_not_do(made, pairs):
+    with pytest.raises(InputError, match="1 sentence to compare; give at least 4"):
+        compare_models(made(0), made(1), pairs[:1], ("en", "fr"), **QUICK)
+    with pytest.raises(ConfigError, match="no measure 'debiased-ck'; did you mean 'debiased-cka'"):
+        compare_models(made(0), made(1), pairs, ("en", "fr"), measures=["debiased-ck"])
+    with pytest.raises(ConfigError, match="there is no layer 7"):
+        compare_models(made(0), made(1), pairs, ("en", "fr"), layers=[7], **QUICK)
+    broken = made(0)
+    with torch.no_grad():
+        next(broken.parameters()).fill_(float("nan"))
+    with pytest.raises(InputError, match=r"no number|not finite"):
+        compare_models(broken, made(1), pairs, ("en", "fr"), **QUICK)
+    with pytest.raises(InputError, match=r"layer 0: all 10 rows of X are the same|is the same in all 10 rows"):
+        compare_models(made(0), made(1), [("Yes.", "Oui.")] * 10, ("en", "fr"), **QUICK)
+
+
+def test_measures_by_name_come_in_the_order_of_the_registry():
+    assert chosen_measures(["rsa", "cka", "rsa"]) == ["cka", "rsa"]
+    assert chosen_measures(["all"]) == list(MEASURES)
+
+
+# --- null and interval of any measure ---
+
+
+@pytest.mark.parametrize("name", ["procrustes", "rsa", "mutual-knn", "svcca", "anc"])
+def test_related_spaces_are_told_from_shuffled_ones(name, related):
+    X, Y = related
+    found = judge_any(name, X, Y, draws=20)
+    assert found["value"] == compute(name, X, Y).value
+    assert found["low"] <= found["value"] <= found["high"]
+    if name != "anc":  # neurons of these spaces do not correspond
+        assert found["p"] == pytest.approx(1 / 21)
+        beyond = found["value"] - found["null_edge"]
+        assert beyond < 0 if MEASURES[name].kind == "distance" else beyond > 0
+
+
+def test_unrelated_spaces_are_not(rng):
+    ps = [judge_any("rsa", *rng.normal(size=(2, 40, 5)), draws=19, seed=seed)["p"] for seed in range(12)]
+    assert sum(p <= 0.05 for p in ps) <= 4
+    assert min(ps) >= 0.05
+
+
+def test_what_does_not_look_at_pairs_has_no_null(related):
+    found = judge_any("spectral", *related, draws=20)
+    assert (found["null_mean"], found["null_edge"], found["p"], found["draws"]) == (None, None, None, 0)
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error(rng):
+    """Of a mean, leaving groups out gives the usual error, so that 95 % of intervals hold the true one."""
+    held = 0
+    for seed in range(300):
+        values = rng.normal(size=200)
+        groups = groups_of(200, seed)
+        half = half_width([float(np.delete(values, group).mean()) for group in groups])
+        held += abs(values.mean()) <= half
+    assert 0.92 <= held / 300 <= 0.98
+    assert groups_of(FEWEST - 1) == []
+    assert sorted(np.concatenate(groups_of(101))) == list(range(101))

@@ -1,0 +1,57 @@
+"""Built-in sentences that say the same twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from isoglot.compare.sentences import builtin_pairs, check_count, default_languages, language_for
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.languages import twin
+from isoglot.model import Encoder, encoder_config
+from isoglot.vocab import train_vocabulary
+
+
+def test_pairs_differ_and_do_not_depend_on_the_other_language():
+    french, chinese = builtin_pairs(("en", "fr"), 40), builtin_pairs(("eng", "zho"), 40)
+    assert [pair[0] for pair in french] == [pair[0] for pair in chinese]
+    assert len({pair[0] for pair in french}) == 40
+    assert builtin_pairs(("en", "fr"), 40, seed=1) != french
+
+
+def test_one_language_twice_is_paraphrased():
+    for other in ("en", "en-x-two"):
+        pairs = builtin_pairs(("en", other), 20)
+        assert all(one != two for one, two in pairs)
+    with pytest.raises(ConfigError, match="en and fr are no paraphrases of each other; name one language twice"):
+        builtin_pairs(("en", "fr"), 20, kind="paraphrases")
+
+
+def test_a_twin_says_the_same_word_by_word():
+    for one, other in builtin_pairs(("en", "en-x-shift"), 5):
+        assert other == " ".join(next(twin([one.split()], "shift")).tokens)
+    assert builtin_pairs(("en", "en-x-shift"), 5, kind="paraphrases") != builtin_pairs(("en", "en-x-shift"), 5)
+    with pytest.raises(ConfigError, match="sentences of en-x-freq correspond to none"):
+        builtin_pairs(("en", "en-x-freq"), 5)
+    with pytest.raises(ConfigError, match="'sw' is not a built-in language"):
+        builtin_pairs(("en", "sw"), 5)
+
+
+def test_too_few_are_counted():
+    for count, said in ((0, "0 sentences"), (1, "1 sentence"), (3, "3 sentences")):
+        with pytest.raises(InputError, match=f"{said} to compare; give at least 4"):
+            check_count(count)
+    check_count(4)
+
+
+def test_an_encoder_reads_english_under_a_second_name(small_texts):
+    vocabulary = train_vocabulary({"en": small_texts["en"]}, mode="joint", size=400, coverage=1.0)
+    english = Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en",)), vocabulary)
+    assert language_for(english, "en-x-two") == "en"
+    assert language_for(english, "en-x-shift") == "en-x-shift"  # another script is another language
+    assert language_for(english, "fr") == "fr"
+    assert default_languages(english, english) == ("en", "en-x-two")
+    both = Encoder(
+        encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "en-x-two")), vocabulary
+    )
+    assert language_for(both, "en-x-two") == "en-x-two"
+    assert default_languages(both, both) == ("en", "en-x-two")
