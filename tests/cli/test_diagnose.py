@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
     config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=("en", "fr"))
     save_encoder(Encoder(config, vocabulary), folder / "ours")
-    small = {"vocab_size": len(pieces), "max_position_embeddings": 64}
+    small: dict[str, Any] = {"vocab_size": len(pieces), "max_position_embeddings": 64}
     bert: Any = BertForMaskedLM(
         BertConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, **small)
     )

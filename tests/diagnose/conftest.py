@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,8 @@ class MadeUp:
     per_word: dict[str, float] = field(default_factory=lambda: {"en": 1.1, "de": 1.2, "ru": 1.3})
     unknown: dict[str, float] = field(default_factory=dict)
     spelt: dict[str, float] = field(default_factory=dict)
-    best: dict = field(default_factory=dict)
-    layer: dict = field(default_factory=dict)
+    best: dict[str, Any] = field(default_factory=dict)
+    layer: dict[str, Any] = field(default_factory=dict)
 
     def tokens(self, code: str) -> TokenFacts:
         count = round(1000 * self.per_word[code])

@@ -27,7 +27,7 @@ def turn(seed: int, width: int = D):
 
 
 def found(result, way: str) -> float:
-    return float(result.found_WN[WAYS.index(way)].mean())  # type: ignore[arg-type]
+    return float(result.found_WN[WAYS.index(way)].mean())
 
 
 # --- retrieval and maps ---
@@ -161,11 +161,11 @@ def test_an_interval_is_that_of_the_binomial():
     assert (ends.high - ends.low) / 2 == pytest.approx(half, rel=0.1)
 
 
-def planted(best: int, way: str, layers: int = 5, height: float = 0.8) -> np.ndarray:
+def planted(best: int, way: str, layers: int = 5, height: float = 0.8):
     """Samples of three pairs in which one layer finds more, in one way."""
     chance = np.random.default_rng(0)
     found_PLWN = (chance.random((3, layers, len(WAYS), 300)) < 0.3).astype(float)
-    place = WAYS.index(way)  # type: ignore[arg-type]
+    place = WAYS.index(way)
     found_PLWN[:, best, place] = chance.random((3, 300)) < height
     return np.einsum("sn,plwn->splw", sample_weights(300, 500, seed=0), found_PLWN)
 

@@ -23,14 +23,17 @@ import torch
 from isoglot.align.procrustes import rotation
 from isoglot.align.rows import exact, to_tensor, unit
 from isoglot.core.seeds import random_stream
-from isoglot.retrieve.methods import nearest
-from isoglot.retrieve.scores import score_retrieval
+from isoglot.retrieve.blocked import search
+from isoglot.retrieve.methods import Rules, nearest
+from isoglot.retrieve.metrics import hubness
+from isoglot.retrieve.rows import paired_rows
 
 if TYPE_CHECKING:
     from isoglot.retrieve.methods import Method
 
 Way = Literal["raw", "centred", "csls", "centred-csls", "mapped"]
 WAYS: tuple[Way, ...] = get_args(Way)
+_NEAREST = 10  # neighbours that hubs are counted among
 _SCORED: dict[tuple[bool, Method], Way] = {
     (False, "cosine"): "raw",
     (False, "csls"): "csls",
@@ -68,12 +71,15 @@ def find_translations(
     hubs: dict[Way, float] = {}
     for centre in (False, True):
         one, other = (_directed(_centred(side) if centre else side, seed, name) for name, side in (("X", X), ("Y", Y)))
-        scores = score_retrieval(one, other, None, ("cosine", "csls"), resamples=1, device=device)
+        X_ND, Y_ND = paired_rows(one, other, unit=True, device=device)
+        rules = Rules(X_ND, Y_ND)
         for (centred, method), way in _SCORED.items():
             if centred is centre:
-                both = [scores.of(method, direction) for direction in ("forward", "backward")]
-                found[way] = sum((each.ranks_Q == 1) / 2 for each in both)
-                hubs[way] = sum(each.hubness for each in both) / 2
+                forward = search(X_ND, Y_ND, _NEAREST, rules.forward(method))
+                backward = search(Y_ND, X_ND, _NEAREST, rules.backward(method))
+                both = [top.indices_NK.cpu().numpy() for top in (forward, backward)]
+                found[way] = np.mean([best_NK[:, 0] == np.arange(len(best_NK)) for best_NK in both], axis=0)
+                hubs[way] = float(np.mean([hubness(best_NK, len(best_NK)) for best_NK in both]))
     found["mapped"] = mapped_found(one, other, folds_N, device=device)
     return PairFound(np.stack([found[way] for way in WAYS]), hubs)
 
