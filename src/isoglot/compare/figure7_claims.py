@@ -7,6 +7,7 @@ A comparison is decided where its 95 % interval leaves 0 out. The interval is th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.compare.forms import FORMS, Form
@@ -65,7 +66,9 @@ class _Difference:
         return "holds" if self.value > self.half else "does not hold" if self.value < -self.half else "undecided"
 
     def __str__(self) -> str:
-        return f"{self.value:+.3f} ± {self.half:.3f}"
+        return (
+            f"{self.value:+.3f} ± {self.half:.3f}" if isfinite(self.half) else f"{self.value:+.3f}, too few sentences"
+        )
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

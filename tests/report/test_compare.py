@@ -1,0 +1,142 @@
+"""The pages of a comparison, of the Figure 7 grid and of an emergence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from isoglot.compare.emergence import Emergence, Moment
+from isoglot.compare.figure7 import Cell, Column, Figure7
+from isoglot.compare.figure7_claims import claims
+from isoglot.compare.forms import FORMS
+from isoglot.compare.layer_grid import CKAGrid
+from isoglot.compare.models import Comparison, Measured
+from isoglot.report.compare import comparison_page, comparison_svg, findings, number
+from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
+from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg
+
+
+def measured(layer: int, measure: str = "debiased-cka", **changes) -> Measured:
+    given = {
+        "value": 0.3 + 0.1 * layer, "low": 0.28 + 0.1 * layer, "high": 0.32 + 0.1 * layer, "null_mean": 0.0,
+        "null_edge": 0.01, "p": 0.005, "floor": 0.1, "ceiling": 0.9, "place": 0.5, "without_top": 0.29,
+        "rows": 500, "draws": 200, "other_layer": layer,
+    }  # fmt: skip
+    return Measured(measure=measure, layer=layer, **{**given, **changes})
+
+
+def comparison(*each: Measured, **changes) -> Comparison:
+    values = np.eye(3) * 0.5 + 0.2
+    given = {
+        "models": ("runs/a", "runs/b"), "languages": ("en", "fr"), "sentences": 1000, "pool": "mean",
+        "floor": "an untrained encoder reads fr", "ceiling": "runs/a and runs/c both read en", "top": 1,
+        "grid": CKAGrid(
+            layers_x=(0, 1, 2), layers_y=(0, 1, 2), count=1000, paper=values, centred=values, debiased=values
+        ),
+        "grid_without_top": None,
+        "measured": each or tuple(measured(layer) for layer in range(3)),
+    }  # fmt: skip
+    return Comparison(**{**given, **changes})
+
+
+def test_the_words_say_what_the_numbers_do():
+    said = findings(comparison())
+    assert said[0] == (
+        "runs/a reading en and runs/b reading fr are most alike in layer 2: CKA, debiased 0.50 (95 % interval 0.48 to "
+        "0.52), where sentences paired at random get 0.00 and an untrained encoder reading fr gets 0.10. Two trainings "
+        "from different seeds, both reading en, reach 0.90: this is 50 % of the way from floor to ceiling."
+    )
+    assert "Much of that is the strongest direction of either space: without, it is 0.29." in said
+    assert said[-1] == "For 3 of 3 layers of runs/a the most similar layer of runs/b is the one of the same number."
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"value": 0.005, "low": -0.01, "high": 0.02},
+            (
+                "In no layer are runs/a reading en and runs/b reading fr more alike than sentences paired at random: "
+                "CKA, debiased is 0.01"
+            ),
+        ),
+        ({"ceiling": None, "place": None, "low": 0.09}, "That is no more than the untrained encoder has."),
+        ({"ceiling": 0.05, "place": None}, "which is no more than the untrained encoder has, so there is no scale"),
+        ({"floor": None, "ceiling": None, "place": None}, "where sentences paired at random get 0.00."),
+    ],
+)
+def test_no_more_is_claimed_than_was_found(changes, line):
+    assert line in findings(comparison(measured(0, **changes)))[0]
+
+
+def test_the_paper_form_is_spoken_of_where_it_is_far_off():
+    high = measured(1, "paper-cka", value=0.97, null_mean=0.95)
+    said = " ".join(findings(comparison(high, measured(1))))
+    assert "would say 0.97 there, since it counts what all sentences have in common; sentences paired at random" in said
+    assert "would get 0.95" in said
+
+
+def test_a_comparison_without_cka_has_a_page_too():
+    page = comparison_page(comparison(measured(0, "rsa", null_mean=None, null_edge=None, p=None, draws=0)))
+    assert "without a null, since it does not look at which sentence goes with which" in page
+    assert page.count("<polyline") == 0
+
+
+def test_the_page_shows_everything():
+    page = comparison_page(comparison(), facts=["isoglot compare <A>"])
+    assert page.count("<svg") == 4  # one form and the line chart; two forms more
+    assert page.count("class='marked'") == 3 * 3 * 2
+    assert "&lt;A&gt;" in page
+    assert re.search(r"<td[^>]*>0.280 to 0.320</td>", page)
+    ElementTree.fromstring(comparison_svg(comparison()))  # noqa: S314 - we wrote it
+
+
+def test_numbers_are_short():
+    assert [number(value) for value in (0.12345, -0.00001, 123.456, None)] == ["0.123", "0.000", "123.5", "–"]
+
+
+def test_the_grid_page_marks_what_is_empty_and_whose_numbers_are_whose():
+    cell = Cell(
+        layers=(0, 1),
+        values=dict.fromkeys(FORMS, (0.5, 0.4)),
+        without=dict.fromkeys(FORMS, ()),
+        found=(0.1, 0.2),
+        models=("a", "b"),
+    )
+    figure = Figure7(
+        columns=(Column(languages=("en", "fr")), Column(languages=("en", "sw"))),
+        sentences={"en-fr": 100, "en-sw": 50},
+        cells={("en-fr", "monolingual"): cell},
+        empty={("en-fr", "bilingual"): "no bilingual model is named"},
+    )
+    page = figure7_page(figure, claims(figure))
+    assert "url(#gap)" in page
+    assert "own averages over layers 0 to 8 (Wu et al. 2020, Figure 7), not ours" in page
+    assert "no bilingual model is named" in page
+    assert "10.0" in page
+    assert figure7_finding(figure, claims(figure)).startswith("1 of 6 cells are measured.")
+    ElementTree.fromstring(figure7_svg(figure))  # noqa: S314 - we wrote it
+    other = replace(figure, columns=(Column(languages=("en", "sw")),), cells={("en-sw", "monolingual"): cell})
+    assert "The paper has none of these pairs." in figure7_page(other, claims(other))
+
+
+def test_a_curve_is_over_tokens_or_steps():
+    moments = tuple(
+        Moment(step=step, tokens=1_000_000 * step, values={"cka": {0: 0.1, 1: 0.1 * step}}) for step in (1, 2, 3)
+    )
+    result = Emergence(
+        run="run", languages=("en", "fr"), sentences=50, measures=("cka",), layers=(0, 1), moments=moments
+    )
+    assert emergence_finding(result) == (
+        "CKA of en and fr rises most in layer 1: from 0.10 at step 1 to 0.30 at step 3, over 3 checkpoints and 50 "
+        "sentences."
+    )
+    assert "text seen, million tokens" in emergence_page(result)
+    bare = replace(result, moments=tuple(replace(moment, tokens=None) for moment in moments))
+    assert ">step</text>" in emergence_page(bare)
+    assert "a curve needs more" in emergence_finding(replace(result, moments=moments[:1]))
+    ElementTree.fromstring(emergence_svg(result))  # noqa: S314 - we wrote it
