@@ -41,9 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=("en", "fr"))
     save_encoder(Encoder(config, vocabulary), folder / "ours")
     small: dict[str, Any] = {"vocab_size": len(pieces), "max_position_embeddings": 64}
-    bert: Any = BertForMaskedLM(
-        BertConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, **small)
-    )
+    kind: Any = BertForMaskedLM
+    bert = kind(BertConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, **small))
     distil: Any = DistilBertModel(DistilBertConfig(dim=16, hidden_dim=24, n_layers=2, n_heads=2, **small))
     for name, model in (("imported", bert), ("hooked", distil), ("bare", bert)):
         model.save_pretrained(folder / name)

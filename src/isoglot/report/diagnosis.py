@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from isoglot.diagnose.findings import all_findings, percent
@@ -56,7 +57,7 @@ def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> str:
     """
     lead, *_ = all_findings(checkup)
     return page(
-        f"Check-up of {checkup.model}",
+        f"Check-up of {_short(checkup.model)}",
         lead.text,
         [
             _in_words(checkup),
@@ -272,7 +273,8 @@ def _method(checkup: Checkup) -> Section:
     )
     how = (
         f"Maps and probes are fitted on {folds - 1} of {folds} parts of the sentences and tested on the other. "
-        "Intervals hold 95 % of the figures that come out when the sentences are drawn anew; differences are paired."
+        "Intervals hold 95 % of the figures that come out when the sentences are drawn anew; differences are paired, "
+        "and for the best layer, which was chosen by looking at all, intervals are wider to allow for that."
     )
     return Section(
         title="How this was measured",
@@ -282,6 +284,12 @@ def _method(checkup: Checkup) -> Section:
             *small,
         ),
     )
+
+
+def _short(model: str) -> str:
+    """The end of a path, which may be broken into lines behind its signs."""
+    end = "/".join(model.rstrip("/").split("/")[-2:])
+    return re.sub(r"(?<=[/_-])", "\u200b", end)
 
 
 def _layer_name(each: LayerFacts, checkup: Checkup) -> str:
