@@ -6,6 +6,7 @@ import csv
 import json
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -50,7 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_encoder(Encoder(shape, vocabulary, seed=len(name)), folder / name)
     save_encoder(Encoder(shape, seed=1), folder / "bare")
     small = BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=40)
-    BertModel(small).save_pretrained(folder / "bert")
+    model: Any = BertModel
+    model(small).save_pretrained(folder / "bert")
     pairs = builtin_pairs(("en", "fr"), 60)
     for side, code in enumerate(("en", "fr")):
         (folder / f"p.{code}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")

@@ -72,7 +72,8 @@ def test_checkpoints_say_what_the_probe_saw_on_the_way(run: Run):
         extract(encoder, [pair[side] for pair in run.pairs], language=code) for side, code in enumerate(("en", "fr"))
     )
     for layer in (0, 1, 2):
-        assert found.curve("cka", layer)[-1] == (12, pytest.approx(compute("cka", X[layer], Y[layer]).value, abs=1e-6))
+        step, value = found.curve("cka", layer)[-1]
+        assert (step, round(value, 5)) == (12, round(compute("cka", X[layer], Y[layer]).value, 5))
     assert found.curve("cka", 2)[0][1] != found.curve("cka", 2)[-1][1]
 
 

@@ -12,7 +12,7 @@ import pytest
 from isoglot.compare import figure7
 from isoglot.compare.figure7 import Cell, Column, Figure7, measure_figure7, read_figure7
 from isoglot.compare.figure7_claims import claims
-from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS
+from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS, Row
 from isoglot.compare.forms import FORMS
 from isoglot.compare.jackknife import groups_of
 from isoglot.compare.kernel_alignment import cka, paper_cka
@@ -228,7 +228,7 @@ def test_noise_makes_them_undecided_and_swapped_rows_refuted():
     assert noisy["Bilingual"] == "undecided"
     assert noisy["What trai"] == "undecided"
     figure = papers_figure()
-    swapped = {"bilingual": "random", "random": "bilingual", "monolingual": "monolingual"}
+    swapped: dict[Row, Row] = {"bilingual": "random", "random": "bilingual", "monolingual": "monolingual"}
     cells = {(pair, swapped[row]): cell for (pair, row), cell in figure.cells.items()}
     other = Figure7(columns=figure.columns, sentences=figure.sentences, cells=cells, empty={})
     assert {claim.verdict for claim in claims(other) if claim.text.startswith("Bilingual")} == {"does not hold"}

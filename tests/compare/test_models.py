@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from isoglot.model import Encoder, encoder_config
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 
-QUICK = {"measures": ["debiased-cka"], "draws": 20, "rows": 200}
+QUICK: dict[str, Any] = {"measures": ["debiased-cka"], "draws": 20, "rows": 200}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def pairs():
 
 def test_every_number_is_what_it_says(made, pairs):
     one, other = made(0), made(1)
-    found = compare_models(
+    found: Any = compare_models(
         one,
         other,
         pairs,

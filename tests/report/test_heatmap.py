@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,25 +16,24 @@ from isoglot.report.heatmap import RAMP, colour, contrast, heat_map, ink
 VALUE = st.one_of(st.none(), st.just(float("nan")), st.floats(-2, 2))
 
 
-def drawn(values, **more):
+def drawn(values: Any, **more: Any) -> str:
     rows, columns = [f"r{n}" for n in range(len(values))], [f"c{n}" for n in range(len(values[0]))]
-    return heat_map(rows, columns, values, **{"across": "x", "up": "y", "low": 0.0, "high": 1.0, **more})
+    given: dict[str, Any] = {"across": "x", "up": "y", "low": 0.0, "high": 1.0, **more}
+    return heat_map(rows, columns, values, **given)
 
 
-def cells(drawing):
+def cells(drawing: str) -> list[Any]:
     """The boxes with a title: x, y, width, height, fill and what is said of each."""
-    tree = ElementTree.fromstring(drawing)  # noqa: S314 - we wrote it
+    tree: Any = ElementTree.fromstring(drawing)  # noqa: S314 - we wrote it
     found = [box for box in tree.iter("rect") if box.find("title") is not None]
-    return [
-        (*(float(box.get(side)) for side in ("x", "y", "width", "height")), box.get("fill"), box.find("title").text)
-        for box in found
-    ]
+    sides = ("x", "y", "width", "height")
+    return [(*(float(box.get(side)) for side in sides), box.get("fill"), box.find("title").text) for box in found]
 
 
 @given(st.integers(1, 6).flatmap(lambda n: st.lists(st.lists(VALUE, min_size=n, max_size=n), min_size=1, max_size=6)))
 def test_cells_are_inside_and_do_not_overlap(values):
     drawing = drawn(values)
-    box = [float(side) for side in re.search(r"viewBox='0 0 (\S+) (\S+)'", drawing).groups()]
+    box = [float(side) for side in re.findall(r"viewBox='0 0 (\S+) (\S+)'", drawing)[0]]
     found = cells(drawing)
     assert len(found) == len(values) * len(values[0])
     assert all(x >= 0 and x + w <= box[0] and y >= 0 and y + h <= box[1] for x, y, w, h, *_ in found)
@@ -58,7 +58,7 @@ def test_a_number_stands_in_its_cell_and_a_missing_one_is_hatched():
 def test_many_columns_scroll_and_drop_their_numbers():
     drawing = drawn([[0.123] * 60])
     assert "0.12</text>" not in drawing
-    assert float(re.search(r"min-width:(\d+)px", drawing)[1]) > 60 * 14
+    assert float(re.findall(r"min-width:(\d+)px", drawing)[0]) > 60 * 14
     assert "min-width" not in drawn([[0.5] * 9])
 
 
