@@ -40,7 +40,7 @@ OtherEncoder = Literal["refuse", "allow"]
 """What to do with means of an encoder with other weights. ``allow`` is for one that was fine-tuned since."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shift:
     """A shift at one layer: a change for ``encoder.edited``, or to be called on hidden states by hand.
 
@@ -59,9 +59,7 @@ class Shift:
     centre_D: torch.Tensor | None = None
     stretch_DD: torch.Tensor | None = None
     alphas_V: torch.Tensor | None = None
-    _ready: dict[tuple[int, torch.device, torch.dtype], torch.Tensor] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    _ready: dict[tuple[int, torch.device, torch.dtype], torch.Tensor] = field(default_factory=dict, repr=False)
 
     @property
     def nothing(self) -> bool:
