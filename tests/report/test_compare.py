@@ -65,7 +65,17 @@ def test_the_words_say_what_the_numbers_do():
             ),
         ),
         ({"ceiling": None, "place": None, "low": 0.09}, "That is no more than the untrained encoder has."),
-        ({"ceiling": 0.05, "place": None}, "which is no more than the untrained encoder has, so there is no scale"),
+        (
+            {"ceiling": 0.05, "place": None},
+            "reach 0.05, no more than the untrained encoder either, so there is no scale",
+        ),
+        (
+            {"floor": 0.5, "place": -0.5},
+            (
+                "That is no more than the untrained encoder has. Two trainings from different seeds, both reading en, "
+                "reach 0.90."
+            ),
+        ),
         ({"floor": None, "ceiling": None, "place": None}, "where sentences paired at random get 0.00."),
     ],
 )

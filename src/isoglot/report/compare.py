@@ -69,13 +69,14 @@ def findings(result: Comparison) -> list[str]:
     if best.without_top is not None and best.value - best.without_top > MUCH:
         said.append(
             f"Much of that is the strongest {'direction' if result.top == 1 else f'{result.top} directions'} of either "
-            f"space: without, it is {best.without_top:.2f}."
+            f"space: without, it is {two(best.without_top)}."
         )
     printed = {each.layer: each for each in result.of("paper-cka")}.get(best.layer)
     if printed is not None and printed.value - best.value > MUCH:
-        random = "" if printed.null_mean is None else f"; sentences paired at random would get {printed.null_mean:.2f}"
+        null = printed.null_mean
+        random = "" if null is None else f"; sentences paired at random would get {two(null)}"
         said.append(
-            f"CKA as the first paper prints it would say {printed.value:.2f} there, since it counts what all sentences "
+            f"CKA as the first paper prints it would say {two(printed.value)} there, since it counts what all sentences "
             f"have in common{random}."
         )
     said.append(_diagonal(result))
@@ -96,30 +97,36 @@ def best_layer(found: Sequence[Measured], *, distance: bool) -> Measured:
 def _best(result: Comparison, best: Measured) -> str:
     title = next(measure.title for measure in result.measures if measure.name == best.measure)
     where = _pair_name(best)
-    interval = "" if best.low is None or best.high is None else f" (95 % interval {best.low:.2f} to {best.high:.2f})"
+    interval = "" if best.low is None or best.high is None else f" (95 % interval {two(best.low)} to {two(best.high)})"
     if best.null_edge is not None and best.value <= best.null_edge:
         return (
-            f"In no layer are {_who(result)} more alike than sentences paired at random: {title} is {best.value:.2f}"
-            f"{interval} at best, in {where}, and random pairs reach {best.null_edge:.2f}."
+            f"In no layer are {_who(result)} more alike than sentences paired at random: {title} is {two(best.value)}"
+            f"{interval} at best, in {where}, and random pairs reach {two(best.null_edge)}."
         )
-    text = f"{_who(result)} are most alike in {where}: {title} {best.value:.2f}{interval}"
+    text = f"{_who(result)} are most alike in {where}: {title} {two(best.value)}{interval}"
     if best.null_mean is not None:
-        text += f", where sentences paired at random get {best.null_mean:.2f}"
+        text += f", where sentences paired at random get {two(best.null_mean)}"
     if best.floor is not None:
-        text += f" and an untrained encoder reading {result.languages[1]} gets {best.floor:.2f}"
-    text += "."
-    if best.ceiling is not None:
-        text += f" Two trainings from different seeds, both reading {result.languages[0]}, reach {best.ceiling:.2f}"
-        text += (
-            f": this is {100 * best.place:.0f} % of the way from floor to ceiling."
-            if best.place is not None
-            else ", which is no more than the untrained encoder has, so there is no scale to place this on."
-            if best.floor is not None
-            else "."
+        text += f" and an untrained encoder reading {result.languages[1]} gets {two(best.floor)}"
+    return f"{text}. {_scale(result, best)}".rstrip()
+
+
+def _scale(result: Comparison, best: Measured) -> str:
+    """What the value is worth beside floor and ceiling."""
+    beyond = best.floor is None or best.low is None or best.low > best.floor
+    poor = "" if beyond else "That is no more than the untrained encoder has."
+    if best.ceiling is None:
+        return poor
+    text = f"Two trainings from different seeds, both reading {result.languages[0]}, reach {two(best.ceiling)}"
+    if best.floor is None:
+        return f"{text}."
+    if best.place is None:
+        return (
+            f"{poor} {text}, no more than the untrained encoder either, so there is no scale to place this on.".strip()
         )
-    elif best.floor is not None and best.low is not None and best.low <= best.floor:
-        text += " That is no more than the untrained encoder has."
-    return text
+    if not beyond:
+        return f"{poor} {text}."
+    return f"{text}: this is {100 * best.place:.0f} % of the way from floor to ceiling."
 
 
 def _diagonal(result: Comparison) -> str:
@@ -309,6 +316,15 @@ def _components(count: int) -> str:
 def _short(name: str) -> str:
     """The end of a long path."""
     return name if len(name) <= 32 else f"…{name[-31:]}"
+
+
+def two(value: float) -> str:
+    """Two digits after the point, for words.
+
+    >>> two(0.456), two(-0.001)
+    ('0.46', '0.00')
+    """
+    return f"{value:.2f}".replace("-0.00", "0.00")
 
 
 def number(value: float | None) -> str:
