@@ -76,8 +76,8 @@ def findings(result: Comparison) -> list[str]:
         null = printed.null_mean
         random = "" if null is None else f"; sentences paired at random would get {two(null)}"
         said.append(
-            f"CKA as the first paper prints it would say {two(printed.value)} there, since it counts what all sentences "
-            f"have in common{random}."
+            f"CKA as the first paper prints it would say {two(printed.value)} there, since it counts what all "
+            f"sentences have in common{random}."
         )
     said.append(_diagonal(result))
     return said
