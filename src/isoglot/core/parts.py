@@ -35,6 +35,7 @@ PARTS = (
     Part(extra="thai", libraries=("pythainlp",)),
     Part(extra="static", libraries=("gensim", "numba")),
     Part(extra="report", libraries=("matplotlib",)),
+    Part(extra="bleu", libraries=("sacrebleu",)),
     Part(extra="tensorboard", libraries=("tensorboard",)),
     Part(extra="cluster", libraries=("ray",)),
 )

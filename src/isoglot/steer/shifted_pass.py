@@ -1,0 +1,252 @@
+"""Sentences through an encoder once up to a layer, and from there on shifted by any number of alphas.
+
+Up to the layer they go as the source language, from there on as the target: that matters only to encoders with parts
+of their own for each. Every position between ``[CLS]`` and ``[SEP]`` is decoded, without masking; a special token is
+neither decoded nor ever the answer.
+
+Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``N`` tokens of a batch, special ones left out.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+from isoglot.model.batch import batch_of_ids
+from isoglot.model.encoder import Encoder
+from isoglot.represent.layer_pass import chosen_layers
+from isoglot.represent.rows import RowMaker
+from isoglot.represent.sentences import read_sentences
+from isoglot.steer.decode import best_tokens
+from isoglot.steer.shifts import Kind, OtherEncoder, Positions, Shift, make_shift
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.batch import Batch
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.represent.sentences import Sentences
+    from isoglot.steer.means import LanguageMeans
+
+LENGTH = 512  # where nobody says otherwise: a sentence is not longer
+_CORE_TOKENS = 1024  # of a batch on the CPU
+_DEVICE_TOKENS = 32_768
+
+
+class Cell(NamedTuple):
+    """One shift: where, and how far."""
+
+    layer: int
+    alpha: float
+
+
+@dataclass
+class Seconds:
+    """Where the time went."""
+
+    encoder: float = 0.0
+    decoding: float = 0.0
+    scoring: float = 0.0
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What came out: for every cell the ids of every sentence.
+
+    Args:
+        given: The ids that went in, special ones left out.
+        made: Those that came out, as many.
+        cut: How many sentences were longer than the encoder takes.
+        seconds: Where the time went.
+    """
+
+    given: list[np.ndarray]
+    made: dict[Cell, list[np.ndarray]]
+    cut: int
+    seconds: Seconds = field(default_factory=Seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftOptions:
+    """How tokens are shifted: what :func:`isoglot.steer.shift` takes beside layers and alpha."""
+
+    kind: Kind = "mean"
+    shared: Iterable[int] | None = None
+    shared_alpha: float = 0.0
+    positions: Positions = "all"
+    other_encoder: OtherEncoder = "refuse"
+
+    def shifts(
+        self, encoder: EncoderLike, means: LanguageMeans, source: str, target: str, layer: int, alphas: Sequence[float]
+    ) -> list[Shift]:
+        """The shift at a layer with every alpha; what is costly is computed once."""
+        common = {
+            "kind": self.kind,
+            "positions": self.positions,
+            "shared_alpha": self.shared_alpha,
+            "other_encoder": self.other_encoder,
+        }
+        shared = None if self.shared is None else list(self.shared)
+        first = make_shift(encoder, means, source, target, layer, alpha=alphas[0], shared=shared, **common)  # type: ignore[arg-type]
+        if first.alphas_V is None:
+            return [first.with_alpha(alpha) for alpha in alphas]
+        return [
+            make_shift(encoder, means, source, target, layer, alpha=alpha, shared=shared, **common)  # type: ignore[arg-type]
+            for alpha in alphas
+        ]
+
+
+def decode_shifted(
+    encoder: EncoderLike,
+    sentences: Sentences,
+    source: str,
+    target: str,
+    means: LanguageMeans,
+    *,
+    layers: Layers,
+    alphas: Sequence[float],
+    options: ShiftOptions | None = None,
+    length: int | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress = SILENT,
+) -> Decoded:
+    """Decode sentences under every shift of a grid: each layer with each alpha.
+
+    Args:
+        encoder: Any encoder with a softmax over pieces.
+        sentences: Texts of the source language, or a file with one a line.
+        source: Their language.
+        target: The language to go to.
+        means: What the encoder's languages are.
+        layers: Where to shift, one layer at a time.
+        alphas: How far.
+        options: How.
+        length: Tokens of a sentence at most, special ones included; by default the encoder's, and 512 at most.
+        batch_tokens: Tokens of a batch; by default what suits the device. Only rounding depends on it.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: A language has no mean, a layer does not exist, or an option will not do.
+        InputError: There is no sentence, or one is empty.
+        StorageError: The file cannot be read.
+    """
+    source, target = language_code(source), language_code(target)
+    if source == target:
+        raise ConfigError(f"from {source} to {target} there is no way", remedy="name two languages")
+    chosen = chosen_layers(layers, encoder.depth)
+    alphas = [float(alpha) for alpha in alphas]
+    if not alphas or len(set(alphas)) < len(alphas):
+        raise ConfigError("no alpha" if not alphas else f"an alpha is there twice in {alphas}", remedy="give each once")
+    options = options or ShiftOptions()
+    shifts = {layer: options.shifts(encoder, means, source, target, layer, alphas) for layer in chosen}
+    size = min(encoder.length, LENGTH) if length is None else length
+    if size > encoder.length:
+        raise ConfigError(f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less")
+    tokens = batch_tokens or (_CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS)
+    rows = RowMaker(encoder.vocabulary, source, "text", size).rows(list(read_sentences(sentences, "text")))
+    made = {Cell(layer, alpha): [np.empty(0, dtype=np.int64)] * len(rows.ids) for layer in chosen for alpha in alphas}
+    seconds = Seconds()
+    walk = _Walk(encoder, source, target, seconds)
+    with (
+        evaluating(encoder),
+        torch.inference_mode(),
+        progress.task(f"{source} to {target}", total=len(rows.ids) * len(made), unit="sentences") as task,
+    ):
+        for group in rows.batches(tokens):
+            batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=size).to(encoder.device)
+            ends = np.cumsum([len(rows.ids[row]) for row in group])[:-1]
+            for cell, ids_N in walk.cells(batch, shifts):
+                for row, ids in zip(group, np.split(ids_N, ends), strict=True):
+                    made[cell][row] = ids
+                task.advance(len(group))
+    return Decoded([np.asarray(ids, dtype=np.int64) for ids in rows.ids], made, rows.events["cut"], seconds)
+
+
+@dataclass
+class _Walk:
+    """The way of a batch through the layers, up once and from each on again."""
+
+    encoder: EncoderLike
+    source: str
+    target: str
+    seconds: Seconds
+
+    def cells(self, batch: Batch, shifts: dict[int, list[Shift]]) -> Iterator[tuple[Cell, np.ndarray]]:
+        """The ids that each shift makes of the batch's tokens, row after row."""
+        inside_BT = batch.mask_BT.clone()
+        inside_BT[:, 0] = False  # [CLS]
+        inside_BT[torch.arange(len(batch)), batch.mask_BT.sum(dim=1) - 1] = False  # [SEP]
+        places_N = inside_BT.flatten().nonzero().squeeze(1)
+        unshifted: np.ndarray | None = None
+        for layer, hidden_BTD in self._lower(batch, list(shifts)):
+            for shift in shifts[layer]:
+                if not shift.nothing:
+                    yield Cell(layer, shift.alpha), self._decode(layer, shift, hidden_BTD, batch, places_N)
+                    continue
+                if unshifted is None or self._parts:  # without a shift it does not matter where there is none
+                    unshifted = self._decode(layer, shift, hidden_BTD, batch, places_N)
+                yield Cell(layer, shift.alpha), unshifted
+
+    @property
+    def _parts(self) -> bool:
+        """Whether languages have parts of their own, so that it matters where one ends and the other begins."""
+        plan = self.encoder.config.sharing if isinstance(self.encoder, Encoder) else None
+        return plan is not None and bool(plan.private or plan.private_layers)
+
+    def _lower(self, batch: Batch, layers: Sequence[int]) -> Iterator[tuple[int, torch.Tensor]]:
+        """The layers that are asked for, each from the one before."""
+        encoder = self.encoder
+        begin = time.perf_counter()
+        if not isinstance(encoder, Encoder):
+            states = encoder.layers(batch, self.source)
+            self.seconds.encoder += self._since(begin)
+            yield from ((layer, states[layer]) for layer in layers)
+            return
+        hidden_BTD, at = encoder.embedding(batch.ids_BT, self.source), 0
+        for layer in layers:
+            hidden_BTD, at = encoder.run_from(at, hidden_BTD, batch, self.source, to=layer), layer
+            self.seconds.encoder += self._since(begin)
+            yield layer, hidden_BTD
+            begin = time.perf_counter()
+
+    def _decode(
+        self, layer: int, shift: Shift, hidden_BTD: torch.Tensor, batch: Batch, places_N: torch.Tensor
+    ) -> np.ndarray:
+        begin = time.perf_counter()
+        last_BTD = self.encoder.run_from(layer, shift(hidden_BTD, batch.ids_BT), batch, self.target)
+        last_ND = last_BTD.flatten(0, 1).index_select(0, places_N)
+        self.seconds.encoder += self._since(begin)
+        begin = time.perf_counter()
+        ids_N = best_tokens(self.encoder, last_ND, self.target).cpu().numpy()
+        self.seconds.decoding += self._since(begin)
+        return ids_N
+
+    def _since(self, begin: float) -> float:
+        if self.encoder.device.type == "cuda":
+            torch.cuda.synchronize(self.encoder.device)
+        return time.perf_counter() - begin
+
+
+@contextmanager
+def evaluating(encoder: EncoderLike) -> Iterator[None]:
+    """The encoder in evaluation mode while the block lasts; then every part as it was."""
+    parts = list(encoder.modules()) if isinstance(encoder, nn.Module) else []
+    training = [part.training for part in parts]
+    if isinstance(encoder, nn.Module):
+        encoder.eval()
+    try:
+        yield
+    finally:
+        for part, mode in zip(parts, training, strict=True):
+            part.training = mode

@@ -1,0 +1,219 @@
+"""Every layer with every alpha: where a shift turns most of a text into the other language, and where rightly so.
+
+What is below a layer is computed once for all alphas there, and a layer from the one before it; the naive way runs the
+encoder from the bottom for every cell. What a cell comes to is what :func:`translate_tokens` and
+:func:`score_translation` give for it alone, exactly.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+from isoglot.steer.bleu import check_references
+from isoglot.steer.scores import Judge, Scores, scored
+from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
+from isoglot.steer.translate import Translation, known_sets, shift_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.represent.sentences import Sentences
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.scores import Dictionary
+    from isoglot.steer.shifts import Kind, OtherEncoder, Positions
+    from isoglot.steer.token_sets import TokenSets
+
+Figure = Literal["convert_rate", "bleu", "headline", "precision", "begun", "neither", "distinct", "kept", "harmonic"]
+"""A figure of a cell; see :class:`Scores`."""
+ALPHAS = (1.0, 2.0, 3.0)
+"""The paper's."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What every cell came to.
+
+    Args:
+        source: The language of the sentences.
+        target: The one they were shifted to.
+        kind: How.
+        layers: The layers, ascending.
+        alphas: The alphas, as given.
+        scores: The figures of each cell.
+        translations: What came out in each cell.
+        seconds: Where the time went.
+    """
+
+    source: str
+    target: str
+    kind: Kind
+    layers: tuple[int, ...]
+    alphas: tuple[float, ...]
+    scores: dict[Cell, Scores]
+    translations: dict[Cell, Translation] = field(repr=False)
+    seconds: Seconds
+
+    def value(self, figure: Figure, layer: int, alpha: float) -> float | None:
+        """A figure of a cell; None where it is not known.
+
+        Raises:
+            ConfigError: There is no such figure or cell.
+        """
+        if figure not in get_args(Figure):
+            raise ConfigError(f"no figure {shown(figure)}", remedy=nearest_name(str(figure), get_args(Figure)))
+        cell = Cell(layer, float(alpha))
+        if cell not in self.scores:
+            raise ConfigError(
+                f"no cell of layer {layer} and alpha {alpha:g}",
+                remedy=f"layers are {list(self.layers)}, alphas {list(self.alphas)}",
+            )
+        found = self.scores[cell]
+        if figure == "bleu":
+            return None if found.bleu is None else found.bleu.score
+        value: float | None = getattr(found, figure)
+        return value
+
+    def grid(self, figure: Figure) -> np.ndarray:
+        """A figure of all cells, layers x alphas; ``nan`` where it is not known."""
+        rows = [[self.value(figure, layer, alpha) for alpha in self.alphas] for layer in self.layers]
+        return np.array([[np.nan if value is None else value for value in row] for row in rows])
+
+    def best(self, figure: Figure) -> tuple[Cell, float] | None:
+        """The cell with the largest figure, among equals the first; None where it is known of none."""
+        known = [
+            (cell, value) for cell in self.scores if (value := self.value(figure, cell.layer, cell.alpha)) is not None
+        ]
+        return max(known, key=lambda one: one[1], default=None)
+
+    @property
+    def signature(self) -> str | None:
+        """How BLEU-1 was computed; None where there was no reference."""
+        bleu = next(iter(self.scores.values())).bleu
+        return None if bleu is None else bleu.signature
+
+    def about_sets(self) -> dict[str, Any]:
+        """Threshold, text, sizes and overlap of the token sets, which every convert rate depends on."""
+        sets = next(iter(self.translations.values())).sets
+        return {} if sets is None else sets.about((self.source, self.target))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: everything but the translations."""
+        best = {}
+        for figure in ("convert_rate", "bleu", "headline", "harmonic"):
+            found = self.best(figure)
+            if found is not None:
+                best[figure] = {"layer": found[0].layer, "alpha": found[0].alpha, "value": found[1]}
+        first = next(iter(self.translations.values()))
+        return {
+            "source": self.source,
+            "target": self.target,
+            "kind": self.kind,
+            "sentences": len(first),
+            "cut": first.cut,
+            "layers": list(self.layers),
+            "alphas": list(self.alphas),
+            "token_sets": self.about_sets(),
+            "bleu_signature": self.signature,
+            "best": best,
+            "cells": [{**cell._asdict(), **found.as_dict()} for cell, found in self.scores.items()],
+            "seconds": asdict(self.seconds),
+        }
+
+
+def sweep_shifts(
+    encoder: EncoderLike,
+    sentences: Sentences,
+    source: str,
+    target: str,
+    means: LanguageMeans,
+    *,
+    layers: Layers = "all",
+    alphas: Sequence[float] = ALPHAS,
+    sets: TokenSets | None = None,
+    references: Sequence[str] | None = None,
+    dictionary: Dictionary | None = None,
+    kind: Kind = "mean",
+    shared_alpha: float | None = None,
+    positions: Positions = "all",
+    other_encoder: OtherEncoder = "refuse",
+    length: int | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress = SILENT,
+) -> Sweep:
+    """Translate sentences with every layer and alpha, and score each.
+
+    Args:
+        encoder: Any encoder with a softmax over pieces.
+        sentences: Texts, or a file with one a line.
+        source: Their language.
+        target: The language to go to.
+        means: What the encoder's languages are.
+        layers: Where, one at a time; 0 is the embeddings.
+        alphas: How far; negative ones go the other way.
+        sets: Which tokens are whose; by default by the text the vocabulary was made from.
+        references: The sentences in the target language, for BLEU-1.
+        dictionary: From source to target, for precision and the headline.
+        kind: How tokens move.
+        shared_alpha: An alpha of their own for tokens that both languages have.
+        positions: Which positions move.
+        other_encoder: What to do with means of other weights.
+        length: Tokens of a sentence at most.
+        batch_tokens: Tokens of a batch.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: As :func:`translate_tokens`; or nobody knows which tokens are whose.
+        InputError: There is no sentence, one is empty, the dictionary is, or there are not as many references.
+        MissingPartError: sacrebleu is not installed, and there are references.
+    """
+    sets = known_sets(encoder.vocabulary, sets, source, target)
+    if sets is None:
+        raise ConfigError("which tokens are whose is not known", remedy="give token sets")
+    if references is not None and not isinstance(sentences, str) and hasattr(sentences, "__len__"):
+        check_references(len(sentences), len(references))
+    decoded = decode_shifted(
+        encoder,
+        sentences,
+        source,
+        target,
+        means,
+        layers=layers,
+        alphas=alphas,
+        options=shift_options(sets, source, target, kind, shared_alpha, positions, other_encoder),
+        length=length,
+        batch_tokens=batch_tokens,
+        progress=progress,
+    )
+    codes = language_code(source), language_code(target)
+    vocabulary = encoder.vocabulary
+    translations = {
+        cell: Translation(*codes, *cell, kind, decoded.given, made, vocabulary, sets, decoded.cut)
+        for cell, made in decoded.made.items()
+    }
+    begin = time.perf_counter()
+    judge = None if dictionary is None else Judge(vocabulary, decoded.given, dictionary, codes[1])
+    with progress.task("score", total=len(translations), unit="cells") as task:
+        scores = {}
+        for cell, translation in translations.items():
+            scores[cell] = scored(translation, judge=judge, references=references)
+            task.advance()
+    decoded.seconds.scoring = time.perf_counter() - begin
+    return Sweep(
+        *codes,
+        kind,
+        tuple(dict.fromkeys(cell.layer for cell in scores)),
+        tuple(dict.fromkeys(cell.alpha for cell in scores)),
+        scores,
+        translations,
+        decoded.seconds,
+    )

@@ -1,0 +1,264 @@
+"""Which tokens are whose: the ids observed in each language's text, often enough to count.
+
+The second paper's convert rate rests on these sets, and they depend on how much text was read and on how often a token
+must have been met. Both stand beside every set. Special tokens are of no language.
+
+>>> import numpy as np
+>>> sets = TokenSets({"en": np.array([4, 9, 0, 3]), "de": np.array([0, 2, 6, 5])}, threshold=3)
+>>> sets.ids("en").tolist(), sets.sizes, sets.shared("en", "de").tolist()
+([0, 1, 3], {'en': 3, 'de': 2}, [3])
+
+Shapes: ``V`` vocabulary, ``N`` tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.files import read_json, write_text
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.core.progress import Progress
+    from isoglot.represent.sentences import Sentences
+    from isoglot.vocab import Vocabulary
+
+THRESHOLD = 1
+"""How often a token must have been met, unless told."""
+_FORMAT = 1
+_CHUNK = 4096  # sentences
+_REMEDY = "learn token sets of it too"
+
+
+class TokenSets:
+    """The tokens of each language, by how often they were met in its text.
+
+    Made by :meth:`from_text`, :meth:`from_counts` or :meth:`from_vocabulary`.
+
+    Args:
+        counts: How often each id was met in each language's text (V), special tokens as 0.
+        threshold: How often a token must have been met to be one of the language's.
+        vocabulary: The hash of the vocabulary the ids are of; None: not known.
+
+    Raises:
+        ConfigError: The threshold is below 1, a language is none, or they are of different vocabularies.
+    """
+
+    def __init__(
+        self, counts: Mapping[str, np.ndarray], *, threshold: int = THRESHOLD, vocabulary: str | None = None
+    ) -> None:
+        import numpy as np
+
+        if threshold < 1:
+            raise ConfigError(f"a threshold of {threshold}", remedy="a token must have been met once at least")
+        if not counts:
+            raise ConfigError("token sets of no language", remedy="give text of at least one")
+        self.counts = {language_code(code): np.asarray(count, dtype=np.int64) for code, count in counts.items()}
+        self.threshold = threshold
+        self.vocabulary = vocabulary
+        self.size = len(next(iter(self.counts.values())))
+        if any(count.shape != (self.size,) for count in self.counts.values()):
+            raise ConfigError("counts of different vocabularies", remedy="count with one")
+        self._masks = {code: count >= threshold for code, count in self.counts.items()}
+
+    # --- making ---
+
+    @classmethod
+    def from_text(
+        cls,
+        vocabulary: Vocabulary,
+        texts: Mapping[str, Sentences],
+        *,
+        threshold: int = THRESHOLD,
+        progress: Progress = SILENT,
+    ) -> TokenSets:
+        """Count the tokens of sentences of each language, or of a file with one a line.
+
+        Raises:
+            ConfigError: The vocabulary has no such language, or the threshold is below 1.
+            InputError: There is no sentence, or one is empty.
+            StorageError: A file cannot be read.
+        """
+        import numpy as np
+
+        from isoglot.represent.sentences import in_chunks
+
+        counts = {}
+        for code, sentences in texts.items():
+            lines = vocabulary.line_encoder(code)
+            total_V = np.zeros(len(vocabulary), dtype=np.int64)
+            with progress.task(f"tokens of {code}", total=None, unit="sentences") as task:
+                for chunk in in_chunks(sentences, "text", _CHUNK):
+                    ids_N = np.frombuffer(b"".join(lines.encode([str(one) for one in chunk])), lines.dtype)
+                    total_V += np.bincount(ids_N, minlength=len(total_V))
+                    task.advance(len(chunk))
+            counts[code] = total_V
+        return cls.from_counts(vocabulary, counts, threshold=threshold)
+
+    @classmethod
+    def from_counts(
+        cls, vocabulary: Vocabulary, counts: Mapping[str, np.ndarray], *, threshold: int = THRESHOLD
+    ) -> TokenSets:
+        """Take counts that are there already, such as ``Shards.counts()``.
+
+        Raises:
+            ConfigError: They are of another vocabulary, or the threshold is below 1.
+        """
+        import numpy as np
+
+        plain = {}
+        for code, count in counts.items():
+            if len(count) != len(vocabulary):
+                raise ConfigError(
+                    f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}",
+                    remedy="count with this vocabulary",
+                )
+            plain[code] = np.array(count, dtype=np.int64)
+            plain[code][list(vocabulary.special.values())] = 0
+        return cls(plain, threshold=threshold, vocabulary=vocabulary.hash)
+
+    @classmethod
+    def from_vocabulary(cls, vocabulary: Vocabulary, *, threshold: int = THRESHOLD) -> TokenSets | None:
+        """What a vocabulary knows from the text it was made from; None if it knows nothing of that."""
+        known = {code: count for code in vocabulary.languages if (count := vocabulary.counts(code)) is not None}
+        return cls.from_counts(vocabulary, known, threshold=threshold) if known else None
+
+    def with_threshold(self, threshold: int) -> TokenSets:
+        """The same counts with another threshold."""
+        return TokenSets(self.counts, threshold=threshold, vocabulary=self.vocabulary)
+
+    # --- asking ---
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages whose tokens are known."""
+        return tuple(self.counts)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many tokens each language has."""
+        return {code: int(mask.sum()) for code, mask in self._masks.items()}
+
+    @property
+    def text_tokens(self) -> dict[str, int]:
+        """How many tokens of text each set was learned from."""
+        return {code: int(count.sum()) for code, count in self.counts.items()}
+
+    def mask(self, language: str) -> np.ndarray:
+        """Whether each id is one of the language's (V, bool).
+
+        Raises:
+            ConfigError: There is no set of that language.
+        """
+        code = language_code(language)
+        if code not in self._masks:
+            raise ConfigError(
+                f"there is no token set of {shown(code)}", remedy=f"{nearest_name(code, self._masks)}, or {_REMEDY}"
+            )
+        return self._masks[code]
+
+    def ids(self, language: str) -> np.ndarray:
+        """The ids of a language, sorted."""
+        import numpy as np
+
+        return np.flatnonzero(self.mask(language))
+
+    def shared(self, one: str, other: str) -> np.ndarray:
+        """The ids that two languages both have, sorted."""
+        import numpy as np
+
+        return np.flatnonzero(self.mask(one) & self.mask(other))
+
+    def only(self, language: str, *, but_not: str) -> np.ndarray:
+        """The ids that one language has and another has not, as a mask (V, bool)."""
+        found_V: np.ndarray = self.mask(language) & ~self.mask(but_not)
+        return found_V
+
+    def overlaps(self) -> dict[tuple[str, str], int]:
+        """How many ids each two languages share: the second paper's Table 3."""
+        codes = self.languages
+        return {(one, other): len(self.shared(one, other)) for at, one in enumerate(codes) for other in codes[at + 1 :]}
+
+    def check_ids(self, ids_N: np.ndarray) -> None:
+        """Refuse ids that are not of the vocabulary.
+
+        Raises:
+            ConfigError: With the first.
+        """
+        wrong = ids_N[(ids_N < 0) | (ids_N >= self.size)]
+        if len(wrong):
+            raise ConfigError(f"there is no token {wrong[0]}", remedy=f"give ids from 0 to {self.size - 1}")
+
+    def check_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Refuse a vocabulary whose ids mean something else.
+
+        Raises:
+            ConfigError: It is another one.
+        """
+        if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
+            raise ConfigError("the token sets are of another vocabulary", remedy="learn those of this one")
+
+    def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:
+        """What to report beside a convert rate: threshold, text, sizes and overlaps."""
+        codes = self.languages if languages is None else tuple(map(language_code, languages))
+        return {
+            "threshold": self.threshold,
+            "text_tokens": {code: self.text_tokens[code] for code in codes},
+            "sizes": {code: self.sizes[code] for code in codes},
+            "shared": {f"{one}-{two}": n for (one, two), n in self.overlaps().items() if {one, two} <= set(codes)},
+        }
+
+    # --- files ---
+
+    def save(self, path: str | Path) -> None:
+        """Write to a JSON file: of each language the ids it has and how often each was met.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        import numpy as np
+
+        counts = {}
+        for code, count_V in self.counts.items():
+            met_N = np.flatnonzero(count_V)
+            counts[code] = {"ids": met_N.tolist(), "counts": count_V[met_N].tolist()}
+        facts = {
+            "format": _FORMAT,
+            "kind": "token sets",
+            "size": self.size,
+            "vocabulary": self.vocabulary,
+            **self.about(),
+            "counts": counts,
+        }
+        write_text(path, json.dumps(facts) + "\n")  # in one line: indented, every id would have one of its own
+
+    @classmethod
+    def load(cls, path: str | Path) -> TokenSets:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InputError: It is something else.
+            StorageError: It cannot be read.
+        """
+        import numpy as np
+
+        facts = read_json(path)
+        wrong = InputError("no token sets of ours", remedy="make them with save", file=path)
+        if not isinstance(facts, dict) or (facts.get("format"), facts.get("kind")) != (_FORMAT, "token sets"):
+            raise wrong
+        try:
+            counts = {}
+            for code, met in facts["counts"].items():
+                counts[code] = np.zeros(facts["size"], dtype=np.int64)
+                counts[code][met["ids"]] = met["counts"]
+            return cls(counts, threshold=facts["threshold"], vocabulary=facts["vocabulary"])
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise wrong from error

@@ -1,0 +1,75 @@
+"""The words that tokens make: where each begins and ends in a row of ids, and how it reads.
+
+A word goes on until a piece opens another, or letters, digits and other signs meet. Chinese characters, kana and the
+scripts of South-East Asia are written without blanks: there, every piece is a word.
+
+Shapes: ``V`` vocabulary, ``N`` tokens.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.text.scripts import RANGES
+from isoglot.vocab.scheme import BYTES, CONTINUES, MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.vocab import Vocabulary
+
+_LETTERS, _DIGITS, _SIGNS, _UNSPACED = range(4)
+_UNSPACED_RANGES = [
+    span for script in ("Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt") for span in RANGES[script]
+]
+
+
+class WordFinder:
+    """Finds the words in rows of ids of a vocabulary, whatever language each piece is of."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        special = set(vocabulary.special.values())
+        self._kinds_V = np.array(
+            [_SIGNS if index in special else _kind(piece) for index, piece in enumerate(vocabulary.pieces)]
+        )
+        self._texts: dict[tuple[int, ...], str] = {}
+
+    def spans(self, ids_N: np.ndarray) -> list[tuple[int, int]]:
+        """The first position of every word, and the one after its last."""
+        if not len(ids_N):
+            return []
+        kinds_N = self._kinds_V[ids_N]
+        opens_N = self.vocabulary.starts[ids_N] | (kinds_N == _UNSPACED)
+        opens_N[0] = True
+        opens_N[1:] |= kinds_N[1:] != kinds_N[:-1]
+        firsts = np.flatnonzero(opens_N).tolist()
+        return list(zip(firsts, [*firsts[1:], len(ids_N)], strict=True))
+
+    def text(self, ids: Sequence[int]) -> str:
+        """How some pieces read, without blanks around them."""
+        key = tuple(ids)
+        found = self._texts.get(key)
+        if found is None:
+            found = self._texts[key] = self.vocabulary.decode(key).strip()
+        return found
+
+
+def _kind(piece: str) -> int:
+    """What a piece is made of, by its first character."""
+    if piece in BYTES:
+        return _LETTERS
+    bare = piece.removeprefix(CONTINUES) or piece
+    bare = bare.removeprefix(MARK).removeprefix("Ġ")
+    if not bare:
+        return _SIGNS
+    code = ord(bare[0])
+    if any(first <= code <= last for first, last in _UNSPACED_RANGES):
+        return _UNSPACED
+    category = unicodedata.category(bare[0])
+    if category[0] in "LM" or category == "Co":
+        return _LETTERS
+    return _DIGITS if category[0] == "N" else _SIGNS

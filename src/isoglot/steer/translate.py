@@ -1,0 +1,226 @@
+"""Token translation: a sentence in, shifted on its way, and the model's best token at every position out.
+
+Liu et al. 2020 call it unsupervised token translation. Nothing is masked, and nothing is learned but two means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from isoglot.core.errors import ConfigError
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+from isoglot.represent.layer_pass import chosen_layers
+from isoglot.steer.shifted_pass import Cell, ShiftOptions, decode_shifted
+from isoglot.steer.token_sets import TokenSets
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.sentences import Sentences
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.shifts import Kind, OtherEncoder, Positions
+    from isoglot.vocab import Vocabulary
+
+Belongs = Literal["source", "target", "both", "neither", "unknown"]
+"""Whose token it is: of one language only, of both, of neither; unknown without token sets."""
+_BELONGS: tuple[Belongs, ...] = ("neither", "source", "target", "both")
+
+
+class Token(NamedTuple):
+    """One position of a sentence."""
+
+    given: str
+    """the piece that was there"""
+    made: str
+    """the piece that the model gives"""
+    begins: bool
+    """whether it begins a word, with a blank before it"""
+    switched: bool
+    """whether it is a token of the target that the source does not have; without token sets, whether it is another"""
+    belongs: Belongs
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a shift made of sentences.
+
+    Args:
+        source: The language of the sentences.
+        target: The one they were shifted to.
+        layer: Where.
+        alpha: How far.
+        kind: How.
+        given: The ids of each sentence, special ones left out.
+        made: What the model gives at the same positions.
+        vocabulary: What ids mean.
+        sets: Which tokens are whose; None: not known.
+        cut: How many sentences were longer than the encoder takes.
+    """
+
+    source: str
+    target: str
+    layer: int
+    alpha: float
+    kind: Kind
+    given: list[np.ndarray]
+    made: list[np.ndarray]
+    vocabulary: Vocabulary
+    sets: TokenSets | None = None
+    cut: int = 0
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @property
+    def sources(self) -> list[str]:
+        """The sentences as the vocabulary reads them."""
+        return [self.vocabulary.decode(ids) for ids in self.given]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What came out, as text."""
+        return [self.vocabulary.decode(ids) for ids in self.made]
+
+    @cached_property
+    def switched(self) -> list[np.ndarray]:
+        """At every position, whether the token is the target's alone; without token sets, whether it is another one."""
+        if self.sets is None:
+            return [made != given for given, made in zip(self.given, self.made, strict=True)]
+        only_V = self.sets.only(self.target, but_not=self.source)
+        return [only_V[made] for made in self.made]
+
+    def tokens(self, sentence: int) -> list[Token]:
+        """One sentence position by position, for showing it."""
+        vocabulary, made = self.vocabulary, self.made[sentence]
+        if self.sets is None:
+            whose: list[Belongs] = ["unknown"] * len(made)
+        else:
+            numbers = self.sets.mask(self.source)[made] + 2 * self.sets.mask(self.target)[made].astype(int)
+            whose = [_BELONGS[number] for number in numbers.tolist()]
+        return [
+            Token(*pair)
+            for pair in zip(
+                (vocabulary.decode([index]) for index in self.given[sentence]),
+                (vocabulary.decode([index]) for index in made),
+                vocabulary.starts[made].tolist(),
+                self.switched[sentence].tolist(),
+                whose,
+                strict=True,
+            )
+        ]
+
+
+def translate_tokens(
+    encoder: EncoderLike,
+    sentences: Sentences,
+    source: str,
+    target: str,
+    means: LanguageMeans,
+    *,
+    alpha: float = 1.0,
+    layer: int = -2,
+    sets: TokenSets | None = None,
+    kind: Kind = "mean",
+    shared_alpha: float | None = None,
+    positions: Positions = "all",
+    other_encoder: OtherEncoder = "refuse",
+    length: int | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress = SILENT,
+) -> Translation:
+    """Shift sentences to another language and decode every position.
+
+    Args:
+        encoder: Any encoder with a softmax over pieces.
+        sentences: Texts, or a file with one a line.
+        source: Their language.
+        target: The language to go to.
+        means: What the encoder's languages are.
+        alpha: How far; more than 1 goes past the target, less than 0 the other way.
+        layer: Where; negative ones from the end. By default the last but one, the paper's 11 of 12.
+        sets: Which tokens are whose; by default by the text the vocabulary was made from, if it knows that.
+        kind: How tokens move.
+        shared_alpha: An alpha of their own for tokens that both languages have; by default they have none.
+        positions: Which positions move; the paper's default is all.
+        other_encoder: What to do with means of other weights.
+        length: Tokens of a sentence at most.
+        batch_tokens: Tokens of a batch.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: A language has no mean or no token set, a layer does not exist, or an option will not do.
+        InputError: There is no sentence, or one is empty.
+        StorageError: The file cannot be read.
+    """
+    (number,) = chosen_layers([layer], encoder.depth)
+    sets = known_sets(encoder.vocabulary, sets, source, target)
+    decoded = decode_shifted(
+        encoder,
+        sentences,
+        source,
+        target,
+        means,
+        layers=[number],
+        alphas=[alpha],
+        options=shift_options(sets, source, target, kind, shared_alpha, positions, other_encoder),
+        length=length,
+        batch_tokens=batch_tokens,
+        progress=progress,
+    )
+    return Translation(
+        language_code(source),
+        language_code(target),
+        number,
+        float(alpha),
+        kind,
+        decoded.given,
+        decoded.made[Cell(number, float(alpha))],
+        encoder.vocabulary,
+        sets,
+        decoded.cut,
+    )
+
+
+def known_sets(vocabulary: Vocabulary, sets: TokenSets | None, source: str, target: str) -> TokenSets | None:
+    """The token sets to use, once it is known that they have both languages; None if there are none.
+
+    Raises:
+        ConfigError: Those given do not have them, or are of another vocabulary.
+    """
+    if sets is None:
+        found = TokenSets.from_vocabulary(vocabulary)
+        both = found is not None and {language_code(source), language_code(target)} <= set(found.languages)
+        return found if both else None
+    sets.check_vocabulary(vocabulary)
+    for code in (source, target):
+        sets.mask(code)
+    return sets
+
+
+def shift_options(
+    sets: TokenSets | None,
+    source: str,
+    target: str,
+    kind: Kind,
+    shared_alpha: float | None,
+    positions: Positions,
+    other_encoder: OtherEncoder,
+) -> ShiftOptions:
+    """The options of a shift; tokens that both languages have are looked up only where they are treated apart.
+
+    Raises:
+        ConfigError: They are to be treated apart, and nobody knows which they are.
+    """
+    if shared_alpha is None:
+        return ShiftOptions(kind=kind, positions=positions, other_encoder=other_encoder)
+    if sets is None:
+        raise ConfigError("which tokens both languages have is not known", remedy="give token sets")
+    shared = sets.shared(source, target).tolist()
+    return ShiftOptions(
+        kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions, other_encoder=other_encoder
+    )
