@@ -21,10 +21,10 @@ from isoglot.diagnose.vectors import encode_sets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoglot.compare.probe import Told
     from isoglot.core.progress import Progress
     from isoglot.diagnose.found import Way
     from isoglot.diagnose.looks import Looked, PairLook
-    from isoglot.diagnose.probe import Told
     from isoglot.diagnose.shape import Spread
     from isoglot.diagnose.vectors import Encoded
     from isoglot.model import EncoderLike

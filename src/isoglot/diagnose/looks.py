@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from isoglot.compare.judged import judge
+from isoglot.compare.probe import Told, tell_languages
 from isoglot.core.errors import InputError
 from isoglot.diagnose.found import find_translations
-from isoglot.diagnose.probe import Told, tell_languages
 from isoglot.diagnose.shape import Spread, mean_distance, spread
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeFacts:
-    """How often a linear probe tells the language: balanced accuracy, cross-validated (see ``diagnose/probe.py``)."""
+    """How often a linear probe tells the language: balanced accuracy, cross-validated (see ``compare/probe.py``)."""
 
     linear: Interval
     centred: Interval

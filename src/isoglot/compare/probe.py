@@ -60,17 +60,22 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> T
         train = [side[index] for side, index in zip(tensors, kept, strict=True)]
         test = [side[index] for side, index in zip(tensors, out, strict=True)]
         means = [side.mean(dim=0) for side in train]
-        plain = _told(train, test)
+        plain = told_apart(train, test)
         centred = [[side - mean for side, mean in zip(part, means, strict=True)] for part in (train, test)]
         squares = _with_squares(*centred)
-        for kind, found in zip(told, (plain, _told(*centred), _told(*squares)), strict=True):
+        for kind, found in zip(told, (plain, told_apart(*centred), told_apart(*squares)), strict=True):
             for all_N, index, some in zip(kind, out, found, strict=True):
                 all_N[index.numpy()] = some
     return told
 
 
-def _told(train: list[torch.Tensor], test: list[torch.Tensor]) -> list[np.ndarray]:
-    """Fit a discriminant, all languages alike likely, and say how surely each row of the test was told."""
+def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    """Fit a discriminant, all languages alike likely, and say how surely each row of the test was told.
+
+    Args:
+        train: N × D for each language, float64.
+        test: Other rows of each.
+    """
     means_KD = torch.stack([side.mean(dim=0) for side in train])
     middle_D = means_KD.mean(dim=0)
     variance_D = torch.stack([side.var(dim=0, correction=0) for side in train]).mean(dim=0)
