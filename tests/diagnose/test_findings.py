@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from isoglot.diagnose import all_findings
@@ -28,7 +30,7 @@ def test_a_good_model(made_up):
     ]
     assert said(checkup, "languages") == ["No language falls clearly behind the others."]
     assert said(checkup, "tokenizer") == [
-        "The tokenizer suits all of them: 1.1 to 1.3 tokens a word, and less than 1 % unknown."
+        "The tokenizer treats them alike: 1.1 to 1.3 tokens a word, and less than 1 % unknown."
     ]
 
 
@@ -42,8 +44,8 @@ def test_english_only(made_up):
         "English only, by all that can be seen here: the tokenizer suits no other of English, German"
     )
     assert said(checkup, "languages") == [
-        "Russian is at chance with every other language: nothing the model makes of it meets the others.",
-        "Next to nothing is found for English (2.0 % with German) and German (2.0 % with English).",
+        "Russian cannot be told from chance with any other language (0.1 %).",
+        "Next to nothing is found for English (2.0 % with German) and German (2.0 % with English); chance is 0.1 %.",
     ]
     assert said(checkup, "tokenizer") == [
         "Russian is spelt letter by letter: 5.5 tokens a word where English has 1.2.",
@@ -57,13 +59,13 @@ def test_all_at_chance(made_up):
     assert said(checkup, "verdict")[0].startswith(
         "At chance: English, German and Russian share no space in this model."
     )
-    assert said(checkup, "layer") == ["No layer finds translations better than chance: there is none to recommend."]
+    assert said(checkup, "layer") == ["No layer is surely better than chance: there is none to recommend."]
 
 
 def test_one_language_is_lost_and_the_others_are_not_blamed_for_it(made_up):
     made_up.found["ru"] = 0.03
     checkup = made_up.checkup()
-    assert said(checkup, "languages") == ["Next to nothing is found for Russian (3.0 % with English)."]
+    assert said(checkup, "languages") == ["Next to nothing is found for Russian (3.0 % with English); chance is 0.1 %."]
     assert said(checkup, "verdict")[0].startswith("Aligned in part")
 
 
@@ -110,6 +112,17 @@ def test_a_map_that_is_no_better_than_one_of_words_is_said_to_learn_words(made_u
     assert "it learns which words go together" in text
 
 
+def test_two_languages_are_judged_once(made_up):
+    made_up.found = {"en": 0.02, "de": 0.02}
+    assert said(made_up.checkup(), "languages") == []
+
+
+def test_gains_say_what_they_are_over(made_up):
+    assert what_helps(made_up.checkup())[1].text.endswith("over plain cosine; it costs nothing.")
+    made_up.best = {"way": "centred"}
+    assert what_helps(made_up.checkup())[1].text.endswith("on top of that; it costs nothing.")
+
+
 def test_unknown_tokens(made_up):
     made_up.unknown = {"de": 0.02, "ru": 0.5}
     checkup = made_up.checkup()
@@ -125,7 +138,7 @@ def test_chinese_characters_are_no_spelling(made_up):
     made_up.found = {"en": 0.9, "zh": 0.9}
     made_up.per_word = {"en": 1.2, "zh": 1.6}
     made_up.spelt = {"zh": 1.0}
-    assert said(made_up.checkup(), "tokenizer")[0].startswith("The tokenizer suits all of them")
+    assert said(made_up.checkup(), "tokenizer")[0].startswith("The tokenizer treats them alike")
 
 
 def test_the_space(made_up):
@@ -137,9 +150,24 @@ def test_the_space(made_up):
     assert "CKA is" not in texts
 
 
-def test_chance_needs_more_than_a_lucky_hit():
-    assert not above_chance(Interval(0.004, 0.0015, 0.007), 0.001)
-    assert above_chance(Interval(0.006, 0.003, 0.009), 0.001)
+def test_chance_is_claimed_only_where_chance_is_in_the_interval():
+    assert not above_chance(Interval(0.004, 0.0009, 0.007), 0.001)
+    assert above_chance(Interval(0.004, 0.0015, 0.007), 0.001)
+
+
+def test_a_language_that_is_surely_above_chance_is_not_said_to_be_at_chance(made_up):
+    """Little, but more than chance, over all its pairs; each alone is too little to tell."""
+    made_up.found["ru"] = 0.004
+    checkup = made_up.checkup()
+    languages = [
+        replace(each, best=Interval(0.007, 0.0005, 0.014), found=Interval(0.004, 0.0026, 0.0056))
+        if each.code == "ru"
+        else each
+        for each in checkup.languages
+    ]
+    assert said(replace(checkup, languages=tuple(languages)), "languages") == [
+        "Next to nothing is found for Russian (0.7 % with English); chance is 0.1 %."
+    ]
 
 
 def test_a_loss_turned_round_has_its_ends_in_order():

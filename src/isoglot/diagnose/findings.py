@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # --- thresholds ---
 
-CHANCE_FACTOR = 2.0
-"""P@1 is above chance where the low end of its interval is above so many times chance."""
 LOST = 0.05
 """A language whose best pair finds surely less than this is as good as not in the space."""
 BAD = 0.5
@@ -80,8 +78,8 @@ def all_findings(checkup: Checkup) -> list[Finding]:
 
 
 def above_chance(found: Interval, chance: float) -> bool:
-    """Whether so much is surely more than chance."""
-    return found.low > CHANCE_FACTOR * chance
+    """Whether so much is surely more than chance; where it is not, chance is all that can be told."""
+    return found.low > chance
 
 
 def suited(languages: Sequence[LanguageFacts]) -> list[str]:
@@ -114,7 +112,9 @@ def verdict(checkup: Checkup) -> Finding:
         )
     if chance:
         return Finding(
-            "verdict", "bad", f"At chance: {listed(names)} share no space in this model. The best layer finds {level}."
+            "verdict",
+            "bad",
+            f"No better than chance, as far as {listed(names)} can tell: the best layer finds {level}.",
         )
     if none:
         return Finding(
@@ -129,7 +129,7 @@ def which_layer(checkup: Checkup) -> list[Finding]:
     """Which layer to use, and which others would do."""
     best = checkup.best
     if not above_chance(best.found, checkup.chance):
-        return [Finding("layer", "bad", "No layer finds translations better than chance: there is none to recommend.")]
+        return [Finding("layer", "bad", "No layer is surely better than chance: there is none to recommend.")]
     how = "with each language’s mean removed" if best.way == "centred" else "vectors as they are"
     text = f"Use layer {best.layer} of {checkup.depth}, {how}."
     if verdict(checkup).tone == "bad":
@@ -173,24 +173,26 @@ def _over_embeddings(checkup: Checkup) -> list[Finding]:
 
 def which_languages(checkup: Checkup) -> list[Finding]:
     """Languages that are not in the space, badly in it, or behind the others."""
+    if len(checkup.pairs) == 1:
+        return []  # the verdict has said it
     chance = checkup.chance
-    at_chance = [each for each in checkup.languages if not above_chance(each.best, chance)]
+    at_chance = [
+        each for each in checkup.languages if not any(above_chance(found, chance) for found in (each.found, each.best))
+    ]
     lost = [each for each in checkup.languages if each not in at_chance and each.best.high < LOST]
     bad = [each for each in checkup.languages if each not in (*at_chance, *lost) and each.best.high < BAD]
     said = []
     if at_chance:
         names = listed([language_name(each.code) for each in at_chance])
-        verb = "is" if len(at_chance) == 1 else "are"
         said.append(
             Finding(
-                "languages",
-                "bad",
-                f"{names} {verb} at chance with every other language: nothing the model makes of "
-                f"{'it' if len(at_chance) == 1 else 'them'} meets the others.",
+                "languages", "bad", f"{names} cannot be told from chance with any other language ({_share(chance)})."
             )
         )
     if lost:
-        said.append(Finding("languages", "bad", f"Next to nothing is found for {_reached(lost)}."))
+        said.append(
+            Finding("languages", "bad", f"Next to nothing is found for {_reached(lost)}; chance is {_share(chance)}.")
+        )
     if bad:
         said.append(Finding("languages", "bad", f"Badly aligned even with the nearest language: {_reached(bad)}."))
     weak = [*at_chance, *lost, *bad]
@@ -232,18 +234,19 @@ def surely_gains(gain: Interval) -> bool:
 def what_helps(checkup: Checkup) -> list[Finding]:
     """What removing means, CSLS and a map would gain in the best layer."""
     best = checkup.best
+    over = "on top of that" if best.way == "centred" else "over plain cosine"
     said = [
         _gain("Removing each language’s mean", best.centring, "over vectors as they are; it costs nothing"),
-        _gain("Searching by CSLS instead of cosine", best.csls, "on top of that; it costs nothing"),
+        _gain("Searching by CSLS instead of cosine", best.csls, f"{over}; it costs nothing"),
     ]
     fitted = round(checkup.sentences * (1 - 1 / checkup.settings.get("folds", 5)))
     mapping = _gain(
         f"A rotation of one language onto the other, fitted on {fitted:,} pairs and tested on others,",
         best.mapping,
-        "on top of that",
+        over,
     )
-    over = best.mapping_over_first
-    if surely_gains(best.mapping) and over is not None and over.low <= 0:
+    beyond = best.mapping_over_first
+    if surely_gains(best.mapping) and beyond is not None and beyond.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
         text = (
             f"{mapping.text} But a map of layer 0, word pieces without context, finds no less, {first}: it learns "
@@ -317,7 +320,7 @@ def what_tokens(checkup: Checkup) -> list[Finding]:
             Finding(
                 "tokenizer",
                 "good",
-                f"The tokenizer suits all of them: {fewest.tokens.tokens_per_word:.1f} to {most:.1f} tokens a word, "
+                f"The tokenizer treats them alike: {fewest.tokens.tokens_per_word:.1f} to {most:.1f} tokens a word, "
                 f"and less than {_share(UNKNOWN)} unknown.",
             )
         )
