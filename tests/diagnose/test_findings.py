@@ -57,7 +57,7 @@ def test_all_at_chance(made_up):
     made_up.found = dict.fromkeys(made_up.found, 0.001)
     checkup = made_up.checkup()
     assert said(checkup, "verdict")[0].startswith(
-        "At chance: English, German and Russian share no space in this model."
+        "No better than chance, as far as English, German and Russian can tell"
     )
     assert said(checkup, "layer") == ["No layer is surely better than chance: there is none to recommend."]
 

@@ -12,7 +12,7 @@ import numpy as np
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.found import WAYS
 from isoglot.diagnose.looks import look
-from isoglot.diagnose.resampled import chosen_interval, interval, leads, sample_weights
+from isoglot.diagnose.resampled import as_share, chosen_interval, interval, leads, sample_weights
 from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
 from isoglot.diagnose.settings import DiagnoseConfig
 from isoglot.diagnose.tokens import token_facts
@@ -144,7 +144,7 @@ def choose_best(found_SPLW: np.ndarray, layers: Sequence[int]) -> tuple[Best, np
     best = Best(
         layer=layers[at],
         way=way,
-        found=chosen_interval(both_SC, at),
+        found=as_share(chosen_interval(both_SC, at)),
         near=tuple(layer for layer, lead in zip(layers, ahead, strict=True) if lead.low <= 0),
         over_last=None if at == len(layers) - 1 else ahead[-1],
         over_first=ahead[0] if has_first else None,
@@ -165,7 +165,7 @@ def _standing(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) 
     return {
         "found": interval(own_S),
         "partner": next(other for other in pairs[numbers[top]] if other != code),
-        "best": chosen_interval(best_SP[:, own], top),
+        "best": as_share(chosen_interval(best_SP[:, own], top)),
         "lead": None if own.all() else interval(own_S - best_SP[:, ~own].mean(axis=1)),
     }
 

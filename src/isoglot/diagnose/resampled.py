@@ -51,6 +51,15 @@ def chosen_interval(samples_SC: np.ndarray, chosen: int) -> Interval:
     return Interval(value, round(value - half, 12), round(value + half, 12))
 
 
+def as_share(found: Interval) -> Interval:
+    """The interval of a share, which is neither below 0 nor above 1.
+
+    >>> as_share(Interval(0.99, 0.97, 1.01))
+    Interval(value=0.99, low=0.97, high=1.0)
+    """
+    return Interval(found.value, max(found.low, 0.0), min(found.high, 1.0))
+
+
 def leads(samples_SC: np.ndarray, chosen: int) -> list[Interval]:
     """By how much the chosen figure is above each of the others: intervals that hold at once for any two of them."""
     away_SC = samples_SC[1:] - samples_SC[0]
