@@ -27,6 +27,7 @@ from isoglot.cli import (
     pretrain,
     retrieve,
     shards,
+    steer,
     text,
     vocab,
 )
@@ -58,6 +59,7 @@ app.add_typer(compare.app, name="compare")
 app.command("export", epilog=export.EXAMPLE)(export.export)
 app.command("pretrain", epilog=pretrain.EXAMPLE)(pretrain.pretrain)
 app.add_typer(retrieve.app, name="retrieve")
+app.add_typer(steer.app, name="steer")
 
 
 def _print_version(value: bool) -> None:

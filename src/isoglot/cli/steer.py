@@ -1,0 +1,467 @@
+"""``isoglot steer``: language as a direction that can be added, swapped or removed."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.encode import parse_layers
+from isoglot.cli.named_paths import parse_named
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Out, Quiet, Seed
+from isoglot.cli.output import Output, command_line
+from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.steer_inputs import (
+    BUILTIN,
+    MEANS,
+    SETS,
+    Dictionaries,
+    builtin_sets,
+    files_of,
+    languages_known,
+    parse_alphas,
+    read_text,
+    read_texts,
+    two_sides,
+    ways_between,
+)
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from isoglot.core.record import RunRecord
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Language as a direction: learn its mean in every layer, add the difference of two and the model answers in "
+    "the other language; or take languages out.",
+    epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 2',
+)
+
+MOST = 10_000
+"""Lines of a language's text, unless told."""
+
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
+]
+ModelOption = Annotated[
+    str,
+    typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
+]
+Means = Annotated[
+    Path | None,
+    typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: learned from built-in text."),
+]
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parallel",
+        metavar="LANG=FILE",
+        help="Sentences line by line, a file for each language; or one table.tsv; or a folder of Tatoeba test sets.",
+    ),
+]
+Langs = Annotated[
+    str | None,
+    typer.Option("--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in text: en,de."),
+]
+DictionaryFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dictionary",
+        metavar="FROM-TO=FILE",
+        help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
+    ),
+]
+Alphas = Annotated[
+    list[float] | None,
+    typer.Option("--alpha", metavar="NUMBER", help="How far; 1 is from mean to mean, -1 away. May be repeated."),
+]
+ShiftKind = Annotated[
+    Literal["mean", "norm-matched", "transport"],
+    typer.Option(
+        "--kind",
+        help="mean: alpha times the difference of the means is added; norm-matched: and tokens keep their length; "
+        "transport: covariances move too.",
+    ),
+]
+SharedAlpha = Annotated[
+    float | None,
+    typer.Option("--shared-alpha", metavar="NUMBER", help="Another alpha for tokens that both languages have."),
+]
+Where = Annotated[
+    Literal["all", "tokens"],
+    typer.Option("--positions", help="all positions move, as in the paper, or tokens alone, not [CLS] and [SEP]."),
+]
+Threshold = Annotated[
+    int | None,
+    typer.Option("--threshold", metavar="N", min=1, help="How often a language's text must have a token; else 1."),
+]
+BuiltinCount = Annotated[
+    int, typer.Option("--sentences", metavar="N", min=1, help="Built-in sentences that means are learned from.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences.")]
+
+
+@app.command("fit", epilog="Example: isoglot steer fit MODEL --text en=a.txt --text de=b.txt --out means/")
+def fit(
+    out: Out,
+    model: ModelArgument = "isoglot-mini",
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text", metavar="LANG=FILE", help="Text of each language, a sentence a line. Left out: built-in text."
+        ),
+    ] = None,
+    langs: Annotated[
+        str | None, typer.Option("--langs", metavar="CODES", help="Which languages of the built-in text: en,de.")
+    ] = None,
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            metavar="N",
+            min=1,
+            help="The first N of each language; left out: 2,000 built-in ones, or 10,000 of files.",
+        ),
+    ] = None,
+    layers: Annotated[
+        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+    ] = "all",
+    threshold: Threshold = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn what languages are in an encoder: mean and covariance of their tokens in every layer, and which they use.
+
+    --out gets means.safetensors and token_sets.json, which the other verbs take as --means.
+    """
+    from isoglot.cli.steer_output import fitted_table
+    from isoglot.model import load_encoder
+    from isoglot.steer import LanguageMeans
+    from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
+    from isoglot.steer.token_sets import THRESHOLD, TokenSets
+
+    output = Output(json=json, quiet=quiet)
+    numbers = parse_layers(layers)
+    named = parse_named(text) if text else {}
+    if named and langs:
+        raise ConfigError("--langs chooses from the built-in text", remedy="leave it out: --text names languages")
+    texts = read_texts(named, sentences or MOST) if named else {}
+    encoder = load_encoder(model, device=device)
+    if not texts:
+        codes = langs.split(",") if langs else builtin_languages(encoder)
+        if not codes:
+            raise ConfigError(
+                f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
+                remedy="give text of them: --text en=a.txt --text de=b.txt",
+            )
+        texts = builtin_text([code.strip() for code in codes], sentences or SENTENCES, seed=seed)
+    with _recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
+        means = LanguageMeans.fit(encoder, texts, layers=numbers, name=model, progress=output.progress)
+        sets = TokenSets.from_text(
+            encoder.vocabulary, texts, threshold=threshold or THRESHOLD, progress=output.progress
+        )
+        means.save(out / MEANS)
+        sets.save(out / SETS)
+        if run is not None:
+            run.add_output(out / MEANS)
+            run.add_output(out / SETS)
+    value = {
+        "out": str(out),
+        "model": model,
+        "layers": list(means.layers),
+        "languages": {
+            code: {"sentences": len(lines), "tokens": means.count(code), "token_set": sets.sizes[code]}
+            for code, lines in zip(means.languages, texts.values(), strict=True)
+        },
+        "token_sets": sets.about(),
+    }
+    output.result(value, fitted_table(value, means))
+    first, *others = means.languages
+    other = others[0] if others else "LANG"
+    output.say(
+        f'\nNow: isoglot steer translate "…" --model {model} --means {out} --from {first} --to {other} --alpha 2'
+    )
+
+
+@app.command(
+    "translate",
+    epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 1 --alpha 2 '
+    "--model MODEL --means means/",
+)
+def translate(
+    source: Annotated[str, typer.Option("--from", metavar="LANG", help="The language of the text.")],
+    target: Annotated[str, typer.Option("--to", metavar="LANG", help="The language to go to.")],
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="What to translate, in quotes; - or nothing: standard input, a line each."),
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Sentences instead, one a line.")] = None,
+    parallel: Parallel = None,
+    langs: Langs = None,
+    model: ModelOption = "isoglot-mini",
+    means: Means = None,
+    alpha: Alphas = None,
+    layer: Annotated[
+        int, typer.Option("--layer", metavar="L", help="Where; 0 is the embeddings, -1 the last, -2 the one before.")
+    ] = -2,
+    kind: ShiftKind = "mean",
+    dictionary: DictionaryFiles = None,
+    shared_alpha: SharedAlpha = None,
+    positions: Where = "all",
+    threshold: Threshold = None,
+    sentences: BuiltinCount = 2000,
+    limit: Limit = None,
+    show: Annotated[
+        int, typer.Option("--show", metavar="N", min=0, help="How many sentences to print; --json and --out have all.")
+    ] = 10,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Shift sentences to another language inside the model, and read off its best token at every position.
+
+    Nothing is masked. With --parallel the sentences of one language are translated and those of the other are the
+    references of BLEU-1; with --dictionary switched tokens are judged.
+
+    --out gets translations.json, translations.tsv and translations.html.
+    """
+    from isoglot.cli.steer_output import translation_view
+    from isoglot.core.language_codes import language_code
+    from isoglot.model import load_encoder
+    from isoglot.report.steer import translation_page
+    from isoglot.report.steer_tables import translation_rows, translation_value
+    from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.sweep import sweep_shifts
+
+    output = Output(json=json, quiet=quiet)
+    codes = language_code(source), language_code(target)
+    alphas = parse_alphas(alpha, (1.0, 2.0))
+    dictionaries = Dictionaries(dictionary, seed=seed)
+    entries = dictionaries.of(*codes)
+    if dictionary and entries is None:
+        raise ConfigError(f"--dictionary has no {'-'.join(codes)}", remedy=f"write --dictionary {'-'.join(codes)}=FILE")
+    references = None
+    if parallel:
+        if text is not None or file is not None:
+            raise ConfigError("a text and --parallel together", remedy="give the one or the other")
+        lines, references = two_sides(read_sets(parallel, langs, limit), *codes)
+    else:
+        lines = read_text(text, file)[:limit]
+    encoder = load_encoder(model, device=device)
+    numbers = chosen_layers([layer], encoder.depth)
+    with _recorded(
+        out,
+        [*files_of(parallel), *dictionaries.paths, *([file] if file else [])],
+        seed=seed,
+        device=str(encoder.device),
+    ) as run:
+        known = languages_known(
+            encoder,
+            means,
+            codes,
+            model=model,
+            layers=list(numbers),
+            sentences=sentences,
+            threshold=threshold,
+            seed=seed,
+            progress=output.progress,
+        )
+        swept = sweep_shifts(
+            encoder,
+            lines,
+            *codes,
+            known.means,
+            layers=numbers,
+            alphas=alphas,
+            sets=known.sets,
+            references=references,
+            dictionary=entries,
+            kind=kind,
+            shared_alpha=shared_alpha,
+            positions=positions,
+            progress=output.progress,
+        )
+        value = {
+            "model": model,
+            "means": known.origin,
+            "remarks": dictionaries.remarks,
+            **translation_value(swept, references),
+        }
+        if run is not None and out is not None:
+            texts = {
+                "translations.html": translation_page(swept, references, origin=known.origin, facts=[command_line()]),
+                "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
+            }
+            _write(out, "translations.json", value, texts, run)
+    output.result(
+        {**_place(out), **value},
+        translation_view(swept, references, origin=known.origin, show=show, remarks=dictionaries.remarks),
+    )
+    if out is not None:
+        output.say(f"The page is {out / 'translations.html'}")
+
+
+@app.command(
+    "sweep",
+    epilog="Example: isoglot steer sweep --model MODEL --parallel en=a.txt --parallel de=b.txt --means means/ "
+    "--dictionary en-de=en-de.txt --out sweep/",
+)
+def sweep(
+    model: ModelOption = "isoglot-mini",
+    parallel: Parallel = None,
+    langs: Langs = None,
+    means: Means = None,
+    directions: Annotated[
+        Literal["both", "there"],
+        typer.Option("--directions", help="From the first language to the others and back, or there alone."),
+    ] = "both",
+    alpha: Alphas = None,
+    layers: Annotated[
+        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+    ] = "all",
+    kind: ShiftKind = "mean",
+    dictionary: DictionaryFiles = None,
+    shared_alpha: SharedAlpha = None,
+    positions: Where = "all",
+    threshold: Threshold = None,
+    sentences: BuiltinCount = 2000,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences of each language.")
+    ] = 500,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Translate with every layer and alpha: where most is switched, where rightly so, and the second paper's tables.
+
+    Without --parallel, built-in sentences of the model's languages are translated and judged by gold translations.
+
+    --out gets sweep.html with heat maps, sweep.json, sweep.csv and sweep.svg.
+    """
+    from isoglot.cli.steer_output import sweep_view
+    from isoglot.model import load_encoder
+    from isoglot.report.steer import sweep_page, sweep_svg
+    from isoglot.report.steer_tables import cell_rows, sweep_value
+    from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.sweep import sweep_shifts
+
+    output = Output(json=json, quiet=quiet)
+    alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
+    asked = parse_layers(layers)
+    dictionaries = Dictionaries(dictionary if dictionary or parallel else [BUILTIN], seed=seed)
+    given = read_sets(parallel, langs, limit) if parallel else []
+    encoder = load_encoder(model, device=device)
+    numbers = chosen_layers(asked, encoder.depth)
+    ways = ways_between(given or builtin_sets(encoder, langs, limit, seed), directions)
+    codes = list(dict.fromkeys(code for way in ways for code in way.codes))
+    with _recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
+        known = languages_known(
+            encoder,
+            means,
+            codes,
+            model=model,
+            layers=list(numbers),
+            sentences=sentences,
+            threshold=threshold,
+            seed=seed,
+            progress=output.progress,
+        )
+        sweeps = [
+            sweep_shifts(
+                encoder,
+                way.sentences,
+                *way.codes,
+                known.means,
+                layers=numbers,
+                alphas=alphas,
+                sets=known.sets,
+                references=way.references,
+                dictionary=dictionaries.of(*way.codes),
+                kind=kind,
+                shared_alpha=shared_alpha,
+                positions=positions,
+                progress=output.progress,
+            )
+            for way in ways
+        ]
+        about = known.sets.about(codes)
+        value = {
+            "model": model,
+            "means": known.origin,
+            "remarks": dictionaries.remarks,
+            **sweep_value(sweeps, encoder.depth, about),
+        }
+        if run is not None and out is not None:
+            facts = [*dictionaries.remarks, command_line()]
+            texts = {
+                "sweep.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
+                "sweep.svg": sweep_svg(sweeps[0]),
+                "sweep.csv": _csv(cell_rows(sweeps)),
+            }
+            _write(out, "sweep.json", value, texts, run)
+    output.result(
+        {**_place(out), **value},
+        sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=dictionaries.remarks),
+    )
+    if out is not None:
+        output.say(f"The page is {out / 'sweep.html'}")
+
+
+# --- what is written ---
+
+
+def _recorded(
+    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str
+) -> AbstractContextManager[RunRecord | None]:
+    """The run record of the folder, if there is one."""
+    from contextlib import contextmanager
+
+    from isoglot.core.record import record_run
+
+    @contextmanager
+    def recorded(folder: Path) -> Iterator[RunRecord]:
+        with record_run(folder, command=command_line(), seed=seed, device=device) as run:
+            for path in inputs:
+                run.add_input(path)
+            yield run
+
+    return nullcontext() if out is None else recorded(out)
+
+
+def _place(out: Path | None) -> dict[str, str]:
+    return {} if out is None else {"out": str(out)}
+
+
+def _write(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str, str], run: RunRecord) -> None:
+    from isoglot.core.files import write_json, write_text
+
+    for file, text in texts.items():
+        write_text(out / file, text)
+    write_json(out / name, value)
+    for file in (name, *texts):
+        run.add_output(out / file)
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    import csv
+    import io
+
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()

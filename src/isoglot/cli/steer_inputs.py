@@ -1,0 +1,280 @@
+"""What the verbs of ``isoglot steer`` read: means and token sets, sentences, dictionaries."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from isoglot.cli.named_pairs import parse_pairs
+from isoglot.core.errors import ConfigError, InputError, StorageError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isoglot.core.progress import Progress
+    from isoglot.model import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.steer import LanguageMeans
+    from isoglot.steer.token_sets import TokenSets
+    from isoglot.text.dictionary import Entry
+
+MEANS, SETS = "means.safetensors", "token_sets.json"
+BUILTIN = "builtin"
+
+
+class Known(NamedTuple):
+    """What is known of an encoder's languages, and where it comes from."""
+
+    means: LanguageMeans
+    sets: TokenSets
+    origin: str
+
+
+def languages_known(
+    encoder: EncoderLike,
+    folder: Path | None,
+    languages: Sequence[str],
+    *,
+    model: str,
+    layers: Layers,
+    sentences: int,
+    threshold: int | None,
+    seed: int,
+    progress: Progress,
+) -> Known:
+    """Means and token sets of some languages: of a folder, or learned now from built-in text.
+
+    Raises:
+        ConfigError: A language has no mean and no built-in text, or the means are of another encoder.
+        StorageError: The folder cannot be read.
+    """
+    if folder is not None:
+        means, sets = read_known(folder)
+        means.check_encoder(encoder)
+        for code in languages:
+            means.count(code)  # refused here by name, before any sentence is read
+        return Known(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
+    from isoglot.core.language_codes import language_code
+    from isoglot.steer import LanguageMeans
+    from isoglot.steer.builtin_text import builtin_languages, builtin_text
+    from isoglot.steer.token_sets import THRESHOLD, TokenSets
+
+    built_in = builtin_languages(encoder)
+    for code in map(language_code, languages):
+        if code not in built_in:
+            raise ConfigError(
+                f"there is no mean of {code} and no built-in text to learn it from",
+                remedy=f"learn means: isoglot steer fit {model} --text {code}=FILE … --out means/, then --means means/",
+            )
+    texts = builtin_text(languages, sentences, seed=seed)
+    means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
+    least = THRESHOLD if threshold is None else threshold
+    known = TokenSets.from_text(encoder.vocabulary, texts, threshold=least, progress=progress)
+    return Known(means, known, f"{sentences:,} built-in sentences of each language")
+
+
+def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
+    """What ``isoglot steer fit`` wrote.
+
+    Raises:
+        StorageError: There is no such folder, or no means in it.
+    """
+    from isoglot.steer import LanguageMeans
+    from isoglot.steer.token_sets import TokenSets
+
+    place = folder.parent if folder.name == MEANS else folder
+    if not (place / MEANS).exists():
+        problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
+        raise StorageError(problem, remedy="make one: isoglot steer fit MODEL --out means/", file=folder)
+    return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
+
+
+def read_text(text: str | None, file: Path | None) -> list[str]:
+    """The sentences of a command line, a file or standard input, one a line, without blank ones.
+
+    Raises:
+        ConfigError: There are none of these.
+        InputError: Nothing is written there, or it is no text.
+        StorageError: The file cannot be read.
+    """
+    from isoglot.text.lines import read_lines
+
+    if text is not None and text != "-":
+        if file is not None:
+            raise ConfigError("a text and --file together", remedy="give the one or the other")
+        lines, where = text.splitlines(), "the text"
+    elif file is not None:
+        lines, where = [line for _, line in read_lines(file)], str(file)
+    elif text == "-" or not sys.stdin.isatty():
+        try:
+            lines, where = sys.stdin.read().splitlines(), "standard input"
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"standard input is not UTF-8: {error.reason}", remedy="convert it, as with iconv"
+            ) from error
+    else:
+        raise ConfigError(
+            "no text to translate", remedy='write it in quotes: isoglot steer translate "Yes." --from en --to de'
+        )
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise InputError(f"{where} is empty", remedy="give at least one sentence, one a line")
+    return found
+
+
+def read_texts(named: dict[str, list[Path]], most: int) -> dict[str, list[str]]:
+    """The first so many lines of each language's files; blank ones are left out.
+
+    Raises:
+        InputError: A language has none, or a line is no text.
+        StorageError: A file cannot be read.
+    """
+    from isoglot.text.stream import read_stream
+
+    found = {code: list(islice(filter(None, read_stream(paths)), most)) for code, paths in named.items()}
+    for code, lines in found.items():
+        if not lines:
+            raise InputError(f"there is no sentence of {code}", remedy="give at least one line", file=named[code][0])
+    return found
+
+
+class Dictionaries:
+    """The dictionaries of ``--dictionary``: a file for a pair of languages, or the built-in ones.
+
+    Args:
+        values: What the user typed.
+        seed: For the built-in ones.
+
+    Raises:
+        ConfigError: It is no pair of languages with a file.
+    """
+
+    def __init__(self, values: Sequence[str] | None, *, seed: int) -> None:
+        given = list(values or ())
+        self.builtin = BUILTIN in given
+        self.files = parse_pairs([value for value in given if value != BUILTIN])
+        self.seed = seed
+        self.remarks: list[str] = []
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files."""
+        return [path for paths in self.files.values() for path in paths]
+
+    def of(self, source: str, target: str) -> list[Entry] | None:
+        """The entries from one language to another; turned round where there is only the other way.
+
+        Raises:
+            ConfigError: The built-in one was asked for, and there is none.
+            InputError: A file is none, or empty.
+            StorageError: It cannot be read.
+        """
+        from isoglot.text.dictionary import Entry, read_dictionary
+
+        way = (source, target)
+        if way in self.files:
+            return _entries(self.files[way], lambda path: list(read_dictionary(path)))
+        if way[::-1] in self.files:
+            self.remarks.append(f"{source} to {target}: by the dictionary of {target} to {source}, turned round")
+            return _entries(
+                self.files[way[::-1]],
+                lambda path: [Entry(one.target, one.source, one.weight) for one in read_dictionary(path)],
+            )
+        if self.builtin:
+            from isoglot.steer.builtin_text import builtin_dictionary
+
+            return builtin_dictionary(source, target, seed=self.seed)
+        return None
+
+
+def _entries(paths: Sequence[Path], read: Callable[[Path], list[Entry]]) -> list[Entry]:
+    found = [entry for path in paths for entry in read(path)]
+    if not found:
+        raise InputError("the dictionary has no entries", remedy="write source, a blank, target a line", file=paths[0])
+    return found
+
+
+def two_sides(sets: Sequence[ParallelSet], source: str, target: str) -> tuple[list[str], list[str]]:
+    """The sentences of two languages among parallel sets.
+
+    Raises:
+        ConfigError: No set has both.
+    """
+    for one in sets:
+        if source in one.sentences and target in one.sentences:
+            return list(one.sentences[source]), list(one.sentences[target])
+    found = sorted({code for one in sets for code in one.sentences})
+    missing = next((code for code in (source, target) if code not in found), f"{source} with {target}")
+    raise ConfigError(f"--parallel has no {missing}, only {', '.join(found)}", remedy=f"name a file of {missing} too")
+
+
+def files_of(values: Sequence[str] | None) -> list[Path]:
+    """The files among ``NAME=FILE`` options, for the record."""
+    named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in values or ()]
+    return [path for path in named if path.is_file()]
+
+
+def parse_alphas(values: Sequence[float] | None, default: Sequence[float]) -> list[float]:
+    """The alphas that were given, each once.
+
+    Raises:
+        ConfigError: One is there twice, or is no number.
+    """
+    import math
+
+    found = list(values) if values else list(default)
+    for alpha in found:
+        if not math.isfinite(alpha):
+            raise ConfigError(f"--alpha {alpha}", remedy="give a number such as 1.5")
+        if found.count(alpha) > 1:
+            raise ConfigError(f"--alpha {shown(alpha)} is given twice", remedy="give each once")
+    return found
+
+
+class Way(NamedTuple):
+    """Sentences to take from one language to another, and what they should become."""
+
+    codes: tuple[str, str]
+    sentences: list[str]
+    references: list[str]
+
+
+def ways_between(sets: Sequence[ParallelSet], directions: Literal["both", "there"]) -> list[Way]:
+    """From the first language of each set to its others; and back, after all of these."""
+    there, back = [], []
+    for one in sets:
+        # Tatoeba's sets are all with English, which comes first, as in the papers.
+        first, *others = sorted(one.sentences, key=lambda code: code != "en") if len(sets) > 1 else list(one.sentences)
+        for other in others:
+            own, their = list(one.sentences[first]), list(one.sentences[other])
+            there.append(Way((first, other), own, their))
+            back.append(Way((other, first), their, own))
+    return [*there, *back] if directions == "both" else there
+
+
+def builtin_sets(encoder: EncoderLike, langs: str | None, sentences: int, seed: int) -> list[ParallelSet]:
+    """Built-in sentences of the encoder's first language with each of its others, or of those that were named.
+
+    Raises:
+        ConfigError: Fewer than two of its languages are built in.
+    """
+    from isoglot.compare.sentences import builtin_pairs
+    from isoglot.core.language_codes import language_code
+    from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.steer.builtin_text import builtin_languages
+
+    known = [language_code(code.strip()) for code in langs.split(",")] if langs else list(builtin_languages(encoder))
+    if len(known) < 2:
+        raise ConfigError(
+            f"{', '.join(known) or 'no language'} of the encoder's is built in, and two are needed",
+            remedy="give sentences: --parallel en=a.txt --parallel de=b.txt",
+        )
+    found = []
+    for other in known[1:]:
+        first, second = zip(*builtin_pairs((known[0], other), sentences, seed=seed), strict=True)
+        rows = {known[0]: list(first), other: list(second)}
+        found.append(ParallelSet(name="built-in sentences", sentences=rows, numbers=list(range(1, sentences + 1))))
+    return found

@@ -1,0 +1,155 @@
+"""What ``isoglot steer`` shows: sentences with the switched tokens coloured, and figures below them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isoglot.report.steer_tables import (
+    PAPER,
+    about_sets,
+    before_note,
+    judged_note,
+    readable,
+    row_texts,
+    runs,
+    score_table,
+    table_2,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.table import Table
+
+    from isoglot.report.steer_tables import Look
+    from isoglot.steer import LanguageMeans
+    from isoglot.steer.sweep import Sweep
+
+# Bold and underlined too, so that it is seen without colours as well.
+STYLES: dict[Look, str] = {"plain": "", "switched": "bold underline green", "neither": "italic magenta"}
+_MARKS: dict[Look, tuple[str, str]] = {"plain": ("", ""), "switched": ("[", "]"), "neither": ("{", "}")}
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A sentence whose switched tokens stand out: by colour on a terminal, in brackets elsewhere."""
+
+    runs: Sequence[tuple[str, Look]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As rich asks for it."""
+        from rich.text import Text
+
+        text = Text()
+        for words, look in self.runs:
+            bare = words.rstrip() if look != "plain" else words
+            if console.color_system is None:
+                before, after = _MARKS[look]
+                text.append(f"{before}{bare}{after}")
+            else:
+                text.append(bare, style=STYLES[look])
+            text.append(words[len(bare) :])
+        yield text
+
+
+def fitted_table(value: dict[str, Any], means: LanguageMeans) -> RenderableType:
+    """What was learned: a line for each language."""
+    from rich.console import Group
+    from rich.text import Text
+
+    first = means.languages[0]
+    shared = value["token_sets"]["shared"]
+    table = _table("language", "sentences", "tokens", "token set", f"shared with {first}")
+    for code, facts in value["languages"].items():
+        count = next((shared[pair] for pair in (f"{first}-{code}", f"{code}-{first}") if pair in shared), None)
+        numbers = (facts["sentences"], facts["tokens"], facts["token_set"])
+        table.add_row(code, *(f"{number:,}" for number in numbers), "–" if count is None else f"{count:,}")
+    layers = value["layers"]
+    where = f"layers {layers[0]} to {layers[-1]}" if len(layers) > 1 else f"layer {layers[0]}"
+    return Group(table, Text(f"\nMeans and covariances of {where}, and token sets, are in {value['out']}"))
+
+
+def translation_view(
+    swept: Sweep, references: Sequence[str] | None, *, origin: str, show: int, remarks: Sequence[str] = ()
+) -> RenderableType:
+    """The source and every output below it, then the figures of each alpha."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    translations = list(swept.translations.values())
+    parts: list[RenderableType] = []
+    for number, source in enumerate(translations[0].sources[:show]):
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True, style="dim")
+        grid.add_column(overflow="fold")
+        grid.add_row(swept.source, Text(readable(source)))
+        for one in translations:
+            grid.add_row(f"{swept.target}, α = {one.alpha:g}", Marked(runs(one, number)))
+        if references is not None:
+            grid.add_row("reference", Text(readable(references[number])))
+        parts += [grid, Text()]
+    left = len(translations[0]) - show
+    if left > 0:
+        parts += [Text(f"… and {left:,} more sentence{'s' * (left != 1)}"), Text()]
+    head, rows = score_table(swept)
+    table = _table(*head)
+    for row in rows:
+        table.add_row(*row)
+    layer, cut = translations[0].layer, translations[0].cut
+    notes = [
+        f"Shifted at layer {layer}, {swept.kind}. {about_sets(swept.about_sets(), origin)}",
+        before_note(swept),
+        judged_note(swept),
+        f"{cut:,} sentence{'s were' if cut != 1 else ' was'} longer than the encoder takes, and cut." if cut else "",
+        swept.signature or "",
+        *remarks,
+    ]
+    return Group(*parts, table, Text("\n" + "\n".join(note for note in notes if note)))
+
+
+def sweep_view(
+    sweeps: Sequence[Sweep], depth: int, *, sets: dict[str, Any], origin: str, remarks: Sequence[str] = ()
+) -> RenderableType:
+    """The convert rate of every cell, then the paper's Table 2 with its figures in brackets."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from isoglot.report.steer import arrow, sweep_finding, sweep_words
+
+    parts: list[RenderableType] = []
+    for sweep in sweeps:
+        grid = _table("layer", *(f"α = {alpha:g}" for alpha in sweep.alphas))
+        for layer in reversed(sweep.layers):
+            grid.add_row(str(layer), *(_cell(sweep, layer, alpha) for alpha in sweep.alphas))
+        said = [sweep_finding(sweep), *(text for text in sweep_words(sweep, depth) if text)]
+        parts += [Text(f"{arrow(sweep)}: {_CELL[sweep.best('headline') is not None]}", style="bold"), grid]
+        parts += [Text("\n".join(["", *said, ""]))]
+    beside = _table("", *(arrow(sweep) for sweep in sweeps))
+    for row in table_2(sweeps, depth):
+        beside.add_row(row.name, *(ours if papers == "–" else f"{ours} ({papers})" for ours, papers in row_texts(row)))
+    parts += [Text(f"As in Table 2 of {PAPER}, whose numbers, of another model, are in brackets", style="bold"), beside]
+    signature = next((sweep.signature for sweep in sweeps if sweep.signature), "")
+    notes = ["", about_sets(sets, origin), signature or "", *remarks]
+    return Group(*parts, Text("\n".join(["", *(note for note in notes if note)])))
+
+
+_CELL = {True: "convert rate / headline", False: "convert rate"}
+
+
+def _cell(sweep: Sweep, layer: int, alpha: float) -> str:
+    values = [sweep.value("convert_rate", layer, alpha)]
+    if sweep.best("headline") is not None:
+        values.append(sweep.value("headline", layer, alpha))
+    return " / ".join("–" if value is None else f"{value:.2f}" for value in values)
+
+
+def _table(*head: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for number, name in enumerate(head):
+        table.add_column(name, justify="right" if number else "left")
+    return table

@@ -1,0 +1,332 @@
+"""Pages of steering: sentences in two languages at once, the sweep over layers and alphas, what erasing costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+from itertools import pairwise
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from isoglot.report.heatmap import heat_map
+from isoglot.report.page import Figure, Section, page, table
+from isoglot.report.steer_tables import (
+    KEY,
+    PAPER,
+    PAPER_DEPTH,
+    about_sets,
+    before_note,
+    judged_note,
+    readable,
+    row_texts,
+    runs,
+    score_table,
+    table_2,
+    table_3,
+)
+from isoglot.report.svg_file import svg_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.report.steer_tables import Look, Row
+    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.sweep import Figure as Score
+    from isoglot.steer.sweep import Sweep
+    from isoglot.steer.translate import Translation
+
+MOST = 200
+"""Sentences on a page; the files beside it have all."""
+_STYLES: dict[Look, str] = {
+    "plain": "",
+    "switched": "font-weight:bold;color:#0072b2;border-bottom:2px solid #0072b2",
+    "neither": "font-style:italic;color:#9a5b8f",
+}
+_LOOKS = "Blue and underlined: a token that only the target language has. Purple and slanted: one that neither has."
+
+
+def translation_page(swept: Sweep, references: Sequence[str] | None, *, origin: str, facts: Sequence[str] = ()) -> str:
+    """Sentences with every output below them, switched tokens coloured, and the figures.
+
+    Args:
+        swept: The outputs of one layer.
+        references: The sentences in the target language.
+        origin: Where means and token sets come from.
+        facts: Lines for the foot.
+    """
+    source, target = swept.source, swept.target
+    head, rows = score_table(swept)
+    layer = next(iter(swept.translations)).layer
+    words = [about_sets(swept.about_sets(), origin), before_note(swept), judged_note(swept), *key_words(head)]
+    return page(
+        f"From {source} to {target} by adding one vector",
+        translation_finding(swept),
+        [
+            Section(title="What came out", words=[_LOOKS], table=outputs(swept, references)),
+            Section(
+                title=f"In figures, at layer {layer}",
+                words=[text for text in words if text],
+                table=table(head, rows),
+            ),
+        ],
+        facts=[*([swept.signature] if swept.signature else []), *facts],
+    )
+
+
+def translation_finding(swept: Sweep) -> str:
+    """How much was switched at most, in a sentence."""
+    layer, alpha = cell = most_switched(swept)
+    scores = swept.scores[cell]
+    rate = scores.convert_rate
+    if rate is None:
+        return "No token could be told to be of one language alone."
+    judged = ""
+    if scores.precision is not None:
+        judged = f"; {100 * scores.precision:.0f} % of those that the dictionary can judge are right"
+    return (
+        f"With α = {alpha:g} at layer {layer}, {100 * rate:.0f} % of the tokens that can be told apart are "
+        f"{swept.target}{judged}."
+    )
+
+
+def key_words(head: Sequence[str]) -> list[str]:
+    """What the columns of a table of figures mean."""
+    return ["; ".join(f"{name}: {KEY[name]}" for name in head if name in KEY) + "."]
+
+
+def outputs(swept: Sweep, references: Sequence[str] | None, *, most: int = MOST) -> str:
+    """A block for each sentence: the source, each alpha's output with its switched tokens coloured, the reference."""
+    translations = list(swept.translations.values())
+    blocks = []
+    for number, source in enumerate(translations[0].sources[:most]):
+        lines = [(swept.source, escape(readable(source)))]
+        lines += [(f"α = {one.alpha:g}", coloured(one, number)) for one in translations]
+        if references is not None:
+            lines.append(("reference", f"<i>{escape(readable(references[number]))}</i>"))
+        rows = "".join(
+            f"<tr><td class='facts' style='white-space:nowrap;width:6em'>{escape(name)}</td>"
+            f"<td style='overflow-wrap:anywhere'>{text}</td></tr>"
+            for name, text in lines
+        )
+        blocks.append(f"<table style='margin:.8rem 0'>{rows}</table>")
+    left = len(translations[0]) - most
+    more = f"<p>… and {left:,} more, in the files beside this page.</p>" if left > 0 else ""
+    return "".join(blocks) + more
+
+
+def coloured(translation: Translation, sentence: int) -> str:
+    """One output as HTML."""
+    parts = []
+    for words, look in runs(translation, sentence):
+        bare = words.rstrip() if look != "plain" else words
+        style = _STYLES[look]
+        shown = f"<span class='{look}' style='{style}'>{escape(bare)}</span>" if style else escape(bare)
+        parts.append(shown + words[len(bare) :])
+    return "".join(parts)
+
+
+# --- the sweep ---
+
+EXAMPLES = 3
+_MAPS: tuple[tuple[Score, str, str], ...] = (
+    ("convert_rate", "convert rate", ".2f"),
+    ("bleu", "BLEU-1", ".1f"),
+    ("headline", "headline", ".2f"),
+)
+_CAPTIONS: dict[str, str] = {
+    "convert_rate": "Tokens that only the target has, among those that not both languages have.",
+    "bleu": "Words of the output that are in the reference, 0 to 100. Some are there without any shift: names, signs, "
+    "words that both languages have.",
+    "headline": "Convert rate × precision: switched and right by the dictionary.",
+}
+
+
+_ABOUT_PAPER = (
+    f"In brackets what the paper has ({PAPER}, Table 2): Google’s multilingual BERT of {PAPER_DEPTH} layers on XNLI’s "
+    "test sentences. Model, text and token sets are others here, so numbers are to be compared in their direction, not "
+    "in their size."
+)
+
+
+def sweep_page(
+    sweeps: Sequence[Sweep], depth: int, *, sets: dict[str, Any], origin: str, facts: Sequence[str] = ()
+) -> str:
+    """The page of a sweep: heat maps of every way, the paper's Tables 1 to 3 in their layout, beside its figures.
+
+    Args:
+        sweeps: One for each way from a language to another.
+        depth: The encoder's layers.
+        sets: What is to be known of the token sets, as ``TokenSets.about`` has it.
+        origin: Where means and token sets come from.
+        facts: Lines for the foot.
+    """
+    signatures = list(dict.fromkeys(one.signature for one in sweeps if one.signature))
+    sections = [
+        *(_way(sweep, depth) for sweep in sweeps),
+        _table_2(sweeps, depth),
+        _table_3(sets, origin),
+        *(_examples(sweep) for sweep in sweeps),
+    ]
+    return page(
+        "Where a language can be switched by adding one vector",
+        " ".join(sweep_finding(sweep) for sweep in sweeps[:2]),
+        sections,
+        facts=[*signatures, *facts],
+    )
+
+
+def sweep_svg(sweep: Sweep) -> str:
+    """The convert rate of one way as a picture on its own."""
+    note = f"convert rate over {len(next(iter(sweep.translations.values()))):,} sentences; framed: the largest"
+    return svg_file(_heat(sweep, "convert_rate", "convert rate", ".2f"), sweep_finding(sweep), note)
+
+
+def sweep_finding(sweep: Sweep) -> str:
+    """Where most was switched, and where most was switched rightly, in a sentence."""
+    name = arrow(sweep)
+    cell = most_switched(sweep)
+    rate = sweep.scores[cell].convert_rate
+    if rate is None:
+        return f"{name}: no token could be told to be of one language alone."
+    text = f"{name}: most is switched at layer {cell.layer}, α = {cell.alpha:g} (convert rate {rate:.2f})"
+    good = sweep.best("headline")
+    if good is None:
+        return f"{text}."
+    return f"{text}, most rightly at layer {good[0].layer}, α = {good[0].alpha:g} (headline {good[1]:.2f})."
+
+
+def most_switched(sweep: Sweep) -> Cell:
+    """The cell with the largest share of all tokens switched.
+
+    Not the one with the largest convert rate: where nearly all that comes out is one sign that both languages have, few
+    tokens count, and their rate says little.
+    """
+    return max(sweep.scores, key=lambda cell: sweep.scores[cell].switched / max(sweep.scores[cell].tokens, 1))
+
+
+def sweep_words(sweep: Sweep, depth: int) -> list[str]:
+    """What the paper says of shifts, asked of one way."""
+    rates, late = sweep.grid("convert_rate"), max(depth - 2, 0)
+    rising = sorted(range(len(sweep.alphas)), key=lambda at: sweep.alphas[at])
+    found = []
+    if len(rising) > 1:
+        up = sum(all(row[a] <= row[b] for a, b in pairwise(rising)) for row in rates)
+        found.append(f"The convert rate rises with α, or stays, in {up} of {len(sweep.layers)} layers.")
+    if late in sweep.layers:
+        row = rates[sweep.layers.index(late)]
+        values = ", ".join(f"{row[at]:.2f} at α = {sweep.alphas[at]:g}" for at in rising if not isnan(row[at]))
+        found.append(f"At layer {late} of {depth} it is {values}.")
+    (layer, alpha, value), before = _bleu(sweep)
+    if value is not None:
+        without = "" if before is None else f"; the sentences as they are, without a shift, have {before:.1f}"
+        found.append(f"BLEU-1 is best at layer {layer}, α = {alpha:g}: {value:.1f}{without}.")
+    others = sweep.grid("neither")
+    row_at, column = divmod(int(others.argmax()), len(sweep.alphas))
+    found.append(
+        f"Tokens of neither language are at most {100 * others[row_at][column]:.1f} % "
+        f"(layer {sweep.layers[row_at]}, α = {sweep.alphas[column]:g})."
+    )
+    good = sweep.best("headline")
+    if good is not None and (scores := sweep.scores[good[0]]).precision is not None:
+        found.append(
+            f"The best headline is {good[1]:.2f}, at layer {good[0].layer}, α = {good[0].alpha:g}: "
+            f"{100 * (scores.convert_rate or 0):.0f} % switched, {100 * scores.precision:.0f} % of those judged right, "
+            f"distinct-type ratio {scores.distinct or 0:.2f}."
+        )
+    return [" ".join(found), judged_note(sweep)]
+
+
+def arrow(sweep: Sweep) -> str:
+    """A way in a few signs."""
+    return f"{sweep.source} → {sweep.target}"
+
+
+def _bleu(sweep: Sweep) -> tuple[tuple[int, float, float | None], float | None]:
+    shifted = [
+        (cell, value) for cell in sweep.scores if cell.alpha > 0 and (value := sweep.value("bleu", *cell)) is not None
+    ]
+    before = next((sweep.value("bleu", *cell) for cell in sweep.scores if cell.alpha == 0), None)
+    if not shifted:
+        return (0, 0.0, None), before
+    cell, value = max(shifted, key=lambda one: one[1])
+    return (cell.layer, cell.alpha, value), before
+
+
+def _way(sweep: Sweep, depth: int) -> Section:
+    figures = []
+    for score, name, form in _MAPS:
+        if sweep.best(score) is not None:
+            drawing = _heat(sweep, score, name, form)
+            figures.append(Figure(drawing=drawing, caption=f"{arrow(sweep)}. {_CAPTIONS[score]} Framed: the largest."))
+    words = [text for text in sweep_words(sweep, depth) if text]
+    return Section(title=sweep_finding(sweep).removesuffix("."), words=words, figures=figures)
+
+
+def _heat(sweep: Sweep, score: Score, name: str, form: str) -> str:
+    grid, best = sweep.grid(score), sweep.best(score)
+    order = range(len(sweep.layers) - 1, -1, -1)  # layer 0 at the foot, as models are drawn
+    marked = []
+    if best is not None:
+        row = len(sweep.layers) - 1 - sweep.layers.index(best[0].layer)
+        marked = [(row, sweep.alphas.index(best[0].alpha))]
+    return heat_map(
+        [str(sweep.layers[row]) for row in order],
+        [f"{alpha:g}" for alpha in sweep.alphas],
+        [[None if isnan(value) else float(value) for value in grid[row]] for row in order],
+        across="α",
+        up="layer of the shift",
+        low=0.0,
+        high=1.0 if score == "convert_rate" else max(best[1] if best else 0.0, 1e-9),
+        form=form,
+        marked=marked,
+        scale=name,
+    )
+
+
+def _table_2(sweeps: Sequence[Sweep], depth: int) -> Section:
+    rows = table_2(sweeps, depth)
+    return Section(
+        title="BLEU-1 and convert rates in the layout of the second paper’s Table 2",
+        words=(_ABOUT_PAPER,),
+        table=_beside(rows, [arrow(sweep) for sweep in sweeps]),
+    )
+
+
+def _table_3(sets: dict[str, Any], origin: str) -> Section:
+    return Section(
+        title="Which tokens are whose: the layout of the second paper’s Table 3",
+        words=(f"{about_sets(sets, origin)} In brackets what the paper has ({PAPER}, Table 3).",),
+        table=_beside(table_3(sets), list(sets["sizes"])),
+    )
+
+
+def _beside(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Our numbers with the paper's in brackets."""
+    lines = []
+    for row in rows:
+        cells = [ours if papers == "–" else f"{ours} ({papers})" for ours, papers in row_texts(row)]
+        lines.append([row.name, *cells])
+    return table(["", *columns], lines)
+
+
+def _examples(sweep: Sweep) -> Section:
+    """The first sentences at one layer: the layout of the paper's Table 1."""
+    best = sweep.best("headline") or sweep.best("bleu")
+    layer = most_switched(sweep).layer if best is None else best[0].layer
+    part = at_layer(sweep, layer)
+    return Section(
+        title=f"{arrow(sweep)}: the first sentences, shifted at layer {layer}",
+        words=[_LOOKS],
+        table=outputs(part, None, most=EXAMPLES),
+    )
+
+
+def at_layer(sweep: Sweep, layer: int) -> Sweep:
+    """The part of a sweep that is one layer's."""
+    cells = [cell for cell in sweep.scores if cell.layer == layer]
+    return replace(
+        sweep,
+        layers=(layer,),
+        scores={cell: sweep.scores[cell] for cell in cells},
+        translations={cell: sweep.translations[cell] for cell in cells},
+    )

@@ -1,0 +1,324 @@
+"""Token translation as rows and words: outputs, figures, and the second paper's Tables 2 and 3 beside its own numbers.
+
+The paper's numbers are of Google's released multilingual BERT of 12 layers on XNLI's test sentences. Ours stand beside
+them in the same layout, not in competition: another model, other text, other token sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.languages.twins import unshift
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.steer.scores import Scores
+    from isoglot.steer.sweep import Sweep
+    from isoglot.steer.translate import Translation
+
+Look = Literal["plain", "switched", "neither"]
+"""How a token is shown: ``switched``, one that only the target has; ``neither``, one that neither language has."""
+_LOOK: dict[str, Look] = {"neither": "neither"}
+_PRIVATE = 0xF0000
+
+# --- the paper's numbers (Liu et al. 2020) ---
+
+PAPER = "Liu et al. 2020"
+PAPER_DEPTH = 12
+_WAYS = ("de", "fr", "ur", "sw", "zh", "el")
+_PAIRS = (*(("en", code) for code in _WAYS), *((code, "en") for code in _WAYS))
+_BLEU_AT_11 = (8.01, 12.18, 6.32, 9.11, 19.68, 11.47, 9.24, 8.30, 9.35, 7.92, 8.58, 5.24)
+_BEST_BLEU = (12.35, 12.18, 7.83, 9.11, 23.21, 19.13, 10.44, 12.27, 9.35, 9.86, 8.58, 9.07)
+_BEST_LAYER = (10, 11, 7, 11, 7, 10, 1, 10, 11, 9, 11, 7)
+_BEST_ALPHA = (3.0, 3.0, 2.0, 3.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0)
+_RATES_AT_10 = {
+    1.0: (0.402, 0.417, 0.611, 0.153, 0.478, 0.621, 0.452, 0.496, 0.299, 0.147, 0.239, 0.302),
+    2.0: (0.748, 0.757, 0.994, 0.974, 0.900, 0.991, 0.673, 0.601, 0.830, 0.656, 0.608, 0.979),
+    3.0: (0.952, 0.963, 0.998, 1.000, 0.995, 1.000, 0.795, 0.731, 0.966, 0.936, 0.914, 0.997),
+}
+_SIZES = {"en": 9140, "de": 9212, "fr": 8552, "el": 3189, "zh": 3866, "ur": 4085, "sw": 5609}
+_SHARED_WITH_EN = {"en": 9140, "de": 3230, "fr": 3911, "el": 1696, "zh": 1325, "ur": 1549, "sw": 2970}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table: what it is, our number and the paper's for each column; None where there is none."""
+
+    name: str
+    ours: tuple[float | None, ...]
+    papers: tuple[float | None, ...]
+    form: str = ".2f"
+
+
+def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
+    """The rows of the paper's Table 2, a column for each sweep.
+
+    The paper's layers 11 and 10 of 12 are the last but one and the one before it. As there, the best cell is one with
+    an alpha above 0 and not in the embeddings; a row that the paper does not have says what no shift at all gets.
+    """
+    late, later = max(depth - 2, 0), max(depth - 1, 0)
+    top = [max(sweep.alphas) for sweep in sweeps]
+    ways = [(sweep.source, sweep.target) for sweep in sweeps]
+    best = [_best_bleu(sweep) for sweep in sweeps]
+    rows = [
+        Row(
+            "BLEU-1 without a shift",
+            tuple(_value(sweep, "bleu", later, 0.0) for sweep in sweeps),
+            (None,) * len(sweeps),
+        ),
+        Row(
+            f"BLEU-1, layer {later} (paper: 11), α = {max(top, default=3.0):g}",
+            tuple(_value(sweep, "bleu", later, alpha) for sweep, alpha in zip(sweeps, top, strict=True)),
+            _paper(_BLEU_AT_11 if max(top, default=0) == 3 else None, ways),
+        ),
+        Row("best BLEU-1", tuple(one[2] for one in best), _paper(_BEST_BLEU, ways)),
+        Row("best layer", tuple(one[0] for one in best), _paper(_BEST_LAYER, ways), ".0f"),
+        Row("best α", tuple(one[1] for one in best), _paper(_BEST_ALPHA, ways), "g"),
+    ]
+    alphas = [alpha for alpha in dict.fromkeys(a for sweep in sweeps for a in sweep.alphas) if alpha > 0]
+    rows += [
+        Row(
+            f"convert rate, layer {late} (paper: 10), α = {alpha:g}",
+            tuple(_value(sweep, "convert_rate", late, alpha) for sweep in sweeps),
+            _paper(_RATES_AT_10.get(alpha), ways),
+            ".3f",
+        )
+        for alpha in sorted(alphas)
+    ]
+    return [row for row in rows if any(value is not None for value in row.ours)]
+
+
+def table_3(about: dict[str, Any]) -> list[Row]:
+    """The rows of the paper's Table 3 from :meth:`TokenSets.about`: sizes and what the first language shares."""
+    codes = list(about["sizes"])
+    first = codes[0]
+    shared = {first: about["sizes"][first]}
+    for pair, count in about["shared"].items():
+        for code in codes[1:]:
+            if pair in (f"{first}-{code}", f"{code}-{first}"):
+                shared[code] = count
+    beside = _SHARED_WITH_EN if first == "en" else {}
+    return [
+        Row("|V|", tuple(about["sizes"][code] for code in codes), tuple(_SIZES.get(code) for code in codes), ",.0f"),
+        Row(
+            f"|V ∩ V of {first}|",
+            tuple(shared.get(code) for code in codes),
+            tuple(beside.get(code) for code in codes),
+            ",.0f",
+        ),
+    ]
+
+
+def row_texts(row: Row) -> list[tuple[str, str]]:
+    """Our number and the paper's as they are written, column by column; a dash for none."""
+    return [
+        (_written(ours, row.form), _written(papers, row.form))
+        for ours, papers in zip(row.ours, row.papers, strict=True)
+    ]
+
+
+def as_value(rows: Sequence[Row], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """A table for JSON."""
+    return [
+        {
+            "row": row.name,
+            "ours": dict(zip(columns, row.ours, strict=True)),
+            f"paper ({PAPER})": dict(zip(columns, row.papers, strict=True)),
+        }
+        for row in rows
+    ]
+
+
+def sweep_value(sweeps: Sequence[Sweep], depth: int, sets: dict[str, Any]) -> dict[str, Any]:
+    """Every cell of every way, and the tables, for JSON."""
+    return {
+        "depth": depth,
+        "token_sets": sets,
+        "sweeps": [sweep.as_dict() for sweep in sweeps],
+        "table2": as_value(table_2(sweeps, depth), [f"{sweep.source}-{sweep.target}" for sweep in sweeps]),
+        "table3": as_value(table_3(sets), list(sets["sizes"])),
+    }
+
+
+def cell_rows(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
+    """A row for every cell of every way, with all its figures."""
+    rows = []
+    for sweep in sweeps:
+        for cell, scores in sweep.scores.items():
+            figures = scores.as_dict()
+            figures["bleu"] = None if scores.bleu is None else scores.bleu.score
+            rows.append({"source": sweep.source, "target": sweep.target, **cell._asdict(), **figures})
+    return rows
+
+
+def _paper(numbers: Sequence[float] | None, ways: Sequence[tuple[str, str]]) -> tuple[float | None, ...]:
+    known = {} if numbers is None else dict(zip(_PAIRS, numbers, strict=True))
+    return tuple(known.get(way) for way in ways)
+
+
+def _best_bleu(sweep: Sweep) -> tuple[float | None, float | None, float | None]:
+    cells = [
+        (value, cell)
+        for cell in sweep.scores
+        if cell.layer > 0 and cell.alpha > 0 and (value := sweep.value("bleu", *cell)) is not None
+    ]
+    if not cells:
+        return None, None, None
+    value, cell = max(cells, key=lambda one: one[0])
+    return float(cell.layer), cell.alpha, value
+
+
+def _value(sweep: Sweep, figure: Literal["bleu", "convert_rate"], layer: int, alpha: float) -> float | None:
+    if layer not in sweep.layers or alpha not in sweep.alphas:
+        return None
+    return sweep.value(figure, layer, alpha)
+
+
+def _written(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+# --- outputs ---
+
+
+def runs(translation: Translation, sentence: int) -> list[tuple[str, Look]]:
+    """What came out of one sentence, in stretches of tokens that look alike; joined, they are its text."""
+    found: list[tuple[str, Look]] = []
+    for number, token in enumerate(translation.tokens(sentence)):
+        # A token that was there before, and that only the target's text happens to have, is not to stand out.
+        new = token.made != token.given
+        look: Look = "plain" if not new else "switched" if token.switched else _LOOK.get(token.belongs, "plain")
+        blank = " " if number and token.begins else ""
+        text = readable(token.made.strip())
+        if found and found[-1][1] == look:
+            found[-1] = (found[-1][0] + blank + text, look)
+        else:
+            if blank and found:  # a blank between two stretches belongs to neither: it is not to be coloured
+                found[-1] = (found[-1][0] + blank, found[-1][1])
+            found.append((text, look))
+    return found
+
+
+def readable(text: str) -> str:
+    """The text with the letters of a twin's private script, for which there is no font, as those they stand for.
+
+    >>> from isoglot.languages.twins import shift
+    >>> readable("a " + shift("cat"))
+    'a cat'
+    """
+    return "".join(unshift(sign) if ord(sign) >= _PRIVATE else sign for sign in text)
+
+
+def translation_value(swept: Sweep, references: Sequence[str] | None) -> dict[str, Any]:
+    """Every sentence and every output of one layer, for JSON."""
+    whole = swept.as_dict()
+    first = next(iter(swept.translations.values()))
+    rows = []
+    for number, source in enumerate(first.sources):
+        outputs = [
+            {
+                "alpha": cell.alpha,
+                "text": translation.texts[number],
+                "tokens": [token._asdict() for token in translation.tokens(number)],
+            }
+            for cell, translation in swept.translations.items()
+        ]
+        reference = {} if references is None else {"reference": references[number]}
+        rows.append({"source": source, **reference, "outputs": outputs})
+    return {
+        "source": swept.source,
+        "target": swept.target,
+        "layer": first.layer,
+        "kind": swept.kind,
+        "cut": first.cut,
+        "token_sets": whole["token_sets"],
+        "bleu_signature": swept.signature,
+        "scores": [{"alpha": cell.alpha, **scores.as_dict()} for cell, scores in swept.scores.items()],
+        "sentences": rows,
+    }
+
+
+def translation_rows(swept: Sweep, references: Sequence[str] | None) -> list[list[str]]:
+    """The same as lines of a table: the source, each alpha's output, the reference."""
+    translations = list(swept.translations.values())
+    head = [swept.source, *(f"{swept.target} alpha={one.alpha:g}" for one in translations)]
+    columns = [translations[0].sources, *(one.texts for one in translations)]
+    if references is not None:
+        head.append("reference")
+        columns.append(list(references))
+    return [head, *([" ".join(text.split()) for text in row] for row in zip(*columns, strict=True))]
+
+
+_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("converted", "convert_rate"),
+    ("precision", "precision"),
+    ("headline", "headline"),
+    ("distinct", "distinct"),
+    ("neither", "neither"),
+    ("kept", "kept"),
+    ("harmonic", "harmonic"),
+)
+KEY = {
+    "converted": "convert rate: tokens that only the target has, among those that not both languages have",
+    "precision": "of the switched tokens whose source word the dictionary has, those that are a listed translation",
+    "headline": "converted × precision",
+    "distinct": "different switched tokens over different tokens they replace; near 0 is one word repeated",
+    "neither": "tokens that neither language has",
+    "kept": "of all tokens of words in the dictionary, those that are still the same or a listed translation",
+    "harmonic": "harmonic mean of converted and kept",
+    "BLEU-1": "words that are in the reference, 0 to 100, by sacrebleu",
+}
+
+
+def score_table(swept: Sweep) -> tuple[list[str], list[list[str]]]:
+    """The figures of each cell of one layer: head and rows. What is known of no cell has no column."""
+    scores: list[tuple[float, Scores]] = [(cell.alpha, one) for cell, one in swept.scores.items()]
+    head, columns = ["α"], [[f"{alpha:g}" for alpha, _ in scores]]
+    for name, field in _COLUMNS:
+        values = [getattr(one, field) for _, one in scores]
+        if any(value is not None for value in values):
+            head.append(name)
+            columns.append([_written(value, ".3f") for value in values])
+    if any(one.bleu is not None for _, one in scores):
+        head.append("BLEU-1")
+        columns.append(["–" if one.bleu is None else f"{one.bleu.score:.2f}" for _, one in scores])
+    return head, [list(row) for row in zip(*columns, strict=True)]
+
+
+def about_sets(about: dict[str, Any], origin: str) -> str:
+    """What convert rates rest on, in a sentence."""
+    if not about:
+        return ""
+    sizes = ", ".join(f"{size:,} of {code}" for code, size in about["sizes"].items())
+    shared = ", ".join(f"{count:,} shared by {pair}" for pair, count in about["shared"].items())
+    tokens = sum(about["text_tokens"].values())
+    often = "once" if about["threshold"] == 1 else f"{about['threshold']} times"
+    return f"Token sets: {sizes}; {shared}; met at least {often} in {tokens:,} tokens. Means and sets: {origin}."
+
+
+def before_note(swept: Sweep) -> str:
+    """How much of the text counts as the target's before any shift, because the source's text does not have it."""
+    first = next(iter(swept.translations.values()))
+    if first.sets is None:
+        return ""
+    only_V = first.sets.only(swept.target, but_not=swept.source)
+    already = sum(int(only_V[ids].sum()) for ids in first.given)
+    if not already:
+        return ""
+    total = sum(len(ids) for ids in first.given)
+    return (
+        f"{already:,} of the {total:,} tokens count as {swept.target} without any shift: the text behind the set of "
+        f"{swept.source} does not have them."
+    )
+
+
+def judged_note(swept: Sweep) -> str:
+    """How much of what was switched the dictionary could judge."""
+    known = [one for one in swept.scores.values() if one.coverage is not None]
+    if not known:
+        return ""
+    shares = [one.coverage or 0.0 for one in known]
+    low, high = (f"{100 * edge:.0f} %" for edge in (min(shares), max(shares)))
+    return f"The dictionary has the source word of {low if low == high else f'{low} to {high}'} of the switched tokens."

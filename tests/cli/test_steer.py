@@ -1,0 +1,282 @@
+"""``isoglot steer``: what each verb writes and prints, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import pytest
+import torch
+from rich.console import Console
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from isoglot.cli.steer_inputs import read_known
+from isoglot.cli.steer_output import translation_view
+from isoglot.core.files import read_json
+from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
+from isoglot.steer import LanguageMeans, TokenSets, sweep_shifts
+from isoglot.vocab import Vocabulary
+from isoglot.vocab.scheme import SPECIAL
+
+FILES = ("--parallel", "en=a.txt", "--parallel", "fr=b.txt")
+WAY = ("--from", "en", "--to", "fr", "--model", "ours", "--means", "means")
+DICTIONARY = ("--dictionary", "en-fr=en-fr.txt")
+ENGLISH = "cat dog girl man house sees helps and young old".split()
+FRENCH = "chat chien fille homme maison voit aide et jeune vieux".split()
+SENTENCES = ("girl sees cat", "old dog helps man", "young girl and young cat", "man sees house", "cat and dog")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder that keeps what a word means and which language it is of apart, its means, sentences, a dictionary.
+
+    Its blocks do nothing. So the shift by the difference of the means is a translation, word for word.
+    """
+    folder: Path = tmp_path_factory.mktemp("steer")
+    pieces = {piece: index for index, piece in enumerate((*SPECIAL, *ENGLISH, *FRENCH))}
+    tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
+    encoder = Encoder(encoder_config("modern", "nano", vocabulary_size=len(pieces), languages=("en", "fr")), vocabulary)
+    save_encoder(encoder, folder / "other")
+    parts = dict(encoder.named_parameters())
+    with torch.no_grad():
+        for name, part in parts.items():
+            if name.endswith(("out.weight", "down.weight", "tokens.shared.weight")):
+                part.zero_()
+        parts["head.transform.shared.dense.weight"].copy_(torch.eye(encoder.width))
+        for side, words in enumerate((ENGLISH, FRENCH)):
+            for number, word in enumerate(words):
+                parts["embedding.tokens.shared.weight"][pieces[word], number] = 4.0
+                parts["embedding.tokens.shared.weight"][pieces[word], -1 - side] = 3.0
+    save_encoder(encoder, folder / "ours")
+    gold = dict(zip(ENGLISH, FRENCH, strict=True))
+    texts = {"en": list(SENTENCES), "fr": [" ".join(gold[word] for word in line.split()) for line in SENTENCES]}
+    for name, lines in (("a", texts["en"]), ("b", texts["fr"])):
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines))
+    (folder / "en-fr.txt").write_text("".join(f"{one} {other}\n" for one, other in gold.items()))
+    (folder / "none.txt").write_text("")
+    (folder / "means").mkdir()
+    LanguageMeans.fit(encoder, texts).save(folder / "means" / "means.safetensors")
+    TokenSets.from_text(vocabulary, texts).save(folder / "means" / "token_sets.json")
+    return folder
+
+
+@pytest.fixture
+def steer(isoglot, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder)
+    return lambda *options: isoglot("steer", *options, "--device", "cpu", "-q")
+
+
+# --- fit ---
+
+
+def test_fit_learns_from_files(steer, tmp_path: Path):
+    result = steer("fit", "ours", "--text", "en=a.txt", "--text", "fra=b.txt", "--out", str(tmp_path / "m"))
+    assert (result.code, result.err) == (0, "")
+    assert "shared with en" in result.out
+    means, sets = (
+        LanguageMeans.load(tmp_path / "m" / "means.safetensors"),
+        TokenSets.load(tmp_path / "m" / "token_sets.json"),
+    )
+    assert means.languages == sets.languages == ("en", "fr")
+    assert means.layers == (0, 1, 2)
+    assert means.count("en") == sets.text_tokens["en"]
+    run = read_json(tmp_path / "m" / "run.json")
+    assert (run["status"], set(run["inputs"])) == ("finished", {"a.txt", "b.txt"})
+    assert len(run["outputs"]) == 2
+
+
+def test_fit_learns_from_built_in_text(steer, tmp_path: Path):
+    given = ("fit", "ours", "--sentences", "12", "--layers", "-1", "--threshold", "2", "--out", str(tmp_path), "--json")
+    facts = json.loads(steer(*given).out)
+    assert {code: each["sentences"] for code, each in facts["languages"].items()} == {"en": 12, "fr": 12}
+    assert (facts["layers"], facts["token_sets"]["threshold"]) == ([2], 2)
+
+
+# --- translate ---
+
+
+def test_translate_prints_source_outputs_and_scores(steer):
+    result = steer("translate", "old girl sees house", *WAY, "--alpha", "0", "--alpha", "1", *DICTIONARY)
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines[:3] == [
+        "en         old girl sees house",
+        "fr, α = 0  old girl sees house",
+        "fr, α = 1  [vieux fille voit maison]",
+    ]
+    assert [line.split() for line in lines[4:7]] == [
+        ["α", "converted", "precision", "headline", "distinct", "neither", "kept", "harmonic"],
+        ["0", "0.000", "–", "0.000", "–", "0.000", "1.000", "0.000"],
+        ["1", "1.000", "1.000", "1.000", "1.000", "0.000", "1.000", "1.000"],
+    ]
+    assert lines[8].startswith(
+        "Shifted at layer 1, mean. Token sets: 10 of en, 10 of fr; 0 shared by en-fr; met at least"
+    )
+
+
+def test_switched_tokens_are_coloured_on_a_terminal(folder: Path):
+    encoder = load_encoder(folder / "ours", device="cpu")
+    known = read_known(folder / "means")
+    swept = sweep_shifts(encoder, ["old girl"], "en", "fr", known[0], layers=[1], alphas=[1.0], sets=known[1])
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=90, record=True)
+    console.print(translation_view(swept, None, origin="here", show=5))
+    assert "\x1b[1;4;32mvieux fille\x1b[0m" in console.file.getvalue()  # bold, underlined, green
+
+
+def test_translate_gives_json_for_a_file_and_standard_input(steer, monkeypatch, tmp_path: Path):
+    lines = Path("a.txt").read_text().splitlines()[:3]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n\n".join(lines)))
+    piped = json.loads(steer("translate", *WAY, "--alpha", "-1", "--layer", "-1", "--json").out)
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    filed = json.loads(
+        steer("translate", "--file", str(tmp_path / "text.txt"), *WAY, "--alpha", "-1", "--layer", "2", "--json").out
+    )
+    assert piped == filed
+    assert (filed["layer"], filed["scores"][0]["alpha"], len(filed["sentences"])) == (2, -1.0, 3)
+    tokens = filed["sentences"][0]["outputs"][0]["tokens"]
+    assert set(tokens[0]) == {"given", "made", "begins", "switched", "belongs"}
+    assert filed["token_sets"]["threshold"] == 1
+
+
+def test_translate_with_references_and_files_of_its_own(steer, tmp_path: Path):
+    out = tmp_path / "out"
+    result = steer("translate", *FILES, *WAY, "--limit", "6", "--show", "2", "--out", str(out))
+    assert (result.code, result.err) == (0, "")
+    assert "… and 3 more sentences" in result.out
+    assert "BLEU-1|" in result.out
+    facts = read_json(out / "translations.json")
+    assert len(facts["sentences"]) == 5
+    assert facts["sentences"][0]["reference"] == Path("b.txt").read_text().splitlines()[0]
+    rows = (out / "translations.tsv").read_text().splitlines()
+    assert rows[0] == "en\tfr alpha=1\tfr alpha=2\treference"
+    assert len(rows) == 6
+    assert "class='switched'" in (out / "translations.html").read_text()
+    assert read_json(out / "run.json")["status"] == "finished"
+
+
+def test_means_are_learned_from_built_in_text_where_none_are_given(steer):
+    facts = json.loads(
+        steer("translate", "the man", "--from", "en", "--to", "fr", "--model", "ours", "--sentences", "5", "--json").out
+    )
+    assert facts["means"] == "5 built-in sentences of each language"
+
+
+# --- sweep ---
+
+
+def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
+    out = tmp_path / "out"
+    given = ("sweep", "--model", "ours", *FILES, "--means", "means", "--limit", "6", *DICTIONARY, "--out", str(out))
+    result = steer(*given, "--alpha", "0", "--alpha", "1", "--alpha", "3")
+    assert (result.code, result.err) == (0, "")
+    for word in ("en → fr: convert rate / headline", "BLEU-1 without a shift", "(12.18)", "turned round"):
+        assert word in result.out
+    facts = read_json(out / "sweep.json")
+    assert [(one["source"], one["target"]) for one in facts["sweeps"]] == [("en", "fr"), ("fr", "en")]
+    assert len(facts["sweeps"][0]["cells"]) == 9
+    best = next(row for row in facts["table2"] if row["row"] == "best BLEU-1")
+    assert best["paper (Liu et al. 2020)"] == {"en-fr": 12.18, "fr-en": 12.27}
+    assert facts["table3"][0]["paper (Liu et al. 2020)"] == {"en": 9140, "fr": 8552}
+    assert len((out / "sweep.csv").read_text().splitlines()) == 19
+    page = (out / "sweep.html").read_text()
+    assert page.count("<svg") == 6
+    assert "Liu et al. 2020, Table 2" in page
+
+
+def test_sweep_of_built_in_sentences_judged_by_gold(steer):
+    given = ("sweep", "--model", "ours", "--limit", "4", "--sentences", "5", "--layers", "-1", "--directions", "there")
+    facts = json.loads(steer(*given, "--json").out)
+    assert [one["alphas"] for one in facts["sweeps"]] == [[0.0, 1.0, 2.0, 3.0]]
+    assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")
+
+
+# --- what goes wrong ---
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (
+            ("translate", "yes", *WAY[:3], "de", *WAY[4:]),
+            "there is no mean of 'de'; choose one of en, fr",
+        ),
+        (
+            ("translate", "yes", "--from", "en", "--to", "de", "--model", "ours"),
+            (
+                "there is no mean of de and no built-in text to learn it from; learn means: isoglot steer fit ours --text "
+                "de=FILE … --out means/, then --means means/"
+            ),
+        ),
+        (
+            ("translate", "yes", *WAY, "--layer", "7"),
+            "there is no layer 7; choose from 0 (the embeddings) to 2, or all",
+        ),
+        (("translate", " ", *WAY), "the text is empty; give at least one sentence, one a line"),
+        (
+            ("translate", "--file", "none.txt", *WAY),
+            "none.txt is empty; give at least one sentence, one a line",
+        ),
+        (
+            ("translate", "yes", "--file", "a.txt", *WAY),
+            "a text and --file together; give the one or the other",
+        ),
+        (
+            ("translate", "yes", *WAY, "--dictionary", "fr-de=en-fr.txt"),
+            "--dictionary has no en-fr; write --dictionary en-fr=FILE",
+        ),
+        (
+            ("translate", "yes", *WAY, "--dictionary", "en-fr=none.txt"),
+            "none.txt: the dictionary has no entries; write source, a blank, target a line",
+        ),
+        (("translate", "yes", *WAY, "--alpha", "1", "--alpha", "1"), "--alpha 1.0 is given twice; give each once"),
+        (("translate", "yes", *WAY, "--alpha", "nan"), "--alpha nan; give a number such as 1.5"),
+        (
+            ("translate", "yes", "--from", "en", "--to", "en", "--model", "ours", "--means", "means"),
+            "from en to en there is no way; name two languages",
+        ),
+        (
+            ("translate", "yes", *WAY[:-1], "nowhere"),
+            "nowhere: no such folder; make one: isoglot steer fit MODEL --out means/",
+        ),
+        (
+            ("translate", *FILES[:2], "--parallel", "de=b.txt", *WAY),
+            "--parallel has no fr, only de, en; name a file of fr too",
+        ),
+        (
+            ("sweep", "--model", "ours", "--parallel", "en=a.txt", "--parallel", "de=b.txt", "--means", "means"),
+            "there is no mean of 'de'; choose one of en, fr",
+        ),
+        (
+            ("fit", "ours", "--text", "en=none.txt", "--out", "m"),
+            "none.txt: there is no sentence of en; give at least one line",
+        ),
+        (
+            ("fit", "ours", "--langs", "sw", "--out", "m"),
+            (
+                "there is no built-in text of sw; give some of your own; built in are en, fr, de, ru, zh and twins such as "
+                "en-x-shift"
+            ),
+        ),
+        (
+            ("fit", "ours", "--text", "en=a.txt", "--langs", "en", "--out", "m"),
+            "--langs chooses from the built-in text; leave it out: --text names languages",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(steer, given: tuple[str, ...], line: str):
+    result = steer(*given)
+    assert (result.code, result.err, result.out) == (2, f"isoglot: {line}\n", "")
+
+
+def test_means_of_another_encoder_are_refused(steer):
+    result = steer("translate", "yes", "--from", "en", "--to", "fr", "--model", "other", "--means", "means")
+    assert result.code == 2
+    assert result.err.startswith("isoglot: the means are of another encoder (")
