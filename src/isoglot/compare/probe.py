@@ -62,7 +62,7 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> T
         means = [side.mean(dim=0) for side in train]
         plain = told_apart(train, test)
         centred = [[side - mean for side, mean in zip(part, means, strict=True)] for part in (train, test)]
-        squares = _with_squares(*centred)
+        squares = with_squares(*centred)
         for kind, found in zip(told, (plain, told_apart(*centred), told_apart(*squares)), strict=True):
             for all_N, index, some in zip(kind, out, found, strict=True):
                 all_N[index.numpy()] = some
@@ -94,7 +94,7 @@ def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> l
     return told
 
 
-def _with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+def with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Rows without their language's mean as principal coordinates of the training rows, and their squares."""
     covariance_DD = torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
     values_D, vectors_DD = torch.linalg.eigh(covariance_DD)

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from isoglot.represent.sentences import Sentences
     from isoglot.vocab import Vocabulary
 
-THRESHOLD = 1
-"""How often a token must have been met, unless told."""
+THRESHOLD: int | None = None
+"""How often a token must have been met, unless told: once in every 100,000 of the smallest text, and once at least.
+Large texts have a little of every language in them; without that, most tokens would be in most sets."""
+_ONCE_IN = 100_000
 _FORMAT = 1
 _CHUNK = 4096  # sentences
 _REMEDY = "learn token sets of it too"
@@ -45,7 +47,7 @@ class TokenSets:
 
     Args:
         counts: How often each id was met in each language's text (V), special tokens as 0.
-        threshold: How often a token must have been met to be one of the language's.
+        threshold: How often a token must have been met to be one of the language's; by default :data:`THRESHOLD`.
         vocabulary: The hash of the vocabulary the ids are of; None: not known.
 
     Raises:
@@ -53,14 +55,16 @@ class TokenSets:
     """
 
     def __init__(
-        self, counts: Mapping[str, np.ndarray], *, threshold: int = THRESHOLD, vocabulary: str | None = None
+        self, counts: Mapping[str, np.ndarray], *, threshold: int | None = THRESHOLD, vocabulary: str | None = None
     ) -> None:
         import numpy as np
 
-        if threshold < 1:
-            raise ConfigError(f"a threshold of {threshold}", remedy="a token must have been met once at least")
         if not counts:
             raise ConfigError("token sets of no language", remedy="give text of at least one")
+        if threshold is None:
+            threshold = max(1, round(min(int(np.sum(count)) for count in counts.values()) / _ONCE_IN))
+        if threshold < 1:
+            raise ConfigError(f"a threshold of {threshold}", remedy="a token must have been met once at least")
         self.counts = {language_code(code): np.asarray(count, dtype=np.int64) for code, count in counts.items()}
         self.threshold = threshold
         self.vocabulary = vocabulary
@@ -77,7 +81,7 @@ class TokenSets:
         vocabulary: Vocabulary,
         texts: Mapping[str, Sentences],
         *,
-        threshold: int = THRESHOLD,
+        threshold: int | None = THRESHOLD,
         progress: Progress = SILENT,
     ) -> TokenSets:
         """Count the tokens of sentences of each language, or of a file with one a line.
@@ -105,7 +109,7 @@ class TokenSets:
 
     @classmethod
     def from_counts(
-        cls, vocabulary: Vocabulary, counts: Mapping[str, np.ndarray], *, threshold: int = THRESHOLD
+        cls, vocabulary: Vocabulary, counts: Mapping[str, np.ndarray], *, threshold: int | None = THRESHOLD
     ) -> TokenSets:
         """Take counts that are there already, such as ``Shards.counts()``.
 
@@ -126,7 +130,7 @@ class TokenSets:
         return cls(plain, threshold=threshold, vocabulary=vocabulary.hash)
 
     @classmethod
-    def from_vocabulary(cls, vocabulary: Vocabulary, *, threshold: int = THRESHOLD) -> TokenSets | None:
+    def from_vocabulary(cls, vocabulary: Vocabulary, *, threshold: int | None = THRESHOLD) -> TokenSets | None:
         """What a vocabulary knows from the text it was made from; None if it knows nothing of that."""
         known = {code: count for code in vocabulary.languages if (count := vocabulary.counts(code)) is not None}
         return cls.from_counts(vocabulary, known, threshold=threshold) if known else None
