@@ -64,7 +64,9 @@ def test_an_untrained_encoder_of_the_same_shape(trained: Any):
     same = [n for n, p in other.named_parameters() if p.dim() > 1 and torch.equal(p, theirs[n])]
     assert same == []
     weights = torch.cat([p.flatten() for p in other.parameters() if p.dim() > 1])
-    assert weights.detach().std().item() == pytest.approx(0.02, rel=0.1)  # as BERT begins, not as the trained one went on
+    assert weights.detach().std().item() == pytest.approx(
+        0.02, rel=0.1
+    )  # as BERT begins, not as the trained one went on
 
 
 def test_the_seed_decides(trained: Any):

@@ -22,7 +22,7 @@ import torch
 from isoglot.compare.forms import FORMS, CKAGrid, Form
 from isoglot.compare.pair_sums import PairSums
 from isoglot.compare.pairs import FEWEST_ROWS
-from isoglot.compare.side_sums import CHUNK, Side, add_in_float64, zeros
+from isoglot.compare.side_sums import CHUNK, Scratch, Side, zeros
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT
 
@@ -197,7 +197,7 @@ class CKAFitter:
         self._x_by_y_LS = zeros(device, len(y.layers), x.total)
         self._y_by_x_LS = zeros(device, len(x.layers), y.total)
         self._squares_LL = zeros(device, len(x.layers), len(y.layers))
-        self._scratch: dict[tuple[int, torch.dtype], torch.Tensor] = {}
+        self._scratch = Scratch()
 
     def _add_up(self) -> None:
         """Add the sums of the rows that wait to those of all before."""
@@ -211,19 +211,12 @@ class CKAFitter:
         self._squares_LL += x_BL.T @ y_BL
         for columns in self._sides[0].columns:
             layer_BD = x_BS[:, columns]
-            product_DS = torch.mm(layer_BD.T, y_BS, out=self._space_for(layer_BD, y_BS))
-            add_in_float64(self._cross_SS[columns], product_DS)
+            place_DS = self._scratch.place(layer_BD.shape[1], y_BS.shape[1], layer_BD)
+            self._scratch.add(self._cross_SS[columns], torch.mm(layer_BD.T, y_BS, out=place_DS))
         for side, rows_BS, lengths_BL in zip(self._sides, rows, lengths, strict=True):
-            side.add_own(rows_BS, lengths_BL)
+            side.add_own(rows_BS, lengths_BL, self._scratch)
         self._counted += self._waiting
         self._waiting = 0
-
-    def _space_for(self, x_BD: torch.Tensor, y_BS: torch.Tensor) -> torch.Tensor:
-        """Where a product goes before it is added: the same place each time, as new memory takes time to come by."""
-        key = (x_BD.shape[1], x_BD.dtype)
-        if key not in self._scratch:
-            self._scratch[key] = x_BD.new_empty(x_BD.shape[1], y_BS.shape[1])
-        return self._scratch[key]
 
     # --- sums ---
 

@@ -25,7 +25,6 @@ CHUNK = 4096
 
 FEW = 512  # fewer rows than this are multiplied in float64, which costs nothing and is when rounding would show
 BLOCK = 128  # columns of a symmetric product that are made at once: 7 / 12 of the work for a width of 768
-_ROWS = 32  # of a product that are added at once
 
 
 class Side:
@@ -119,7 +118,7 @@ class Side:
         """|x|² of each row in each layer."""
         return torch.stack([rows_BS[:, columns].square().sum(dim=1) for columns in self.columns], dim=1)
 
-    def add_own(self, rows_BS: torch.Tensor, lengths_BL: torch.Tensor) -> None:
+    def add_own(self, rows_BS: torch.Tensor, lengths_BL: torch.Tensor, scratch: Scratch) -> None:
         """Add to the sums of each layer alone and with itself; of a symmetric product, what is above the diagonal."""
         self._sum_S += rows_BS.sum(dim=0)
         self._squares_L += lengths_BL.sum(dim=0)
@@ -127,9 +126,12 @@ class Side:
         for place, columns in enumerate(self.columns):
             layer_BD = rows_BS[:, columns]
             self._by_length_S[columns] += lengths_BL[:, place] @ layer_BD
-            for start in range(0, layer_BD.shape[1], BLOCK):
-                product = layer_BD[:, start : start + BLOCK].T @ layer_BD[:, start:]
-                add_in_float64(self._own[place][start : start + BLOCK, start:], product)
+            width = layer_BD.shape[1]
+            product_DD = scratch.place(width, width, layer_BD)
+            for start in range(0, width, BLOCK):
+                columns_BD = layer_BD[:, start : start + BLOCK]
+                torch.mm(columns_BD.T, layer_BD[:, start:], out=product_DD[start : start + BLOCK, start:])
+            scratch.add(self._own[place], product_DD)
 
     def layer(self, place: int, count: int) -> LayerSums:
         """The sums of a layer alone."""
@@ -159,10 +161,24 @@ def zeros(device: torch.device, *shape: int) -> torch.Tensor:
     return torch.zeros(shape, dtype=torch.float64, device=device)
 
 
-def add_in_float64(sums: torch.Tensor, product: torch.Tensor) -> None:
-    """Add a product to sums, some rows at a time: adding float32 to float64 takes twice as long all at once."""
-    for start in range(0, len(sums), _ROWS):
-        sums[start : start + _ROWS] += product[start : start + _ROWS].double()
+class Scratch:
+    """Places for results that are soon added to something: the same ones each time, as new memory takes time to get."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[int, int, torch.dtype], torch.Tensor] = {}
+
+    def place(self, rows: int, columns: int, like: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """A matrix to write into, on the device of another and of its type unless told."""
+        key = (rows, columns, dtype or like.dtype)
+        if key not in self._places:
+            self._places[key] = torch.zeros(rows, columns, dtype=key[2], device=like.device)
+        return self._places[key]
+
+    def add(self, sums: torch.Tensor, product: torch.Tensor) -> None:
+        """Add a product to float64 sums; float32 is converted first, as adding the two types as they are is slow."""
+        if product.dtype != sums.dtype:
+            product = self.place(product.shape[0], product.shape[1], product, sums.dtype).copy_(product)
+        sums += product
 
 
 def _checked(X: Array, name: str) -> torch.Tensor:
