@@ -18,7 +18,7 @@ from isoglot.cli.steer_inputs import read_known
 from isoglot.cli.steer_output import translation_view
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
-from isoglot.steer import LanguageMeans, TokenSets, sweep_shifts
+from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.scheme import SPECIAL
 
@@ -27,7 +27,20 @@ WAY = ("--from", "en", "--to", "fr", "--model", "ours", "--means", "means")
 DICTIONARY = ("--dictionary", "en-fr=en-fr.txt")
 ENGLISH = "cat dog girl man house sees helps and young old".split()
 FRENCH = "chat chien fille homme maison voit aide et jeune vieux".split()
-SENTENCES = ("girl sees cat", "old dog helps man", "young girl and young cat", "man sees house", "cat and dog")
+SENTENCES = (
+    "girl sees cat",
+    "old dog helps man",
+    "young girl and young cat",
+    "man sees house",
+    "cat and dog",
+    "dog sees young man",
+    "old house",
+    "girl helps old cat",
+    "young dog sees house and man",
+    "man and girl",
+    "cat helps dog",
+    "old man and old house",
+)
 
 
 @pytest.fixture(scope="module")
@@ -150,14 +163,14 @@ def test_translate_with_references_and_files_of_its_own(steer, tmp_path: Path):
     out = tmp_path / "out"
     result = steer("translate", *FILES, *WAY, "--limit", "6", "--show", "2", "--out", str(out))
     assert (result.code, result.err) == (0, "")
-    assert "… and 3 more sentences" in result.out
+    assert "… and 4 more sentences" in result.out
     assert "BLEU-1|" in result.out
     facts = read_json(out / "translations.json")
-    assert len(facts["sentences"]) == 5
+    assert len(facts["sentences"]) == 6
     assert facts["sentences"][0]["reference"] == Path("b.txt").read_text().splitlines()[0]
     rows = (out / "translations.tsv").read_text().splitlines()
     assert rows[0] == "en\tfr alpha=1\tfr alpha=2\treference"
-    assert len(rows) == 6
+    assert len(rows) == 7
     assert "class='switched'" in (out / "translations.html").read_text()
     assert read_json(out / "run.json")["status"] == "finished"
 
@@ -196,6 +209,36 @@ def test_sweep_of_built_in_sentences_judged_by_gold(steer):
     facts = json.loads(steer(*given, "--json").out)
     assert [one["alphas"] for one in facts["sweeps"]] == [[0.0, 1.0, 2.0, 3.0]]
     assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")
+
+
+# --- erase ---
+
+
+def test_erase_shows_every_way_and_saves_the_best_eraser(steer, tmp_path: Path):
+    out = tmp_path / "out"
+    result = steer("erase", "ours", *FILES, "--folds", "3", "--alpha", "0.5", "--alpha", "1", "--out", str(out))
+    assert (result.code, result.err) == (0, "")
+    for name in ("as it is", "mean removal", "LIR", "LSAR", "LEACE", "shift, alpha 0.5", "shift, alpha 1", "transport"):
+        assert name in result.out
+    facts = read_json(out / "erase.json")
+    assert [each["layer"] for each in facts["layers"]] == [0, 1, 2]
+    shown = next(each for each in facts["layers"] if each["layer"] == facts["layer"])
+    told = {row["name"]: row["probe"] for row in shown["rows"]}
+    assert told["nothing"] == 1.0
+    assert told["LEACE"] < 0.75  # chance is one half, and there are few sentences
+    eraser = Eraser.load(out / "eraser.safetensors")
+    assert (type(eraser).__name__, eraser.languages_) == (facts["eraser"].title().replace(" ", ""), ("en", "fr"))
+    assert "<svg" in (out / "erase.html").read_text()
+    assert len(read_json(out / "run.json")["outputs"]) == 4
+
+
+def test_erase_saves_the_eraser_that_is_named(steer, tmp_path: Path):
+    out = tmp_path / "out"
+    facts = json.loads(
+        steer("erase", "ours", *FILES, "--layers", "1", "--eraser", "leace", "--out", str(out), "--json").out
+    )
+    assert (facts["eraser"], facts["out"]) == ("LEACE", str(out))
+    assert LEACE.load(out / "eraser.safetensors").width_ == 32
 
 
 # --- what goes wrong ---
@@ -253,6 +296,14 @@ def test_sweep_of_built_in_sentences_judged_by_gold(steer):
         (
             ("sweep", "--model", "ours", "--parallel", "en=a.txt", "--parallel", "de=b.txt", "--means", "means"),
             "there is no mean of 'de'; choose one of en, fr",
+        ),
+        (
+            ("erase", "ours", *FILES, "--limit", "4"),
+            "4 sentences; give 10 at least",
+        ),
+        (
+            ("erase", "ours", *FILES, "--pivot", "de"),
+            "the pivot 'de' is none of the languages; choose one of en, fr",
         ),
         (
             ("fit", "ours", "--text", "en=none.txt", "--out", "m"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,27 +12,41 @@ from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.steer_files import as_csv, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
     MEANS,
     SETS,
     Dictionaries,
+    builtin_set,
     builtin_sets,
     files_of,
     languages_known,
     parse_alphas,
     read_text,
     read_texts,
+    stacked,
     two_sides,
     ways_between,
 )
+from isoglot.cli.steer_options import (
+    Alphas,
+    BuiltinCount,
+    DictionaryFiles,
+    Langs,
+    LayerList,
+    Limit,
+    Means,
+    ModelArgument,
+    ModelOption,
+    Most,
+    Parallel,
+    SharedAlpha,
+    ShiftKind,
+    Threshold,
+    Where,
+)
 from isoglot.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from isoglot.core.record import RunRecord
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,68 +55,9 @@ app = typer.Typer(
     epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 2',
 )
 
+ERASER = "eraser.safetensors"
 MOST = 10_000
 """Lines of a language's text, unless told."""
-
-ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
-]
-ModelOption = Annotated[
-    str,
-    typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
-]
-Means = Annotated[
-    Path | None,
-    typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: learned from built-in text."),
-]
-Parallel = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parallel",
-        metavar="LANG=FILE",
-        help="Sentences line by line, a file for each language; or one table.tsv; or a folder of Tatoeba test sets.",
-    ),
-]
-Langs = Annotated[
-    str | None,
-    typer.Option("--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in text: en,de."),
-]
-DictionaryFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dictionary",
-        metavar="FROM-TO=FILE",
-        help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
-    ),
-]
-Alphas = Annotated[
-    list[float] | None,
-    typer.Option("--alpha", metavar="NUMBER", help="How far; 1 is from mean to mean, -1 away. May be repeated."),
-]
-ShiftKind = Annotated[
-    Literal["mean", "norm-matched", "transport"],
-    typer.Option(
-        "--kind",
-        help="mean: alpha times the difference of the means is added; norm-matched: and tokens keep their length; "
-        "transport: covariances move too.",
-    ),
-]
-SharedAlpha = Annotated[
-    float | None,
-    typer.Option("--shared-alpha", metavar="NUMBER", help="Another alpha for tokens that both languages have."),
-]
-Where = Annotated[
-    Literal["all", "tokens"],
-    typer.Option("--positions", help="all positions move, as in the paper, or tokens alone, not [CLS] and [SEP]."),
-]
-Threshold = Annotated[
-    int | None,
-    typer.Option("--threshold", metavar="N", min=1, help="How often a language's text must have a token; else 1."),
-]
-BuiltinCount = Annotated[
-    int, typer.Option("--sentences", metavar="N", min=1, help="Built-in sentences that means are learned from.")
-]
-Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences.")]
 
 
 @app.command("fit", epilog="Example: isoglot steer fit MODEL --text en=a.txt --text de=b.txt --out means/")
@@ -128,9 +82,7 @@ def fit(
             help="The first N of each language; left out: 2,000 built-in ones, or 10,000 of files.",
         ),
     ] = None,
-    layers: Annotated[
-        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-    ] = "all",
+    layers: LayerList = "all",
     threshold: Threshold = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -146,7 +98,7 @@ def fit(
     from isoglot.model import load_encoder
     from isoglot.steer import LanguageMeans
     from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
-    from isoglot.steer.token_sets import THRESHOLD, TokenSets
+    from isoglot.steer.token_sets import TokenSets
 
     output = Output(json=json, quiet=quiet)
     numbers = parse_layers(layers)
@@ -163,11 +115,9 @@ def fit(
                 remedy="give text of them: --text en=a.txt --text de=b.txt",
             )
         texts = builtin_text([code.strip() for code in codes], sentences or SENTENCES, seed=seed)
-    with _recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
+    with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
         means = LanguageMeans.fit(encoder, texts, layers=numbers, name=model, progress=output.progress)
-        sets = TokenSets.from_text(
-            encoder.vocabulary, texts, threshold=threshold or THRESHOLD, progress=output.progress
-        )
+        sets = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=output.progress)
         means.save(out / MEANS)
         sets.save(out / SETS)
         if run is not None:
@@ -260,7 +210,7 @@ def translate(
         lines = read_text(text, file)[:limit]
     encoder = load_encoder(model, device=device)
     numbers = chosen_layers([layer], encoder.depth)
-    with _recorded(
+    with recorded(
         out,
         [*files_of(parallel), *dictionaries.paths, *([file] if file else [])],
         seed=seed,
@@ -303,9 +253,9 @@ def translate(
                 "translations.html": translation_page(swept, references, origin=known.origin, facts=[command_line()]),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
             }
-            _write(out, "translations.json", value, texts, run)
+            write_all(out, "translations.json", value, texts, run)
     output.result(
-        {**_place(out), **value},
+        {**place(out), **value},
         translation_view(swept, references, origin=known.origin, show=show, remarks=dictionaries.remarks),
     )
     if out is not None:
@@ -327,18 +277,14 @@ def sweep(
         typer.Option("--directions", help="From the first language to the others and back, or there alone."),
     ] = "both",
     alpha: Alphas = None,
-    layers: Annotated[
-        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-    ] = "all",
+    layers: LayerList = "all",
     kind: ShiftKind = "mean",
     dictionary: DictionaryFiles = None,
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
     sentences: BuiltinCount = 2000,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences of each language.")
-    ] = 500,
+    limit: Most = 500,
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -368,7 +314,7 @@ def sweep(
     numbers = chosen_layers(asked, encoder.depth)
     ways = ways_between(given or builtin_sets(encoder, langs, limit, seed), directions)
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))
-    with _recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
+    with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
         known = languages_known(
             encoder,
             means,
@@ -410,58 +356,98 @@ def sweep(
             texts = {
                 "sweep.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
                 "sweep.svg": sweep_svg(sweeps[0]),
-                "sweep.csv": _csv(cell_rows(sweeps)),
+                "sweep.csv": as_csv(cell_rows(sweeps)),
             }
-            _write(out, "sweep.json", value, texts, run)
+            write_all(out, "sweep.json", value, texts, run)
     output.result(
-        {**_place(out), **value},
+        {**place(out), **value},
         sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=dictionaries.remarks),
     )
     if out is not None:
         output.say(f"The page is {out / 'sweep.html'}")
 
 
-# --- what is written ---
+@app.command(
+    "erase",
+    epilog="Example: isoglot steer erase MODEL --parallel en=a.txt --parallel de=b.txt --layers all --out erased/",
+)
+def erase(
+    model: ModelArgument = "isoglot-mini",
+    parallel: Parallel = None,
+    langs: Langs = None,
+    layers: LayerList = "all",
+    eraser: Annotated[
+        Literal["best", "mean-removal", "lir", "lsar", "leace"],
+        typer.Option("--eraser", help="Which to save: the one with the best harmonic mean, or a named one."),
+    ] = "best",
+    pivot: Annotated[
+        str | None,
+        typer.Option("--pivot", metavar="LANG", help="The language that shifts bring the others to; else the first."),
+    ] = None,
+    alpha: Alphas = None,
+    folds: Annotated[
+        int,
+        typer.Option("--folds", metavar="N", min=2, help="Parts that sentences are cut into, to learn and to test."),
+    ] = 5,
+    limit: Most = 1000,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Take languages out of sentences by every eraser and by the shift: what a probe still tells, what is still found.
 
+    Layers are compared, and the best one is shown in full. Without --parallel, built-in sentences are used.
 
-def _recorded(
-    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str
-) -> AbstractContextManager[RunRecord | None]:
-    """The run record of the folder, if there is one."""
-    from contextlib import contextmanager
+    --out gets erase.html, erase.json, erase.svg and the eraser of that layer, eraser.safetensors.
+    """
+    from isoglot.cli.steer_output import ERASERS, erase_view
+    from isoglot.model import load_encoder
+    from isoglot.report.steer_erase import erase_page, erase_svg
+    from isoglot.represent import extract
+    from isoglot.steer.trade_off import default_erasers, trade_off
 
-    from isoglot.core.record import record_run
-
-    @contextmanager
-    def recorded(folder: Path) -> Iterator[RunRecord]:
-        with record_run(folder, command=command_line(), seed=seed, device=device) as run:
-            for path in inputs:
-                run.add_input(path)
-            yield run
-
-    return nullcontext() if out is None else recorded(out)
-
-
-def _place(out: Path | None) -> dict[str, str]:
-    return {} if out is None else {"out": str(out)}
-
-
-def _write(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str, str], run: RunRecord) -> None:
-    from isoglot.core.files import write_json, write_text
-
-    for file, text in texts.items():
-        write_text(out / file, text)
-    write_json(out / name, value)
-    for file in (name, *texts):
-        run.add_output(out / file)
-
-
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    import csv
-    import io
-
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
+    output = Output(json=json, quiet=quiet)
+    alphas = parse_alphas(alpha, (1.0,))
+    asked = parse_layers(layers)
+    given = read_sets(parallel, langs, limit) if parallel else []
+    if len(given) > 1:
+        raise ConfigError("several sets of sentences", remedy="choose one language beside English: --langs de")
+    encoder = load_encoder(model, device=device)
+    sentences = dict((given[0] if given else builtin_set(encoder, langs, limit, seed)).sentences)
+    with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:
+        vectors = {
+            code: extract(encoder, lines, layers=asked, language=code, progress=output.progress)
+            for code, lines in sentences.items()
+        }
+        numbers = next(iter(vectors.values())).layers
+        found = []
+        with output.progress.task("erase", total=len(numbers), unit="layers") as task:
+            for layer in numbers:
+                rows = {code: each[layer] for code, each in vectors.items()}
+                found.append(trade_off(rows, alphas=alphas, pivot=pivot, folds=folds, seed=seed, layer=layer))
+                task.advance()
+        shown = max(found, key=lambda each: each.best.harmonic)
+        names = list(ERASERS) if eraser == "best" else [eraser]
+        chosen = max((ERASERS[name] for name in names), key=lambda name: shown.of(name).harmonic)
+        value: dict[str, Any] = {
+            "model": model,
+            "layer": shown.layer,
+            "eraser": chosen,
+            "layers": [each.as_dict() for each in found],
+        }
+        if run is not None and out is not None:
+            rows = {code: each[numbers[found.index(shown)]] for code, each in vectors.items()}
+            fitted = default_erasers()[chosen].fit(*stacked(rows))
+            run.add_output(fitted.save(out / ERASER))
+            saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
+            texts = {
+                "erase.html": erase_page(found, shown, saved=saved, facts=[command_line()]),
+                "erase.svg": erase_svg(shown),
+            }
+            write_all(out, "erase.json", value, texts, run)
+    output.result({**place(out), **value}, erase_view(found, shown))
+    if out is not None:
+        output.say(f"{chosen} of layer {shown.layer} is {out / ERASER}; the page is {out / 'erase.html'}")

@@ -11,7 +11,9 @@ from isoglot.cli.named_pairs import parse_pairs
 from isoglot.core.errors import ConfigError, InputError, StorageError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
 
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
@@ -60,7 +62,7 @@ def languages_known(
     from isoglot.core.language_codes import language_code
     from isoglot.steer import LanguageMeans
     from isoglot.steer.builtin_text import builtin_languages, builtin_text
-    from isoglot.steer.token_sets import THRESHOLD, TokenSets
+    from isoglot.steer.token_sets import TokenSets
 
     built_in = builtin_languages(encoder)
     for code in map(language_code, languages):
@@ -71,8 +73,7 @@ def languages_known(
             )
     texts = builtin_text(languages, sentences, seed=seed)
     means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
-    least = THRESHOLD if threshold is None else threshold
-    known = TokenSets.from_text(encoder.vocabulary, texts, threshold=least, progress=progress)
+    known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
     return Known(means, known, f"{sentences:,} built-in sentences of each language")
 
 
@@ -278,3 +279,25 @@ def builtin_sets(encoder: EncoderLike, langs: str | None, sentences: int, seed: 
         rows = {known[0]: list(first), other: list(second)}
         found.append(ParallelSet(name="built-in sentences", sentences=rows, numbers=list(range(1, sentences + 1))))
     return found
+
+
+def builtin_set(encoder: EncoderLike, langs: str | None, sentences: int, seed: int) -> ParallelSet:
+    """Built-in sentences in all of the encoder's languages at once, or in those that were named; a twin beside one.
+
+    Raises:
+        ConfigError: Fewer than two of its languages are built in.
+    """
+    from isoglot.diagnose.sentences import builtin_set as made
+
+    pairs = builtin_sets(encoder, langs, 1, seed)
+    codes = list(dict.fromkeys(code for one in pairs for code in one.sentences))
+    if any("-x-" in code for code in codes):
+        return builtin_sets(encoder, ",".join(codes[:2]), sentences, seed)[0]
+    return made(codes, sentences, seed=seed)
+
+
+def stacked(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    """The rows of all languages in one matrix, and the language of each."""
+    import numpy as np
+
+    return np.concatenate(list(rows.values())), [code for code, X_ND in rows.items() for _ in range(len(X_ND))]

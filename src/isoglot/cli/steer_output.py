@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoglot.report.steer_tables import Look
     from isoglot.steer import LanguageMeans
     from isoglot.steer.sweep import Sweep
+    from isoglot.steer.trade_off import TradeOff
 
 # Bold and underlined too, so that it is seen without colours as well.
 STYLES: dict[Look, str] = {"plain": "", "switched": "bold underline green", "neither": "italic magenta"}
@@ -134,6 +135,31 @@ def sweep_view(
     signature = next((sweep.signature for sweep in sweeps if sweep.signature), "")
     notes = ["", about_sets(sets, origin), signature or "", *remarks]
     return Group(*parts, Text("\n".join(["", *(note for note in notes if note)])))
+
+
+ERASERS = {"mean-removal": "mean removal", "lir": "LIR", "lsar": "LSAR", "leace": "LEACE"}
+"""Erasers as they are typed, and as they are called."""
+
+
+def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
+    """The best way of every layer, then all ways in one layer."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from isoglot.report.steer_erase import HEAD, erase_finding, figures, way_name
+
+    parts: list[RenderableType] = []
+    if len(found) > 1:
+        layers = _table("layer", "found before, %", "best way", "language told, %", "translations found, %")
+        for each in found:
+            best = each.best
+            numbers = [f"{100 * value:.1f}" for value in (best.probe, best.retrieval)]
+            layers.add_row(str(each.layer), f"{100 * each.before.retrieval:.1f}", way_name(best), *numbers)
+        parts += [layers, Text()]
+    ways = _table(f"layer {shown.layer}", *HEAD[1:])
+    for row in shown.rows:
+        ways.add_row(*figures(row), style="bold" if row.name == shown.best.name else None)
+    return Group(*parts, ways, Text(f"\n{erase_finding(shown)}"))
 
 
 _CELL = {True: "convert rate / headline", False: "convert rate"}

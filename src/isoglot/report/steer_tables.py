@@ -186,11 +186,11 @@ def _written(value: float | None, form: str) -> str:
 def runs(translation: Translation, sentence: int) -> list[tuple[str, Look]]:
     """What came out of one sentence, in stretches of tokens that look alike; joined, they are its text."""
     found: list[tuple[str, Look]] = []
-    for number, token in enumerate(translation.tokens(sentence)):
+    for token in translation.tokens(sentence):
         # A token that was there before, and that only the target's text happens to have, is not to stand out.
         new = token.made != token.given
         look: Look = "plain" if not new else "switched" if token.switched else _LOOK.get(token.belongs, "plain")
-        blank = " " if number and token.begins else ""
+        blank = " " if token.begins and any(text for text, _ in found) else ""
         text = readable(token.made.strip())
         if found and found[-1][1] == look:
             found[-1] = (found[-1][0] + blank + text, look)

@@ -1,0 +1,59 @@
+"""What the verbs of ``isoglot steer`` write: files with a record of the run beside them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from isoglot.cli.output import command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from isoglot.core.record import RunRecord
+
+
+def recorded(
+    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str
+) -> AbstractContextManager[RunRecord | None]:
+    """The run record of the folder, if there is one."""
+    from isoglot.core.record import record_run
+
+    @contextmanager
+    def kept(folder: Path) -> Iterator[RunRecord]:
+        with record_run(folder, command=command_line(), seed=seed, device=device) as run:
+            for path in inputs:
+                run.add_input(path)
+            yield run
+
+    return nullcontext() if out is None else kept(out)
+
+
+def place(out: Path | None) -> dict[str, str]:
+    """Where the results are, for JSON."""
+    return {} if out is None else {"out": str(out)}
+
+
+def write_all(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str, str], run: RunRecord) -> None:
+    """Write a result as JSON and its other files, and record them all."""
+    from isoglot.core.files import write_json, write_text
+
+    for file, text in texts.items():
+        write_text(out / file, text)
+    write_json(out / name, value)
+    for file in (name, *texts):
+        run.add_output(out / file)
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with one head as CSV."""
+    import csv
+    import io
+
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()

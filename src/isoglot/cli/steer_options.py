@@ -1,0 +1,74 @@
+"""The options that the verbs of ``isoglot steer`` share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
+]
+ModelOption = Annotated[
+    str,
+    typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
+]
+Means = Annotated[
+    Path | None,
+    typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: learned from built-in text."),
+]
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parallel",
+        metavar="LANG=FILE",
+        help="Sentences line by line, a file for each language; or one table.tsv; or a folder of Tatoeba test sets.",
+    ),
+]
+Langs = Annotated[
+    str | None,
+    typer.Option("--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in text: en,de."),
+]
+DictionaryFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dictionary",
+        metavar="FROM-TO=FILE",
+        help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
+    ),
+]
+Alphas = Annotated[
+    list[float] | None,
+    typer.Option("--alpha", metavar="NUMBER", help="How far; 1 is from mean to mean, -1 away. May be repeated."),
+]
+ShiftKind = Annotated[
+    Literal["mean", "norm-matched", "transport"],
+    typer.Option(
+        "--kind",
+        help="mean: alpha times the difference of the means is added; norm-matched: and tokens keep their length; "
+        "transport: covariances move too.",
+    ),
+]
+SharedAlpha = Annotated[
+    float | None,
+    typer.Option("--shared-alpha", metavar="NUMBER", help="Another alpha for tokens that both languages have."),
+]
+Where = Annotated[
+    Literal["all", "tokens"],
+    typer.Option("--positions", help="all positions move, as in the paper, or tokens alone, not [CLS] and [SEP]."),
+]
+Threshold = Annotated[
+    int | None,
+    typer.Option(
+        "--threshold", metavar="N", min=1, help="How often a language's text must have a token; else by its size."
+    ),
+]
+BuiltinCount = Annotated[
+    int, typer.Option("--sentences", metavar="N", min=1, help="Built-in sentences that means are learned from.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences.")]
+Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences of each language.")]
+LayerList = Annotated[
+    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+]

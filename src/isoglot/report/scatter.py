@@ -1,0 +1,154 @@
+"""Points as SVG: where each of several ways ends that all begin at one point, every name beside the drawing.
+
+Ways that come to nearly the same lie on top of each other; so names stand in a column at the right, each with a line
+from its point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from isoglot.report.lines import COLOURS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LEFT, _TOP, _BOTTOM, _GAP, _LETTER = 58, 26, 56, 17, 7.0
+_START = "#1f2933"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A named point, both coordinates from 0 to 100."""
+
+    name: str
+    x: float
+    y: float
+
+
+def scatter(
+    start: Point,
+    ends: Sequence[Point],
+    *,
+    across: str,
+    up: str,
+    line_at: float,
+    line_name: str,
+    width: int = 720,
+    height: int = 400,
+) -> str:
+    """Draw a point that all begin at and where each of them ends, with an arrow to it.
+
+    Args:
+        start: Where all begin.
+        ends: Where each ends.
+        across: What the horizontal axis is, in percent.
+        up: What the vertical axis is, in percent.
+        line_at: A value of the horizontal axis to mark, such as chance.
+        line_name: Its name.
+        width: The drawing's width.
+        height: Its height.
+
+    Returns:
+        HTML: an ``svg`` element, and a legend for screens so narrow that the column of names is out of sight.
+    """
+    points = [start, *ends]
+    longest = max(len(point.name) for point in points)
+    plot = _Plot(points, line_at, width - _LEFT - 44 - int(_LETTER * longest), height - _TOP - _BOTTOM)
+    colours = [_START, *(COLOURS[number % len(COLOURS)] for number in range(len(ends)))]
+    parts = [*_axes(plot, across, up), _marked(plot, line_at, line_name)]
+    x0, y0 = plot.x(start.x), plot.y(start.y)
+    for point, colour in zip(ends, colours[1:], strict=True):
+        parts.append(
+            f"<line x1='{x0:.1f}' y1='{y0:.1f}' x2='{plot.x(point.x):.1f}' y2='{plot.y(point.y):.1f}' "
+            f"stroke='{colour}' stroke-opacity='.35' stroke-width='1.5'/>"
+        )
+    places = _spread([plot.y(point.y) for point in points], _TOP + 4, _TOP + plot.height)
+    column = _LEFT + plot.width + 30
+    for point, colour, place in zip(points, colours, places, strict=True):
+        x, y = plot.x(point.x), plot.y(point.y)
+        said = escape(f"{point.name}: {point.x:.1f} % and {point.y:.1f} %")
+        mark = (
+            f"<rect x='{x - 5:.1f}' y='{y - 5:.1f}' width='10' height='10' fill='{colour}'>"
+            if point is start
+            else f"<circle cx='{x:.1f}' cy='{y:.1f}' r='5' fill='{colour}' stroke='#fff'>"
+        )
+        end = "</rect>" if point is start else "</circle>"
+        parts.append(
+            f"<polyline points='{x:.1f},{y:.1f} {column - 14},{place:.1f} {column - 4},{place:.1f}' fill='none' "
+            f"stroke='{colour}' stroke-width='.8' stroke-dasharray='2 3'/>{mark}<title>{said}</title>{end}"
+            f"<text x='{column}' y='{place + 4:.1f}' class='name' fill='{colour}'>{escape(point.name)}</text>"
+        )
+    legend = "".join(
+        f"<li style='--c:{colour}'>{escape(point.name)}</li>" for point, colour in zip(points, colours, strict=True)
+    )
+    label = escape(f"{up} against {across}: {', '.join(point.name for point in points)}", {"'": "&#39;"})
+    return (
+        f"<div class='scroll'><svg viewBox='0 0 {width} {height}' role='img' aria-label='{label}'>"
+        f"{''.join(parts)}</svg></div><ul class='legend'>{legend}</ul>"
+    )
+
+
+class _Plot:
+    """Where values are drawn; the horizontal axis begins a little before what is lowest."""
+
+    def __init__(self, points: Sequence[Point], line_at: float, width: int, height: int) -> None:
+        low = min([line_at, *(point.x for point in points)])
+        self.low = max(0.0, 10 * ((low - 2) // 10))
+        self.width, self.height = width, height
+        self.top = min(100.0, 10 * (max(point.y for point in points) // 10 + 1))
+
+    def x(self, value: float) -> float:
+        return _LEFT + (value - self.low) / (100 - self.low) * self.width
+
+    def y(self, value: float) -> float:
+        return _TOP + self.height - value / self.top * self.height
+
+
+def _spread(wanted: Sequence[float], top: float, foot: float) -> list[float]:
+    """Places near the wanted ones, in the same order, none nearer to the next than a line of text."""
+    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
+    places = list(wanted)
+    for before, at in zip([None, *order], order, strict=False):
+        least = top if before is None else places[before] + _GAP
+        places[at] = max(wanted[at], least)
+    over = places[order[-1]] - foot
+    if over > 0:  # push back up from the foot
+        limit = foot
+        for at in reversed(order):
+            places[at] = min(places[at], limit)
+            limit = places[at] - _GAP
+    return places
+
+
+def _marked(plot: _Plot, value: float, name: str) -> str:
+    x = plot.x(value)
+    return (
+        f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{_TOP}' y2='{_TOP + plot.height}' class='floor'/>"
+        f"<text x='{x + 4:.1f}' y='{_TOP - 8}' class='tick'>{escape(name)}</text>"
+    )
+
+
+def _axes(plot: _Plot, across: str, up: str) -> list[str]:
+    foot, parts = _TOP + plot.height, []
+    for share in range(6):
+        value = plot.top * share / 5
+        y = plot.y(value)
+        parts.append(
+            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{y:.1f}' y2='{y:.1f}' class='grid'/>"
+            f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' class='tick' text-anchor='end'>{value:g}</text>"
+        )
+    step = 10 if 100 - plot.low <= 60 else 20
+    parts += [
+        f"<text x='{plot.x(number):.1f}' y='{foot + 18}' class='tick' text-anchor='middle'>{number}</text>"
+        for number in range(int(plot.low), 101, step)
+    ]
+    middle = _LEFT + plot.width / 2
+    parts.append(f"<text x='{middle:.1f}' y='{foot + 42}' class='axis' text-anchor='middle'>{escape(across)}</text>")
+    parts.append(
+        f"<text transform='translate(14 {_TOP + plot.height / 2:.1f}) rotate(-90)' class='axis' text-anchor='middle'>"
+        f"{escape(up)}</text>"
+    )
+    return parts

@@ -1,0 +1,234 @@
+"""Steering as rows, figures and pages."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from isoglot.languages.twins import shift
+from isoglot.report.scatter import Point, _spread, scatter
+from isoglot.report.steer import (
+    coloured,
+    most_switched,
+    sweep_finding,
+    sweep_page,
+    sweep_svg,
+    sweep_words,
+    translation_finding,
+    translation_page,
+)
+from isoglot.report.steer_erase import erase_finding, erase_page, erase_svg
+from isoglot.report.steer_tables import (
+    about_sets,
+    before_note,
+    readable,
+    row_texts,
+    runs,
+    score_table,
+    table_2,
+    table_3,
+    translation_rows,
+)
+from isoglot.steer.bleu import Bleu
+from isoglot.steer.scores import Scores
+from isoglot.steer.shifted_pass import Cell, Seconds
+from isoglot.steer.sweep import Sweep
+from isoglot.steer.token_sets import TokenSets
+from isoglot.steer.trade_off import Traded, TradeOff
+from isoglot.steer.translate import Translation
+from isoglot.vocab import train_vocabulary
+
+
+@pytest.fixture(scope="module")
+def sweep(small_texts) -> Sweep:
+    """English to French in two layers at four alphas: the larger alpha, the more words become the French one."""
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=400, coverage=1.0)
+    english, french = (np.array(vocabulary.encode(text)) for text in (" the man <sees> it", " le homme & voit"))
+    counts = {code: np.zeros(len(vocabulary), dtype=int) for code in ("en", "fr")}
+    counts["en"][english] = 1
+    counts["fr"][french[~np.isin(french, english)]] = 1
+    sets = TokenSets(counts, threshold=1)
+    only = np.flatnonzero(counts["fr"])
+    scores, translations = {}, {}
+    for layer in (0, 1, 2):
+        for alpha in (0.0, 1.0, 2.0, 3.0):
+            made = english.copy()
+            share = int(alpha) * (layer + 1)
+            made[:share] = only[0]
+            cell = Cell(layer, alpha)
+            translations[cell] = Translation("en", "fr", layer, alpha, "mean", [english], [made], vocabulary, sets)
+            scores[cell] = Scores(
+                tokens=len(english),
+                switched=share,
+                convert_rate=share / 10,
+                neither=0.0,
+                distinct=None if not share else 1 / share,
+                precision=None if not share else 0.5,
+                coverage=None if not share else 0.25,
+                headline=share / 20,
+                bleu=Bleu(5.0 + share * (3 - layer), "BLEU-1|test"),
+            )
+    return Sweep("en", "fr", "mean", (0, 1, 2), (0.0, 1.0, 2.0, 3.0), scores, translations, Seconds())
+
+
+# --- tables ---
+
+
+def test_table_2_has_the_papers_rows_and_its_numbers_beside_ours(sweep: Sweep):
+    rows = {row.name: row for row in table_2([sweep], depth=3)}
+    assert list(rows) == [
+        "BLEU-1 without a shift",
+        "BLEU-1, layer 2 (paper: 11), α = 3",
+        "best BLEU-1",
+        "best layer",
+        "best α",
+        "convert rate, layer 1 (paper: 10), α = 1",
+        "convert rate, layer 1 (paper: 10), α = 2",
+        "convert rate, layer 1 (paper: 10), α = 3",
+    ]
+    assert rows["BLEU-1 without a shift"].ours == (5.0,)
+    assert (rows["best BLEU-1"].ours, rows["best BLEU-1"].papers) == ((17.0,), (12.18,))
+    assert (rows["best layer"].ours, rows["best α"].ours) == ((1.0,), (3.0,))
+    assert row_texts(rows["convert rate, layer 1 (paper: 10), α = 2"]) == [("0.400", "0.757")]
+
+
+def test_a_way_that_the_paper_does_not_have_stands_alone(sweep: Sweep):
+    other = replace(sweep, source="en", target="ru")
+    assert all(papers == "–" for row in table_2([other], depth=3) for _, papers in row_texts(row))
+
+
+def test_table_3_has_sizes_and_what_is_shared_with_the_first():
+    about = {"sizes": {"en": 10, "de": 8}, "shared": {"en-de": 3}, "threshold": 2, "text_tokens": {"en": 70, "de": 50}}
+    sizes, shared = table_3(about)
+    assert (sizes.ours, sizes.papers) == ((10, 8), (9140, 9212))
+    assert (shared.name, shared.ours, shared.papers) == ("|V ∩ V of en|", (10, 3), (9140, 3230))
+    assert about_sets(about, "here") == (
+        "Token sets: 10 of en, 8 of de; 3 shared by en-de; met at least 2 times in 120 tokens. Means and sets: here."
+    )
+
+
+def test_what_is_known_of_no_cell_has_no_column(sweep: Sweep):
+    head, rows = score_table(sweep)
+    assert head == ["α", "converted", "precision", "headline", "distinct", "neither", "BLEU-1"]
+    assert rows[0] == ["0", "0.000", "–", "0.000", "–", "0.000", "5.00"]
+
+
+# --- outputs ---
+
+
+def test_stretches_of_tokens_join_to_the_text(sweep: Sweep):
+    for cell, translation in sweep.translations.items():
+        found = runs(translation, 0)
+        assert "".join(text for text, _ in found) == translation.texts[0].strip()
+        assert ("switched" in [look for _, look in found]) == (cell.alpha > 0)
+        assert all(one[1] != other[1] for one, other in itertools.pairwise(found))
+
+
+def test_a_token_that_was_there_before_does_not_stand_out_but_is_counted(sweep: Sweep):
+    one = sweep.translations[Cell(2, 3.0)]
+    same = replace(one, given=one.made)
+    assert {look for _, look in runs(same, 0)} == {"plain"}
+    again = replace(sweep, translations={Cell(2, 3.0): same})
+    assert before_note(again).startswith(f"{sum(one.switched[0])} of the {len(one.made[0])} tokens count as fr without")
+    assert before_note(sweep) == ""
+
+
+def test_letters_without_a_font_are_shown_as_what_they_stand_for():
+    assert readable(f"{shift('Cat')} 人 a") == "Cat 人 a"
+
+
+def test_coloured_text_is_escaped(sweep: Sweep):
+    shown = coloured(sweep.translations[Cell(0, 1.0)], 0)
+    assert "<span class='switched'" in shown
+    assert "&lt;" in shown
+    assert "<sees>" not in shown
+
+
+def test_rows_have_the_source_every_output_and_the_reference(sweep: Sweep):
+    rows = translation_rows(sweep, ["le homme"])
+    assert rows[0][:2] == ["en", "fr alpha=0"]
+    assert (len(rows), len(rows[1]), rows[1][-1]) == (2, 14, "le homme")
+
+
+# --- what is said ---
+
+
+def test_the_finding_is_of_the_cell_that_switched_most(sweep: Sweep):
+    assert most_switched(sweep) == Cell(2, 3.0)
+    assert sweep_finding(sweep) == (
+        "en → fr: most is switched at layer 2, α = 3 (convert rate 0.90), most rightly at layer 2, α = 3 (headline 0.45)."
+    )
+    # A convert rate of 1 over a single token that counts is no finding.
+    odd = replace(sweep, scores=sweep.scores | {Cell(0, 1.0): replace(sweep.scores[Cell(0, 1.0)], convert_rate=1.0)})
+    assert sweep_finding(odd) == sweep_finding(sweep)
+    assert translation_finding(sweep).startswith("With α = 3 at layer 2, 90 % of the tokens")
+
+
+def test_the_papers_claims_are_asked_of_every_way(sweep: Sweep):
+    said = sweep_words(sweep, depth=3)[0]
+    for words in (
+        "The convert rate rises with α, or stays, in 3 of 3 layers.",
+        "At layer 1 of 3 it is 0.00 at α = 0, 0.20 at α = 1, 0.40 at α = 2, 0.60 at α = 3.",
+        "BLEU-1 is best at layer 1, α = 3: 17.0; the sentences as they are, without a shift, have 5.0.",
+        "Tokens of neither language are at most 0.0 %",
+    ):
+        assert words in said
+
+
+# --- pages ---
+
+
+def test_pages_hold_to_their_screens(sweep: Sweep, seen):
+    about = sweep.about_sets()
+    made = sweep_page([sweep, replace(sweep, source="fr", target="en")], 3, sets=about, origin="here", facts=["fact"])
+    assert made.count("<svg") == 6
+    assert "Liu et al. 2020, Table 3" in made
+    seen(made)
+    seen(translation_page(sweep, ["le homme"], origin="here"))
+
+
+def traded(name: str, probe: float, retrieval: float) -> Traded:
+    return Traded(
+        name=name, probe=probe, spread=0.8, retrieval=retrieval, control=2 - 2 * probe, harmonic=retrieval, change=0.1
+    )
+
+
+@pytest.fixture
+def trade() -> TradeOff:
+    """Two languages: two ways to take them out, one of them for the better."""
+    rows = (traded("nothing", 0.99, 0.2), traded("LEACE", 0.5, 0.4), traded("shift, alpha 1", 0.51, 0.39))
+    return TradeOff(languages=("en", "de"), pivot="en", sentences=100, folds=5, layer=4, rows=rows)
+
+
+def test_the_trade_off_in_words_and_as_a_page(trade: TradeOff, seen):
+    assert erase_finding(trade) == (
+        "In layer 4, LEACE brings the language probe from 99 % to 50 % (chance is 50 %), and translations found go from "
+        "20 % to 40 %. A probe that is not linear still tells 80 %."
+    )
+    kept = replace(trade, rows=(traded("nothing", 0.5, 0.4), *trade.rows[2:]))
+    assert erase_finding(kept) == "In layer 4 no way to take the language out is better than to leave it."
+    seen(erase_page([trade, replace(trade, layer=5)], trade, saved="eraser.safetensors has LEACE."))
+
+
+def test_pictures_on_their_own_are_xml(sweep: Sweep, trade: TradeOff):
+    for picture in (sweep_svg(sweep), erase_svg(trade)):
+        ElementTree.fromstring(picture)  # noqa: S314 - our own
+
+
+def test_names_of_points_never_overlap():
+    same = [Point(name=f"way {number}", x=50.0, y=30.0) for number in range(8)]
+    drawn = scatter(Point(name="as it is", x=99.0, y=0.0), same, across="a", up="b", line_at=50.0, line_name="chance")
+    places = sorted(float(y) for y in re.findall(r"y='([\d.]+)' class='name'", drawn))
+    assert len(places) == 9
+    assert all(low + 16 <= high for low, high in itertools.pairwise(places))
+    assert places[-1] <= 400 - 20
+
+
+def test_places_stay_where_there_is_room():
+    assert _spread([10.0, 90.0, 50.0], 0, 100) == [10.0, 90.0, 50.0]
+    assert _spread([95.0, 99.0], 0, 100) == [83.0, 100.0]
