@@ -7,8 +7,7 @@
 - ``mapped``: centred, then one language turned onto the other by Procrustes, cross-validated.
 
 The map of a sentence is fitted on the other folds only. It is then looked for among all rows of the other language, as
-in the other ways, so that figures can be compared. Rows the map was fitted on are among the answers, and a map draws
-what it has never seen towards those: what is said to be gained is rather too little than too much.
+in the other ways, so that figures can be compared. On independent noise it is at chance (a test holds it to that).
 
 Shape legend: ``N`` sentences, ``D`` width, ``W`` ways, ``F`` sentences of a fold.
 """
