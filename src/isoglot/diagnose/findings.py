@@ -249,8 +249,8 @@ def what_helps(checkup: Checkup) -> list[Finding]:
     if surely_gains(best.mapping) and beyond is not None and beyond.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
         text = (
-            f"{mapping.text} But a map of layer 0, word pieces without context, finds no less, {first}: it may well learn "
-            "from the pairs which words go together, rather than meet a space that is there."
+            f"{mapping.text} But a map of layer 0, word pieces without context, finds no less, {first}: it may well "
+            "learn from the pairs which words go together, rather than meet a space that is there."
         )
         return [*said, Finding("gain", "plain", text)]
     return [*said, mapping]
