@@ -3,10 +3,11 @@
 The second paper tries weights on the target language's development set. That is a choice with labels of the target, so
 it is no longer zero-shot, and :class:`ChosenAlpha` says so. Two rules need nothing but means, or a source text:
 
-- ``nearest-mean``: the least alpha at which a share of the source's tokens, shifted, lie nearer to the target's mean
-  than to their own. A token x does from alpha = (middle − x)·d / d·d on, where d is the difference of the means and the
-  middle lies half-way; so alpha is a quantile of that, and with tokens spread as a Gaussian it is in closed form from
-  mean and covariance: 1/2 plus as many standard deviations along d as the share takes.
+- ``nearest-mean``: the least alpha at which a share of the source's tokens, shifted, is nearer to the target's mean
+  than to their own, by a distance that takes their spread into account, as a linear probe does: a direction in which
+  tokens scatter widely says little. Along the probe's direction w a token x gets there at w·(middle − x) / w·d, where d
+  is the difference of the means and the middle lies half-way; were tokens Gaussian, the alpha of a share is 1/2 plus so
+  many standard deviations. It needs no softmax.
 - ``decoded``: the least alpha at which a share of the decoded tokens are the target's: convert rate, found by halving.
   It needs a softmax, and so knows what the model does with the shift.
 
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from isoglot.compare.probe import SHRINKAGE
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
@@ -97,11 +99,15 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
     """
     _check_share(share)
     difference_D = means.difference(source, target, layer)
-    squared = float(difference_D @ difference_D)
-    if squared == 0:
+    if not difference_D.any():
         raise ConfigError(f"{source} and {target} have the same mean in layer {layer}", remedy="choose another layer")
-    variance = float(difference_D @ means.covariance(source, layer) @ difference_D)
-    deviation = math.sqrt(max(variance, 0.0)) / squared
+    own_DD, their_DD = means.covariance(source, layer), means.covariance(target, layer)
+    within_DD = (own_DD + their_DD) / 2
+    scale_D = np.sqrt(np.diag(within_DD))
+    scale_D = np.maximum(scale_D, 1e-12 * scale_D.max() + 1e-300)
+    within_DD = within_DD / scale_D / scale_D[:, None] + SHRINKAGE * np.eye(len(within_DD))
+    way_D = np.linalg.solve(within_DD, difference_D / scale_D) / scale_D
+    deviation = math.sqrt(max(float(way_D @ own_DD @ way_D), 0.0)) / float(way_D @ difference_D)
     alpha = 0.5 + NormalDist().inv_cdf(share) * deviation
     return ChosenAlpha(alpha=alpha, rule="nearest-mean", tried={alpha: share})
 

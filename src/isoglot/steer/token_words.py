@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from isoglot.vocab import Vocabulary
 
-_LETTERS, _DIGITS, _SIGNS, _UNSPACED = range(4)
+_LETTERS, _DIGITS, _SIGNS, _UNSPACED, _BLANK = range(5)
 _UNSPACED_RANGES = [
     span for script in ("Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt") for span in RANGES[script]
 ]
@@ -43,9 +43,10 @@ class WordFinder:
         if not len(ids_N):
             return []
         kinds_N = self._kinds_V[ids_N]
-        opens_N = self.vocabulary.starts[ids_N] | (kinds_N == _UNSPACED)
+        opens_N = (kinds_N == _UNSPACED) | (kinds_N != np.roll(kinds_N, 1))
+        opens_N &= np.roll(kinds_N, 1) != _BLANK  # the blank before a word may be a piece of its own, and is part of it
+        opens_N |= self.vocabulary.starts[ids_N]
         opens_N[0] = True
-        opens_N[1:] |= kinds_N[1:] != kinds_N[:-1]
         firsts = np.flatnonzero(opens_N).tolist()
         return list(zip(firsts, [*firsts[1:], len(ids_N)], strict=True))
 
@@ -65,7 +66,7 @@ def _kind(piece: str) -> int:
     bare = piece.removeprefix(CONTINUES) or piece
     bare = bare.removeprefix(MARK).removeprefix("Ġ")
     if not bare:
-        return _SIGNS
+        return _BLANK
     code = ord(bare[0])
     if any(first <= code <= last for first, last in _UNSPACED_RANGES):
         return _UNSPACED

@@ -5,6 +5,7 @@ is known of what is tested. The shift brings every language to one, the pivot.
 
 - ``probe``: how often a linear probe tells the language of a held-out sentence; ``chance`` is as good as none.
 - ``spread``: the same with squares of the leading coordinates beside them: what a probe that is not linear would find.
+  Below chance, nothing is left but the noise of the sentences that were learned from.
 - ``retrieval``: P@1 by cosine, all pairs of languages in both directions; candidates are all sentences.
 - ``control``: 1 where the probe is at chance, 0 where it is always right.
 - ``harmonic``: the harmonic mean of control and retrieval.

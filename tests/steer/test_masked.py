@@ -1,0 +1,80 @@
+"""In which language a masked token is decoded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.model import EncoderLike, make_batch
+from isoglot.steer import TokenSets, masked_languages, shift
+
+
+@pytest.fixture
+def sets(encoder: EncoderLike, texts) -> TokenSets:
+    return TokenSets.from_text(encoder.vocabulary, texts)
+
+
+def test_shares_add_up(encoder: EncoderLike, means, texts, sets):
+    for alpha in (0.0, 1.0, -2.0):
+        found = masked_languages(encoder, texts["en"] * 5, "en", sets, means=means, target="fr", alpha=alpha, layer=1)
+        assert found.own + found.other + found.neither == pytest.approx(1)
+        assert found.masked == 15
+        assert found.languages["fr"] == found.other  # the only other language
+        assert (found.layer, found.alpha) == (None if alpha == 0 else 1, alpha)
+        assert found.as_dict()["threshold"] == 1
+
+
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+@torch.inference_mode()
+def test_it_is_what_the_model_puts_in_the_place(encoder: EncoderLike, means, alpha):
+    """One token: there is only one place to mask."""
+    vocabulary = encoder.vocabulary
+    word = next(piece for piece in ("yes", "a") if len(vocabulary.encode(piece, "en")) == 1)
+    batch = make_batch(vocabulary, [word], "en")
+    batch.ids_BT[0, 1] = vocabulary.special["[MASK]"]
+    with shift(encoder, means, "en", "fr", alpha=alpha, layers=1):
+        logits = encoder.logits(encoder.layers(batch, "en")[-1], "en")[0, 1]
+    logits[list(vocabulary.special.values())] = -torch.inf
+    best = int(logits.argmax())
+    for owner in ("en", "fr", None):
+        counts = {code: np.zeros(len(vocabulary)) for code in ("en", "fr")}
+        if owner is not None:
+            counts[owner][best] = 1
+        found = masked_languages(
+            encoder, [word], "en", TokenSets(counts), means=means, target="fr", alpha=alpha, layer=1
+        )
+        assert (found.own, found.other, found.neither) == (owner == "en", owner == "fr", owner is None)
+
+
+def test_one_token_of_each_sentence_is_masked_and_the_seed_chooses_it(encoder: EncoderLike, texts, sets):
+    mask = encoder.vocabulary.special["[MASK]"]
+
+    def places(seed: int) -> list[list[int]]:
+        seen: list[torch.Tensor] = []
+
+        def look(hidden: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+            seen.append(ids)
+            return hidden
+
+        with encoder.edited(0, look):
+            masked_languages(encoder, [texts["en"][1]] * 20, "en", sets, seed=seed)
+        return [place for ids in seen for place in (ids == mask).nonzero().tolist()]
+
+    one = places(1)
+    assert [row for row, _ in one] == list(range(20))
+    assert len({place for _, place in one}) > 3
+    assert places(1) == one
+    assert places(2) != one
+
+
+def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets):
+    with pytest.raises(ConfigError, match=r"^a shift by 1 has no way to go; give the means and a target language$"):
+        masked_languages(encoder, texts["en"], "en", sets, alpha=1)
+    with pytest.raises(ConfigError, match=r"^there is no token set of 'de'"):
+        masked_languages(encoder, texts["en"], "de", sets)
+    with pytest.raises(ConfigError, match=r"^there is no mean of 'de'"):
+        masked_languages(encoder, texts["en"], "en", sets, means=means, target="de", alpha=1)
+    with pytest.raises(InputError, match=r"^there is no sentence"):
+        masked_languages(encoder, [], "en", sets)

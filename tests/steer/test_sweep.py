@@ -1,0 +1,104 @@
+"""The sweep: every cell as if it were the only one, and the layers below computed once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.model import EncoderLike
+from isoglot.steer import LanguageMeans, TokenSets, score_translation, sweep_shifts, translate_tokens
+
+ALPHAS = (-1.0, 0.0, 1.0, 2.0)
+GOLD = {"cat": ["chat"], "the": ["le", "la"], "yes": ["oui"], "house": ["maison"], "dog": ["chien"]}
+
+
+@pytest.fixture
+def sets(encoder: EncoderLike, texts) -> TokenSets:
+    return TokenSets.from_text(encoder.vocabulary, texts)
+
+
+@pytest.mark.parametrize("options", [{}, {"kind": "transport"}, {"shared_alpha": 0.5}, {"positions": "tokens"}])
+def test_a_sweep_is_one_by_one_exactly(encoder: EncoderLike, means, texts, sets, options: dict[str, Any]):
+    more = {"references": texts["fr"], "dictionary": GOLD}
+    swept = sweep_shifts(encoder, texts["en"], "en", "fr", means, alphas=ALPHAS, sets=sets, **options, **more)
+    assert swept.layers == tuple(range(encoder.depth + 1))
+    assert swept.alphas == ALPHAS
+    for cell, scores in swept.scores.items():
+        alone = translate_tokens(
+            encoder, texts["en"], "en", "fr", means, layer=cell.layer, alpha=cell.alpha, sets=sets, **options
+        )
+        for one, other in zip(alone.made, swept.translations[cell].made, strict=True):
+            assert (one == other).all()
+        assert score_translation(alone, **more) == scores
+
+
+def test_without_a_shift_it_does_not_matter_where_there_is_none(encoder: EncoderLike, means, texts, sets):
+    swept = sweep_shifts(encoder, texts["en"], "en", "fr", means, alphas=[0.0], sets=sets)
+    first, *others = swept.translations.values()
+    for other in others:
+        assert all((a == b).all() for a, b in zip(first.made, other.made, strict=True))
+
+
+def test_layers_below_are_computed_once(ours, texts):
+    means = LanguageMeans.fit(ours, texts)
+    runs = []
+    handles = [
+        block.register_forward_hook(lambda *_: runs.append(1)) for each in ours.blocks for block in each.values()
+    ]
+    try:
+        sweep_shifts(ours, texts["en"], "en", "fr", means, alphas=[1.0, 2.0, 3.0], batch_tokens=10_000)
+    finally:
+        for handle in handles:
+            handle.remove()
+    depth, alphas = ours.depth, 3
+    batches = 3  # sentences of three lengths, and a batch ends where the next row is shorter
+    up, again = depth, alphas * sum(depth - layer for layer in range(depth + 1))
+    assert len(runs) in {(up + again) * count for count in range(1, batches + 1)}
+    naive = depth * alphas * (depth + 1)
+    assert up + again <= 0.75 * naive  # of two layers; of eight it is 0.54
+
+
+def test_grids_and_best_cells(encoder: EncoderLike, means, texts, sets):
+    swept = sweep_shifts(
+        encoder, texts["en"], "en", "fr", means, layers=[1, -1], alphas=[3, 0], sets=sets, references=texts["fr"]
+    )
+    grid = swept.grid("convert_rate")
+    assert grid.shape == (2, 2)
+    assert swept.layers == (1, encoder.depth)
+    assert grid[1, 0] == swept.value("convert_rate", encoder.depth, 3)
+    best = swept.best("bleu")
+    assert best is not None
+    assert best[1] == np.nanmax(swept.grid("bleu"))
+    assert np.isnan(swept.grid("headline")).all()  # there is no dictionary
+    assert swept.best("headline") is None
+    assert swept.signature is not None
+    told = json.loads(json.dumps(swept.as_dict(), allow_nan=False))
+    assert len(told["cells"]) == 4
+    assert told["token_sets"]["threshold"] == 1
+    assert told["cells"][0]["bleu"]["signature"].startswith("BLEU-1|")
+
+
+def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets):
+    def refused(kind: type[Exception], match: str, **options: Any) -> None:
+        with pytest.raises(kind, match=match):
+            sweep_shifts(encoder, texts["en"], "en", "fr", means, **({"sets": sets} | options))
+
+    refused(InputError, r"^3 sentences with 1 references; give one reference for each$", references=["x"])
+    refused(ConfigError, r"^no alpha; give each once$", alphas=[])
+    refused(ConfigError, r"^an alpha is there twice in \[1.0, 1.0\]; give each once$", alphas=[1, 1.0])
+    refused(ConfigError, r"^there is no layer 44; choose from 0", layers=[44])
+    refused(InputError, r"^the dictionary has no entries", dictionary={})
+    swept = sweep_shifts(encoder, texts["en"], "en", "fr", means, alphas=[1], sets=sets)
+    with pytest.raises(ConfigError, match=r"^no cell of layer 1 and alpha 7; layers are"):
+        swept.value("convert_rate", 1, 7)
+    with pytest.raises(ConfigError, match=r"^no figure 'convert'; did you mean 'convert_rate'\?$"):
+        swept.value("convert", 1, 1)  # type: ignore[arg-type]
+
+
+def test_a_sweep_must_know_whose_tokens_are_whose(imported, texts):
+    with pytest.raises(ConfigError, match=r"^which tokens are whose is not known; give token sets$"):
+        sweep_shifts(imported, texts["en"], "en", "fr", LanguageMeans.fit(imported, texts))

@@ -1,0 +1,107 @@
+"""What taking the language out costs, on vectors where it is known."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.steer import LEACE, trade_offs
+from isoglot.steer.trade_off import NOTHING, trade_off
+
+N, D = 120, 16
+
+
+def noise(*names: int, rows: int = N) -> np.ndarray:
+    return np.random.default_rng(names).normal(size=(rows, D))
+
+
+@pytest.fixture(scope="module")
+def planted() -> dict[str, np.ndarray]:
+    """The same meanings in three languages, each far away in a direction of its own."""
+    meaning = noise(0)
+    return {code: meaning + 0.1 * noise(1, at) + 8 * noise(2, at, rows=1) for at, code in enumerate(("en", "de", "fr"))}
+
+
+def test_a_planted_language_goes_and_the_meaning_stays(planted):
+    found = trade_off(planted, alphas=[0.5, 1.0])
+    assert found.before.probe == 1.0
+    assert found.before.control == 0.0
+    assert found.before.change == 0.0
+    assert [row.name for row in found.rows] == [
+        NOTHING,
+        "mean removal",
+        "LIR",
+        "LSAR",
+        "LEACE",
+        "shift, alpha 0.5",
+        "shift, alpha 1",
+        "transport",
+    ]
+    for name in ("mean removal", "LEACE", "shift, alpha 1", "transport"):
+        row = found.of(name)
+        assert row.probe == pytest.approx(1 / 3, abs=0.1), name
+        assert row.retrieval > found.before.retrieval, name
+        assert row.retrieval > 0.9, name
+        assert row.harmonic > 0.85, name
+    assert found.of("shift, alpha 0.5").probe == 1.0
+    assert found.best.harmonic == max(row.harmonic for row in found.rows)
+
+
+def test_of_what_erases_leace_changes_least(planted):
+    found = trade_off(planted)
+    erased = [row for row in found.rows if row.probe < 0.45]
+    assert min(erased, key=lambda row: row.change).name == "LEACE"
+
+
+def test_where_there_is_no_language_there_is_nothing_to_tell():
+    found = trade_off({"en": noise(1), "de": noise(2)})
+    for row in found.rows:
+        assert abs(row.probe - 0.5) < 0.12
+        assert row.retrieval < 0.05
+
+
+def test_nothing_is_learned_from_what_is_tested():
+    """With more columns than sentences, an eraser that had seen the test rows would change what a probe finds there."""
+    found = trade_off({"en": noise(1, rows=12), "de": noise(2, rows=12)}, folds=4)
+    assert 0.2 <= found.of("LEACE").probe <= 0.8
+
+
+def test_the_order_of_languages_only_chooses_the_pivot(planted):
+    turned = {code: planted[code] for code in ("fr", "de", "en")}
+    one, other = trade_off(planted), trade_off(turned, pivot="en")
+    for row in one.rows:
+        assert other.of(row.name).probe == pytest.approx(row.probe)
+        assert other.of(row.name).retrieval == pytest.approx(row.retrieval)
+    assert other.pivot == "en"
+
+
+def test_layers_of_an_encoder(ours, small_texts):
+    lines = {code: paths[0].read_text().splitlines()[:30] for code, paths in small_texts.items()}
+    found = trade_offs(ours, lines, layers=[0, -1], erasers={"LEACE": LEACE()}, folds=3)
+    assert [each.layer for each in found] == [0, ours.depth]
+    assert [row.name for row in found[0].rows] == [NOTHING, "LEACE", "shift, alpha 1", "transport"]
+    assert found[0].before.probe > 0.8
+    told = json.loads(json.dumps(found[0].as_dict(), allow_nan=False))
+    assert (told["chance"], told["sentences"], told["folds"]) == (0.5, 30, 3)
+
+
+def test_bad_input_is_one_clear_line(planted):
+    with pytest.raises(ConfigError, match=r"^one language has nothing to be told from; give sentences of two or more$"):
+        trade_off({"en": noise(1)})
+    with pytest.raises(ConfigError, match=r"^the pivot 'ru' is none of the languages; choose one of de, en, fr$"):
+        trade_off(planted, pivot="ru")
+    with pytest.raises(ConfigError, match=r"^1 folds; give 2 or more"):
+        trade_off(planted, folds=1)
+    with pytest.raises(
+        InputError, match=r"^not as many sentences in each language: en 120, de 119; give parallel ones$"
+    ):
+        trade_off({"en": noise(1), "de": noise(2)[1:]})
+    with pytest.raises(InputError, match=r"^4 sentences; give 10 at least$"):
+        trade_off({"en": noise(1, rows=4), "de": noise(2, rows=4)})
+    with pytest.raises(
+        ConfigError, match=r"^no way 'leace' to take the language out; did you mean 'LEACE'\?|choose one"
+    ):
+        trade_off(planted).of("leace")
