@@ -172,3 +172,16 @@ def test_a_language_that_is_surely_above_chance_is_not_said_to_be_at_chance(made
 
 def test_a_loss_turned_round_has_its_ends_in_order():
     assert points(Interval(-0.2, -0.3, -0.1), sign="", turned=True) == "20.0 points (10.0 to 30.0)"
+
+
+def test_drowned_layers_are_named(made_up):
+    checkup = made_up.checkup()
+    assert "drown" not in " ".join(said(checkup, "space"))
+    layer = checkup.layers[0]
+    found = {**layer.found, "centred": Interval(0.05, 0.04, 0.06), "trimmed": Interval(0.25, 0.22, 0.28)}
+    drowned = replace(checkup, layers=(replace(layer, found=found), *checkup.layers[1:]))
+    texts = [text for text in said(drowned, "space") if "drown" in text]
+    assert " ".join(texts) == (
+        f"A few strong directions drown the rest in layer {layer.layer}: without the two strongest, layer {layer.layer} "
+        "finds 25.0 % (22.0 to 28.0) with means removed, and with them 5.0 % (4.0 to 6.0)."
+    )

@@ -186,3 +186,18 @@ def test_rows_that_repeat_a_sentence_are_left_out():
     assert (len(kept.sentences), kept.repeated) == (12, 1)
     with pytest.raises(InputError, match=r"^x: 1 different sentence; give at least 10, better some hundreds$"):
         distinct_rows(ParallelSet(name="x", sentences={"en": ["a"], "de": ["b"]}, numbers=[1]))
+
+
+def test_strong_directions_hide_translations_that_trimming_finds():
+    chance = np.random.default_rng(0)
+    said = chance.normal(size=(200, 16))
+    noise = chance.normal(size=(2, 200, 2)) * 300
+    X, Y = (np.concatenate([said, loud], axis=1).astype(np.float32) for loud in noise)
+    result = find_translations(X, Y, fold_numbers(200, 5, seed=0))
+    assert found(result, "centred") < 0.1
+    assert found(result, "trimmed") > 0.95
+
+
+def test_trimming_two_rows_of_two_columns_leaves_what_can_be_left():
+    result = find_translations(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), np.array([0, 1]))
+    assert np.isfinite(result.found_WN).all()

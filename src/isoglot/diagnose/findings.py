@@ -333,7 +333,7 @@ def what_tokens(checkup: Checkup) -> list[Finding]:
 def what_space(checkup: Checkup) -> list[Finding]:
     """How the space is built in the best layer: languages, directions, hubs, and whether it is related at all."""
     here = checkup.at(checkup.best.layer)
-    said = [_probe(checkup)]
+    said = [_probe(checkup), *_drowned(checkup)]
     if here.mean_cosine >= ONE_WAY:
         said.append(
             Finding(
@@ -364,6 +364,29 @@ def what_space(checkup: Checkup) -> list[Finding]:
             )
         )
     return said
+
+
+def _drowned(checkup: Checkup) -> list[Finding]:
+    """Layers in which a few strong directions hide the rest."""
+    drowned = [
+        each
+        for each in checkup.layers
+        if each.found["trimmed"].low > each.found["centred"].high
+        and each.found["trimmed"].value >= each.found["centred"].value + WORTH
+    ]
+    if not drowned:
+        return []
+    most = max(drowned, key=lambda each: each.found["trimmed"].value)
+    names = [str(each.layer) for each in drowned]
+    which = f"layer {names[0]}" if len(names) == 1 else f"layers {listed(names)}"
+    return [
+        Finding(
+            "space",
+            "warn",
+            f"A few strong directions drown the rest in {which}: without the two strongest, layer {most.layer} finds "
+            f"{percent(most.found['trimmed'])} with means removed, and with them {percent(most.found['centred'])}.",
+        )
+    ]
 
 
 def _probe(checkup: Checkup) -> Finding:

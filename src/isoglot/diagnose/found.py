@@ -1,9 +1,11 @@
-"""Whether the translation of each sentence is found, in five ways.
+"""Whether the translation of each sentence is found, in six ways.
 
 - ``raw``: the nearest by cosine, vectors as they are.
 - ``centred``: the same without each language's mean.
 - ``csls``: CSLS instead of cosine, vectors as they are.
 - ``centred-csls``: both.
+- ``trimmed``: centred, and without the two strongest directions of the two languages together; in many encoders a
+  few directions are so strong that cosines see little else (Timkey & van Schijndel 2021).
 - ``mapped``: centred, then one language turned onto the other by Procrustes, cross-validated.
 
 The map of a sentence is fitted on the other folds only. It is then looked for among all rows of the other language, as
@@ -21,6 +23,7 @@ import torch
 
 from isoglot.align.procrustes import rotation
 from isoglot.align.rows import exact, to_tensor, unit
+from isoglot.compare.top_components import without_top
 from isoglot.core.seeds import random_stream
 from isoglot.retrieve.blocked import search
 from isoglot.retrieve.methods import Rules, nearest
@@ -30,8 +33,10 @@ from isoglot.retrieve.rows import paired_rows
 if TYPE_CHECKING:
     from isoglot.retrieve.methods import Method
 
-Way = Literal["raw", "centred", "csls", "centred-csls", "mapped"]
+Way = Literal["raw", "centred", "csls", "centred-csls", "trimmed", "mapped"]
 WAYS: tuple[Way, ...] = get_args(Way)
+STRONGEST = 2
+"""Directions that ``trimmed`` leaves out."""
 _NEAREST = 10  # neighbours that hubs are counted among
 _SCORED: dict[tuple[bool, Method], Way] = {
     (False, "cosine"): "raw",
@@ -79,8 +84,29 @@ def find_translations(
                 both = [top.indices_NK.cpu().numpy() for top in (forward, backward)]
                 found[way] = np.mean([best_NK[:, 0] == np.arange(len(best_NK)) for best_NK in both], axis=0)
                 hubs[way] = float(np.mean([hubness(best_NK, len(best_NK)) for best_NK in both]))
+    found["trimmed"] = trimmed_found(one, other, seed=seed, device=device)
     found["mapped"] = mapped_found(one, other, folds_N, device=device)
     return PairFound(np.stack([found[way] for way in WAYS]), hubs)
+
+
+def trimmed_found(
+    X: np.ndarray, Y: np.ndarray, *, seed: int = 0, device: str | torch.device | None = None
+) -> np.ndarray:
+    """How often each sentence is found without the strongest directions (N): the mean of both directions.
+
+    Args:
+        X: N × D, centred.
+        Y: As X.
+        seed: Decides what stands in for a row without a direction.
+        device: Where to compute.
+    """
+    both = np.concatenate([X, Y])
+    left = without_top(both, max(0, min(STRONGEST, min(len(both) - 1, both.shape[1]) - 1)))
+    one, other = (_directed(side, seed, name) for name, side in (("X", left[: len(X)]), ("Y", left[len(X) :])))
+    rows_N = np.arange(len(X))
+    ways = ((one, other), (other, one))
+    best = [nearest(queries, answers, k=1, device=device).indices_NK[:, 0] for queries, answers in ways]
+    return np.mean([best_N == rows_N for best_N in best], axis=0)
 
 
 def mapped_found(

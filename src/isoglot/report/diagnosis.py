@@ -25,6 +25,7 @@ WAY_NAMES: dict[Way, str] = {
     "centred": "means removed",
     "csls": "CSLS",
     "centred-csls": "both",
+    "trimmed": "trimmed",
     "mapped": "mapped",
 }
 TOPICS: dict[Topic, str] = {
@@ -95,7 +96,8 @@ def _found(checkup: Checkup) -> Section:
                 lines, across="layer", up="translations found (P@1), %", floor_at=100 * checkup.chance, whole=True
             ),
             caption="Share of sentences whose nearest neighbour in the other language is their translation: the mean "
-            f"of both directions and of {_count(len(checkup.pairs), 'pair')} of languages. Mapped: one language turned "
+            f"of both directions and of {_count(len(checkup.pairs), 'pair')} of languages. Trimmed: means "
+            "removed, and the two strongest directions. Mapped: one language turned "
             "onto the other by a rotation learned from other sentences.",
         )
     ]

@@ -15,7 +15,7 @@ _STYLE = """
 body { margin: 0; background: #f6f5f1; color: #1f2933; font: 17px/1.6 Georgia, 'Times New Roman', serif; }
 main { max-width: 860px; margin: 0 auto; padding: 2.2rem 1.2rem 4rem; }
 h1, h2, h3, table, figure text, .facts { font-family: Helvetica, Arial, sans-serif; }
-h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .6rem; }
+h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .6rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .4rem; }
 p { margin: .6rem 0; }
 .lead { font-size: 1.15rem; }
