@@ -26,10 +26,11 @@ figure svg { width: 100%; height: auto; display: block; }
 figcaption { font-size: .92rem; color: #52606d; padding: .5rem .3rem 0; }
 .scroll { overflow-x: auto; }
 .scroll svg { min-width: 560px; }
-table { border-collapse: collapse; width: 100%; font-size: .95rem; background: #fff; }
-th, td { padding: .45rem .6rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
-th { border-bottom: 2px solid #b8b2a3; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; background: #fff; }
+th, td { padding: .45rem .5rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
+th { border-bottom: 2px solid #b8b2a3; vertical-align: bottom; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th.number { white-space: normal; }
 .facts { font-size: .85rem; color: #616e7c; overflow-wrap: anywhere; }
 code { font: .9em/1.4 Menlo, Consolas, monospace; background: #ece9e1; padding: .1em .3em; border-radius: 4px;
   overflow-wrap: anywhere; }
