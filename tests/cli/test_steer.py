@@ -139,9 +139,10 @@ def test_switched_tokens_are_coloured_on_a_terminal(folder: Path):
     encoder = load_encoder(folder / "ours", device="cpu")
     known = read_known(folder / "means")
     swept = sweep_shifts(encoder, ["old girl"], "en", "fr", known[0], layers=[1], alphas=[1.0], sets=known[1])
-    console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=90, record=True)
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, color_system="standard", width=90)
     console.print(translation_view(swept, None, origin="here", show=5))
-    assert "\x1b[1;4;32mvieux fille\x1b[0m" in console.file.getvalue()  # bold, underlined, green
+    assert "\x1b[1;4;32mvieux fille\x1b[0m" in shown.getvalue()  # bold, underlined, green
 
 
 def test_translate_gives_json_for_a_file_and_standard_input(steer, monkeypatch, tmp_path: Path):

@@ -186,7 +186,7 @@ def translate(
 
     --out gets translations.json, translations.tsv and translations.html.
     """
-    from isoglot.cli.steer_output import translation_view
+    from isoglot.cli.steer_output import key, translation_view
     from isoglot.core.language_codes import language_code
     from isoglot.model import load_encoder
     from isoglot.report.steer import translation_page
@@ -258,6 +258,7 @@ def translate(
         {**place(out), **value},
         translation_view(swept, references, origin=known.origin, show=show, remarks=dictionaries.remarks),
     )
+    output.show(key(codes[1]))
     if out is not None:
         output.say(f"The page is {out / 'translations.html'}")
 

@@ -29,8 +29,23 @@ if TYPE_CHECKING:
     from isoglot.steer.trade_off import TradeOff
 
 # Bold and underlined too, so that it is seen without colours as well.
-STYLES: dict[Look, str] = {"plain": "", "switched": "bold underline green", "neither": "italic magenta"}
-_MARKS: dict[Look, tuple[str, str]] = {"plain": ("", ""), "switched": ("[", "]"), "neither": ("{", "}")}
+STYLES: dict[Look, str] = {
+    "plain": "",
+    "switched": "bold underline green",
+    "shared": "green",
+    "neither": "italic magenta",
+}
+_MARKS: dict[Look, tuple[str, str]] = {
+    "plain": ("", ""),
+    "switched": ("[", "]"),
+    "shared": ("(", ")"),
+    "neither": ("{", "}"),
+}
+KEYS: dict[Look, str] = {
+    "switched": "a token that only {target} has",
+    "shared": "another token, which both have",
+    "neither": "one that neither has",
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,14 @@ class Marked:
                 text.append(bare, style=STYLES[look])
             text.append(words[len(bare) :])
         yield text
+
+
+def key(target: str) -> Marked:
+    """What the looks of tokens mean, in those looks."""
+    parts: list[tuple[str, Look]] = []
+    for look, meaning in KEYS.items():
+        parts += [(meaning.format(target=target), look), ("; ", "plain")]
+    return Marked(parts[:-1])
 
 
 def fitted_table(value: dict[str, Any], means: LanguageMeans) -> RenderableType:

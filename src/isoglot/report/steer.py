@@ -40,9 +40,13 @@ MOST = 200
 _STYLES: dict[Look, str] = {
     "plain": "",
     "switched": "font-weight:bold;color:#0072b2;border-bottom:2px solid #0072b2",
+    "shared": "color:#0072b2",
     "neither": "font-style:italic;color:#9a5b8f",
 }
-_LOOKS = "Blue and underlined: a token that only the target language has. Purple and slanted: one that neither has."
+_LOOKS = (
+    "Bold and underlined: a token that only the target language has. Blue alone: another token than before, which both "
+    "languages have. Slanted: one that neither has."
+)
 
 
 def translation_page(swept: Sweep, references: Sequence[str] | None, *, origin: str, facts: Sequence[str] = ()) -> str:
@@ -230,8 +234,8 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
     if good is not None and (scores := sweep.scores[good[0]]).precision is not None:
         found.append(
             f"The best headline is {good[1]:.2f}, at layer {good[0].layer}, α = {good[0].alpha:g}: "
-            f"{100 * (scores.convert_rate or 0):.0f} % switched, {100 * scores.precision:.0f} % of those judged right, "
-            f"distinct-type ratio {scores.distinct or 0:.2f}."
+            f"{100 * (scores.convert_rate or 0):.0f} % switched; of the {scores.judged or 0:,} tokens that the dictionary "
+            f"judges {100 * scores.precision:.0f} % are right; the distinct-type ratio is {scores.distinct or 0:.2f}."
         )
     return [" ".join(found), judged_note(sweep)]
 

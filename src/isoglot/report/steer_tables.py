@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from isoglot.steer.sweep import Sweep
     from isoglot.steer.translate import Translation
 
-Look = Literal["plain", "switched", "neither"]
-"""How a token is shown: ``switched``, one that only the target has; ``neither``, one that neither language has."""
-_LOOK: dict[str, Look] = {"neither": "neither"}
+Look = Literal["plain", "switched", "shared", "neither"]
+"""How a token that the shift changed is shown: ``switched``, now one that only the target has; ``shared``, one that
+both have; ``neither``, one that neither has. ``plain`` is all the rest."""
+_LOOK: dict[str, Look] = {"neither": "neither", "both": "shared"}
 _PRIVATE = 0xF0000
 
 # --- the paper's numbers (Liu et al. 2020) ---
@@ -59,7 +60,7 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
     an alpha above 0 and not in the embeddings; a row that the paper does not have says what no shift at all gets.
     """
     late, later = max(depth - 2, 0), max(depth - 1, 0)
-    top = [max(sweep.alphas) for sweep in sweeps]
+    far = 3.0 if any(3.0 in sweep.alphas for sweep in sweeps) else max(a for sweep in sweeps for a in sweep.alphas)
     ways = [(sweep.source, sweep.target) for sweep in sweeps]
     best = [_best_bleu(sweep) for sweep in sweeps]
     rows = [
@@ -69,9 +70,9 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
             (None,) * len(sweeps),
         ),
         Row(
-            f"BLEU-1, layer {later} (paper: 11), α = {max(top, default=3.0):g}",
-            tuple(_value(sweep, "bleu", later, alpha) for sweep, alpha in zip(sweeps, top, strict=True)),
-            _paper(_BLEU_AT_11 if max(top, default=0) == 3 else None, ways),
+            f"BLEU-1, layer {later} (paper: 11), α = {far:g}",
+            tuple(_value(sweep, "bleu", later, far) for sweep in sweeps),
+            _paper(_BLEU_AT_11 if far == 3 else None, ways),
         ),
         Row("best BLEU-1", tuple(one[2] for one in best), _paper(_BEST_BLEU, ways)),
         Row("best layer", tuple(one[0] for one in best), _paper(_BEST_LAYER, ways), ".0f"),
