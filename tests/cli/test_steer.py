@@ -332,3 +332,29 @@ def test_means_of_another_encoder_are_refused(steer):
     result = steer("translate", "yes", "--from", "en", "--to", "fr", "--model", "other", "--means", "means")
     assert result.code == 2
     assert result.err.startswith("isoglot: the means are of another encoder (")
+
+
+class Terminal(io.StringIO):
+    """A keyboard nobody types on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (
+            Terminal(),
+            'no text to translate; write it in quotes: isoglot steer translate "Yes." --from en --to de',
+        ),
+        (
+            io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"),
+            "standard input is not UTF-8: invalid continuation byte; convert it, as with iconv",
+        ),
+        (io.StringIO("\n \n"), "standard input is empty; give at least one sentence, one a line"),
+    ],
+)
+def test_standard_input_that_will_not_do(steer, monkeypatch, given: io.TextIOBase, line: str):
+    monkeypatch.setattr("sys.stdin", given)
+    assert steer("translate", *WAY) == (2, "", f"isoglot: {line}\n")

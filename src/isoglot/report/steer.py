@@ -234,8 +234,9 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
     if good is not None and (scores := sweep.scores[good[0]]).precision is not None:
         found.append(
             f"The best headline is {good[1]:.2f}, at layer {good[0].layer}, α = {good[0].alpha:g}: "
-            f"{100 * (scores.convert_rate or 0):.0f} % switched; of the {scores.judged or 0:,} tokens that the dictionary "
-            f"judges {100 * scores.precision:.0f} % are right; the distinct-type ratio is {scores.distinct or 0:.2f}."
+            f"{100 * (scores.convert_rate or 0):.0f} % switched; of the {scores.judged or 0:,} tokens that the "
+            f"dictionary judges {100 * scores.precision:.0f} % are right; the distinct-type ratio is "
+            f"{scores.distinct or 0:.2f}."
         )
     return [" ".join(found), judged_note(sweep)]
 
