@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.encode import parse_layers
+from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import parse_pairs, two_languages
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
@@ -55,9 +55,6 @@ Builtin = Annotated[
 ]
 Count = Annotated[
     int, typer.Option("--sentences", min=2, max=1_000_000, help="With --builtin: how many to learn from.")
-]
-Layers = Annotated[
-    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
 ]
 Method = Annotated[
     Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
@@ -119,7 +116,7 @@ def types(
     out: Out,
     target: Target = None,
     test: TestDictionary = None,
-    layers: Layers = "all",
+    layers: LayerList = "all",
     segment: Annotated[
         Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"],
         typer.Option("--segment", help="How text is cut into words; auto suits the language."),
@@ -196,7 +193,7 @@ def words(
     kept: Annotated[
         Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
     ] = "one",
-    layers: Layers = "all",
+    layers: LayerList = "all",
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
     allow_leak: AllowLeak = False,
@@ -254,7 +251,7 @@ def sentences(
     test_parallel: TestParallel = None,
     builtin: Builtin = None,
     sentences: Count = 2000,
-    layers: Layers = "all",
+    layers: LayerList = "all",
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
     allow_leak: AllowLeak = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from isoglot.cli.encode import parse_layers
+from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import two_languages
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
@@ -69,9 +69,6 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("--measure", metavar="NAME", help="paper-cka, cka, debiased-cka, procrustes, rsa…, or all. Repeated."),
 ]
-Layers = Annotated[
-    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-]
 Pooled = Annotated[
     Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
 ]
@@ -93,7 +90,7 @@ def models(
     builtin: Builtin = None,
     sentences: Count = 2000,
     measure: Measures = None,
-    layers: Layers = "all",
+    layers: LayerList = "all",
     floor: Annotated[
         Literal["random", "none"],
         typer.Option("--floor", help="An untrained encoder on the second side, to hold values against; or none."),
@@ -228,7 +225,7 @@ def emergence(
     builtin: Builtin = None,
     sentences: Count = 1000,
     measure: Measures = None,
-    layers: Layers = "all",
+    layers: LayerList = "all",
     pool: Pooled = "mean",
     out: OptionalOut = None,
     device: Device = "auto",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from isoglot.cli.encode import parse_layers
+from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
@@ -54,9 +54,7 @@ def diagnose(
             "--sentences", metavar="N", min=1, help="How many; left out: 1,000 built-in ones, or 2,000 of files."
         ),
     ] = None,
-    layers: Annotated[
-        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-    ] = "all",
+    layers: LayerList = "all",
     pool: Annotated[
         Literal["mean", "first"],
         typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token."),

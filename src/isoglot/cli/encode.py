@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, InputError, shown
@@ -34,9 +35,7 @@ def encode(
         str | None,
         typer.Option("--lang", metavar="LANG", help="The language, where the encoder has parts or ids for each."),
     ] = None,
-    layers: Annotated[
-        str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-    ] = "all",
+    layers: LayerList = "all",
     pool: Annotated[
         Pool,
         typer.Option(
@@ -94,22 +93,6 @@ def encode(
     else:
         found = extract(encoder, text, pool=pool, out=out, resume=resume, **common)
     _report(output, found, out)
-
-
-def parse_layers(text: str) -> Literal["all"] | list[int]:
-    """The layers that ``--layers`` names.
-
-    Raises:
-        ConfigError: It is no list of numbers.
-    """
-    if text == "all":
-        return "all"
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise ConfigError(
-            f"--layers {shown(text)} is no list of numbers", remedy="write --layers all, or --layers 0,4,-1"
-        ) from None
 
 
 def _check_options(out: Path, pool: Pool, words: Path | None, layers: Literal["all"] | list[int], resume: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from isoglot.cli.encode import parse_layers
+from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import parse_named
@@ -46,9 +46,6 @@ Map = Annotated[
     typer.Option(
         "--map", metavar="PATH", help="What takes the source's vectors to the target's: a map, or one a layer."
     ),
-]
-LayerList = Annotated[
-    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
 ]
 Methods = Annotated[
     list[str] | None,

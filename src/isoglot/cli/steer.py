@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.encode import parse_layers
+from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
@@ -34,7 +34,6 @@ from isoglot.cli.steer_options import (
     BuiltinCount,
     DictionaryFiles,
     Langs,
-    LayerList,
     Limit,
     Means,
     ModelArgument,

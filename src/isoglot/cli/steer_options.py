@@ -69,6 +69,3 @@ BuiltinCount = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences.")]
 Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences of each language.")]
-LayerList = Annotated[
-    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-]

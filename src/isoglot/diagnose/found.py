@@ -106,7 +106,7 @@ def trimmed_found(
     rows_N = np.arange(len(X))
     ways = ((one, other), (other, one))
     best = [nearest(queries, answers, k=1, device=device).indices_NK[:, 0] for queries, answers in ways]
-    return np.mean([best_N == rows_N for best_N in best], axis=0)
+    return np.asarray(np.mean([best_N == rows_N for best_N in best], axis=0))
 
 
 def mapped_found(
