@@ -196,6 +196,8 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     facts = read_json(out / "sweep.json")
     assert [(one["source"], one["target"]) for one in facts["sweeps"]] == [("en", "fr"), ("fr", "en")]
     assert len(facts["sweeps"][0]["cells"]) == 9
+    assert facts["masked"]["en"]["masked"] == 6
+    assert facts["remarks"][0].startswith("With nothing shifted and one token masked in each of 6 sentences of en, ")
     best = next(row for row in facts["table2"] if row["row"] == "best BLEU-1")
     assert best["paper (Liu et al. 2020)"] == {"en-fr": 12.18, "fr-en": 12.27}
     assert facts["table3"][0]["paper (Liu et al. 2020)"] == {"en": 9140, "fr": 8552}

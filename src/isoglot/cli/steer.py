@@ -300,9 +300,10 @@ def sweep(
     """
     from isoglot.cli.steer_output import sweep_view
     from isoglot.model import load_encoder
-    from isoglot.report.steer import sweep_page, sweep_svg
+    from isoglot.report.steer import masked_words, sweep_page, sweep_svg
     from isoglot.report.steer_tables import cell_rows, sweep_value
     from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.masked import masked_languages
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
@@ -344,15 +345,23 @@ def sweep(
             )
             for way in ways
         ]
+        masked = {
+            way.codes[0]: masked_languages(
+                encoder, way.sentences, way.codes[0], known.sets, seed=seed, progress=output.progress
+            )
+            for way in ways
+        }
+        remarks = [*(masked_words(each) for each in masked.values()), *dictionaries.remarks]
         about = known.sets.about(codes)
         value = {
             "model": model,
             "means": known.origin,
-            "remarks": dictionaries.remarks,
+            "masked": {code: each.as_dict() for code, each in masked.items()},
+            "remarks": remarks,
             **sweep_value(sweeps, encoder.depth, about),
         }
         if run is not None and out is not None:
-            facts = [*dictionaries.remarks, command_line()]
+            facts = [*remarks, command_line()]
             texts = {
                 "sweep.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
                 "sweep.svg": sweep_svg(sweeps[0]),
@@ -361,7 +370,7 @@ def sweep(
             write_all(out, "sweep.json", value, texts, run)
     output.result(
         {**place(out), **value},
-        sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=dictionaries.remarks),
+        sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=remarks),
     )
     if out is not None:
         output.say(f"The page is {out / 'sweep.html'}")

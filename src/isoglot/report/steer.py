@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.report.steer_tables import Look, Row
+    from isoglot.steer.masked import MaskedLanguages
     from isoglot.steer.shifted_pass import Cell
     from isoglot.steer.sweep import Figure as Score
     from isoglot.steer.sweep import Sweep
@@ -47,6 +48,15 @@ _LOOKS = (
     "Bold and underlined: a token that only the target language has. Blue alone: another token than before, which both "
     "languages have. Slanted: one that neither has."
 )
+
+
+def masked_words(found: MaskedLanguages) -> str:
+    """In which language masked tokens come back without a shift, in a sentence."""
+    return (
+        f"With nothing shifted and one token masked in each of {found.masked:,} sentences of {found.language}, "
+        f"{100 * found.other:.1f} % come back as a token that only another language has, {100 * found.neither:.1f} % "
+        f"as one that none has, and {100 * found.right:.1f} % as what was there."
+    )
 
 
 def translation_page(swept: Sweep, references: Sequence[str] | None, *, origin: str, facts: Sequence[str] = ()) -> str:
