@@ -107,17 +107,23 @@ def _chained(first: dict[str, str], rest: Iterable[dict[str, str]]) -> Iterator[
 def _collected(
     rows: Iterable[dict[str, str]], codes: Sequence[str], path: Path, *, first_line: int, limit: int | None
 ) -> ParallelSet:
-    """The rows in memory; one with a blank sentence has nothing to find and is left out."""
+    """The rows in memory; one with a blank sentence has nothing to find and is left out.
+
+    What is beyond the limit is read all the same: files that do not go together are found out wherever that shows.
+    """
     sentences: dict[str, list[str]] = {language_code(code): [] for code in codes}
     numbers: list[int] = []
     left_out = 0
-    for number, row in islice(enumerate(rows, start=first_line), limit):
+    numbered = enumerate(rows, start=first_line)
+    for number, row in islice(numbered, limit):
         if all(row[code].strip() for code in sentences):
             numbers.append(number)
             for code, column in sentences.items():
                 column.append(row[code])
         else:
             left_out += 1
+    for _ in numbered:
+        pass
     if not numbers:
         raise InputError(
             f"no row has a sentence in all of {', '.join(sentences)}", remedy="give at least one", file=path

@@ -1,0 +1,32 @@
+"""Parallel sentences from files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isoglot.core.errors import InputError
+from isoglot.retrieve.parallel_sets import aligned_set
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def files(folder: Path, **texts: str) -> dict[str, Path]:
+    paths = {code: folder / f"{code}.txt" for code in texts}
+    for code, path in paths.items():
+        path.write_text(texts[code], encoding="utf-8")
+    return paths
+
+
+def test_the_first_rows_alone(tmp_path: Path):
+    found = aligned_set(files(tmp_path, en="a\nb\nc\n", de="d\ne\nf\n"), limit=2)
+    assert found.sentences == {"en": ["a", "b"], "de": ["d", "e"]}
+
+
+def test_files_that_do_not_go_together_are_refused_wherever_that_shows(tmp_path: Path):
+    paths = files(tmp_path, en="a\nb\nc\n", de="d\ne\n")
+    with pytest.raises(InputError) as failure:
+        aligned_set(paths, limit=1)
+    assert str(failure.value).startswith(f"{paths['en']}:3: 3 lines, but {paths['de']} has 2; ")
