@@ -7,8 +7,8 @@ are left out of the count, being tokens of both.
 
     python benchmarks/steer_twin.py [--steps 3000] [--kept 0.4] [--words 300] [--seed 0]
 
-What must hold: the convert rate never falls as alpha grows (but for 0.02), and at the best cell most switched tokens are
-right. With fewer steps it does not: after 2000 the languages have not met yet, and 40 % are right at the best cell.
+What must hold: the convert rate never falls as alpha grows (but for 0.02), and at the best cell most switched tokens
+are right. With fewer steps it does not: after 2000 the languages have not met, and 40 % are right at the best cell.
 """
 
 from __future__ import annotations
