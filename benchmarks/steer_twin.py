@@ -2,7 +2,7 @@
 
 A small encoder learns both by guessing masked words, never a pair of sentences that say the same. Then other English is
 shifted towards the twin by more and more, and every switched token is looked up in the gold dictionary. To be learned
-in a minute or two, the text has only the most frequent words, and some of them are the same in both languages; those
+in three minutes, the text has only the most frequent words, and some of them are the same in both languages; those
 are left out of the count, being tokens of both.
 
     python benchmarks/steer_twin.py [--steps 3000] [--kept 0.4] [--words 300] [--seed 0]
