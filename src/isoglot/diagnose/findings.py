@@ -421,9 +421,9 @@ def points(gain: Interval, sign: str = "+", *, turned: bool = False) -> str:
 
 
 def _share(share: float) -> str:
-    """A share in percent, with as many digits as it needs.
+    """A share in percent, with as many digits as it needs: whole percents from 10 on.
 
-    >>> _share(0.001), _share(0.2), _share(0.6545)
-    ('0.1 %', '20 %', '65 %')
+    >>> _share(0.001), _share(0.2), _share(0.6545), _share(0.996), _share(1.0)
+    ('0.1 %', '20 %', '65 %', '100 %', '100 %')
     """
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
