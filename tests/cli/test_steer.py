@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -81,6 +83,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def piped_in(content: bytes) -> io.TextIOWrapper:
+    """Standard input with something in it."""
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+
+
 @pytest.fixture
 def steer(isoglot, folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(folder)
@@ -147,7 +154,7 @@ def test_switched_tokens_are_coloured_on_a_terminal(folder: Path):
 
 def test_translate_gives_json_for_a_file_and_standard_input(steer, monkeypatch, tmp_path: Path):
     lines = Path("a.txt").read_text().splitlines()[:3]
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n\n".join(lines)))
+    monkeypatch.setattr("sys.stdin", piped_in("\n\n".join(lines).encode()))
     piped = json.loads(steer("translate", *WAY, "--alpha", "-1", "--layer", "-1", "--json").out)
     (tmp_path / "text.txt").write_text("\n".join(lines))
     filed = json.loads(
@@ -351,12 +358,27 @@ class Terminal(io.StringIO):
             'no text to translate; write it in quotes: isoglot steer translate "Yes." --from en --to de',
         ),
         (
-            io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"),
+            piped_in(b"caf\xe9\n"),
             "standard input is not UTF-8: invalid continuation byte; convert it, as with iconv",
         ),
-        (io.StringIO("\n \n"), "standard input is empty; give at least one sentence, one a line"),
+        (piped_in(b"\n \n"), "standard input is empty; give at least one sentence, one a line"),
     ],
 )
 def test_standard_input_that_will_not_do(steer, monkeypatch, given: io.TextIOBase, line: str):
     monkeypatch.setattr("sys.stdin", given)
     assert steer("translate", *WAY) == (2, "", f"isoglot: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "piped", "line"),
+    [
+        ([], b"caf\xe9\n", "standard input is not UTF-8: invalid continuation byte; convert it, as with iconv"),
+        ([b"caf\xe9 cat"], b"", "the text is not UTF-8: character 4 cannot be read; convert it, as with iconv"),
+    ],
+)
+def test_what_a_locale_lets_pass_is_still_not_text(folder: Path, text: list[bytes], piped: bytes, line: str):
+    """In C.UTF-8 Python takes any byte, and gives it back as a lone surrogate."""
+    command = [sys.executable, "-m", "isoglot", "steer", "translate", *text, *WAY, "--device", "cpu", "-q"]
+    locale = os.environ | {"LC_ALL": "C.UTF-8"}
+    run = subprocess.run(command, input=piped, capture_output=True, check=False, cwd=folder, env=locale)
+    assert (run.returncode, run.stdout, run.stderr.decode()) == (2, b"", f"isoglot: {line}\n")

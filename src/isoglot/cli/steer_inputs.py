@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MEANS, SETS = "means.safetensors", "token_sets.json"
 BUILTIN = "builtin"
+_CONVERT = "convert it, as with iconv"
 
 
 class Known(NamedTuple):
@@ -106,16 +107,11 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
     if text is not None and text != "-":
         if file is not None:
             raise ConfigError("a text and --file together", remedy="give the one or the other")
-        lines, where = text.splitlines(), "the text"
+        lines, where = _typed(text).splitlines(), "the text"
     elif file is not None:
         lines, where = [line for _, line in read_lines(file)], str(file)
-    elif text == "-" or not sys.stdin.isatty():
-        try:
-            lines, where = sys.stdin.read().splitlines(), "standard input"
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"standard input is not UTF-8: {error.reason}", remedy="convert it, as with iconv"
-            ) from error
+    elif sys.stdin is not None and (text == "-" or not sys.stdin.isatty()):
+        lines, where = _piped().splitlines(), "standard input"
     else:
         raise ConfigError(
             "no text to translate", remedy='write it in quotes: isoglot steer translate "Yes." --from en --to de'
@@ -124,6 +120,33 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
     if not found:
         raise InputError(f"{where} is empty", remedy="give at least one sentence, one a line")
     return found
+
+
+def _typed(text: str) -> str:
+    """The text of a command line; bytes of it that are no UTF-8 have come as lone surrogates.
+
+    Raises:
+        InputError: There are some.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the text is not UTF-8: character {error.start + 1} cannot be read", remedy=_CONVERT
+        ) from error
+    return text
+
+
+def _piped() -> str:
+    """Standard input as UTF-8, whatever the locale says: some would let any byte pass.
+
+    Raises:
+        InputError: It is something else.
+    """
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input is not UTF-8: {error.reason}", remedy=_CONVERT) from error
 
 
 def read_texts(named: dict[str, list[Path]], most: int) -> dict[str, list[str]]:
