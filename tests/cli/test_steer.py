@@ -198,7 +198,7 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     given = ("sweep", "--model", "ours", *FILES, "--means", "means", "--limit", "6", *DICTIONARY, "--out", str(out))
     result = steer(*given, "--alpha", "0", "--alpha", "1", "--alpha", "3")
     assert (result.code, result.err) == (0, "")
-    for word in ("en → fr: convert rate / headline", "BLEU-1 without a shift", "(12.18)", "turned round"):
+    for word in ("en → fr: convert rate / headline", "BLEU-1, decoded without a shift", "(12.18)", "turned round"):
         assert word in result.out
     facts = read_json(out / "sweep.json")
     assert [(one["source"], one["target"]) for one in facts["sweeps"]] == [("en", "fr"), ("fr", "en")]

@@ -232,7 +232,7 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
         found.append(f"At layer {late} of {depth} it is {values}.")
     (layer, alpha, value), before = _bleu(sweep)
     if value is not None:
-        without = "" if before is None else f"; the sentences as they are, without a shift, have {before:.1f}"
+        without = "" if before is None else f"; what the model decodes without a shift has {before:.1f}"
         found.append(f"BLEU-1 is best at layer {layer}, α = {alpha:g}: {value:.1f}{without}.")
     others = sweep.grid("neither")
     row_at, column = divmod(int(others.argmax()), len(sweep.alphas))

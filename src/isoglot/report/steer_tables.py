@@ -57,7 +57,8 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
     """The rows of the paper's Table 2, a column for each sweep.
 
     The paper's layers 11 and 10 of 12 are the last but one and the one before it. As there, the best cell is one with
-    an alpha above 0 and not in the embeddings; a row that the paper does not have says what no shift at all gets.
+    an alpha above 0 and not in the embeddings; a row that the paper does not have says what the
+    model decodes without a shift has.
     """
     late, later = max(depth - 2, 0), max(depth - 1, 0)
     far = 3.0 if any(3.0 in sweep.alphas for sweep in sweeps) else max(a for sweep in sweeps for a in sweep.alphas)
@@ -65,7 +66,7 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
     best = [_best_bleu(sweep) for sweep in sweeps]
     rows = [
         Row(
-            "BLEU-1 without a shift",
+            "BLEU-1, decoded without a shift",
             tuple(_value(sweep, "bleu", later, 0.0) for sweep in sweeps),
             (None,) * len(sweeps),
         ),
