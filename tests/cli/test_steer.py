@@ -378,7 +378,18 @@ def test_standard_input_that_will_not_do(steer, monkeypatch, given: io.TextIOBas
 )
 def test_what_a_locale_lets_pass_is_still_not_text(folder: Path, text: list[bytes], piped: bytes, line: str):
     """In C.UTF-8 Python takes any byte, and gives it back as a lone surrogate."""
-    command = [sys.executable, "-m", "isoglot", "steer", "translate", *text, *WAY, "--device", "cpu", "-q"]
+    command: list[str | bytes] = [
+        sys.executable,
+        "-m",
+        "isoglot",
+        "steer",
+        "translate",
+        *text,
+        *WAY,
+        "--device",
+        "cpu",
+        "-q",
+    ]
     locale = os.environ | {"LC_ALL": "C.UTF-8"}
     run = subprocess.run(command, input=piped, capture_output=True, check=False, cwd=folder, env=locale)
     assert (run.returncode, run.stdout, run.stderr.decode()) == (2, b"", f"isoglot: {line}\n")

@@ -13,6 +13,7 @@ import pytest
 from isoglot.languages.twins import shift
 from isoglot.report.scatter import Point, _spread, scatter
 from isoglot.report.steer import (
+    at_layer,
     coloured,
     most_switched,
     sweep_finding,
@@ -26,6 +27,7 @@ from isoglot.report.steer_erase import erase_finding, erase_page, erase_svg
 from isoglot.report.steer_tables import (
     about_sets,
     before_note,
+    best_bleu,
     readable,
     row_texts,
     runs,
@@ -188,11 +190,32 @@ def test_the_papers_claims_are_asked_of_every_way(sweep: Sweep):
     for words in (
         "The convert rate rises with α, or stays, in 3 of 3 layers.",
         "At layer 1 of 3 it is 0.00 at α = 0, 0.20 at α = 1, 0.40 at α = 2, 0.60 at α = 3.",
-        "BLEU-1 is best at layer 1, α = 3: 17.0; what the model decodes without a shift has 5.0.",
+        "Above the embeddings, BLEU-1 is best at layer 1, α = 3: 17.0; what the model decodes without a shift has 5.0.",
         "Tokens of neither language are at most 0.0 %",
         "of the 9 tokens that the dictionary judges 50 % are right; the distinct-type ratio is 0.11.",
     ):
         assert words in said
+
+
+def test_words_and_table_name_the_same_best_bleu(sweep: Sweep):
+    """Also where the embeddings have more, which the paper leaves out."""
+    high = replace(sweep.scores[Cell(0, 3.0)], bleu=Bleu(90.0, "BLEU-1|test"))
+    odd = replace(sweep, scores=sweep.scores | {Cell(0, 3.0): high})
+    assert best_bleu(odd) == (1, 3.0, 17.0)
+    assert "Above the embeddings, BLEU-1 is best at layer 1, α = 3: 17.0;" in sweep_words(odd, depth=3)[0]
+    assert next(row.ours for row in table_2([odd], depth=3) if row.name == "best BLEU-1") == (17.0,)
+    only = at_layer(odd, 0)
+    assert best_bleu(only) is None
+    assert "BLEU-1" not in sweep_words(only, depth=3)[0]
+
+
+def test_words_and_table_name_the_same_bleu_without_a_shift(sweep: Sweep):
+    """With parts of their own for languages it depends on the layer."""
+    other = replace(sweep.scores[Cell(2, 0.0)], bleu=Bleu(7.0, "BLEU-1|test"))
+    odd = replace(sweep, scores=sweep.scores | {Cell(2, 0.0): other})
+    for one, value in ((odd, 7.0), (at_layer(odd, 1), 5.0)):
+        assert f"what the model decodes without a shift has {value:.1f}." in sweep_words(one, depth=3)[0]
+        assert table_2([one], depth=3)[0].ours == (value,)
 
 
 # --- pages ---

@@ -16,6 +16,7 @@ from isoglot.report.steer_tables import (
     PAPER_DEPTH,
     about_sets,
     before_note,
+    best_bleu,
     judged_note,
     readable,
     row_texts,
@@ -23,6 +24,7 @@ from isoglot.report.steer_tables import (
     score_table,
     table_2,
     table_3,
+    unshifted_bleu,
 )
 from isoglot.report.svg_file import svg_file
 
@@ -230,10 +232,11 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
         row = rates[sweep.layers.index(late)]
         values = ", ".join(f"{row[at]:.2f} at α = {sweep.alphas[at]:g}" for at in rising if not isnan(row[at]))
         found.append(f"At layer {late} of {depth} it is {values}.")
-    (layer, alpha, value), before = _bleu(sweep)
-    if value is not None:
+    best = best_bleu(sweep)
+    if best is not None:
+        (layer, alpha, value), before = best, unshifted_bleu(sweep, depth)
         without = "" if before is None else f"; what the model decodes without a shift has {before:.1f}"
-        found.append(f"BLEU-1 is best at layer {layer}, α = {alpha:g}: {value:.1f}{without}.")
+        found.append(f"Above the embeddings, BLEU-1 is best at layer {layer}, α = {alpha:g}: {value:.1f}{without}.")
     others = sweep.grid("neither")
     row_at, column = divmod(int(others.argmax()), len(sweep.alphas))
     found.append(
@@ -254,17 +257,6 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
 def arrow(sweep: Sweep) -> str:
     """A way in a few signs."""
     return f"{sweep.source} → {sweep.target}"
-
-
-def _bleu(sweep: Sweep) -> tuple[tuple[int, float, float | None], float | None]:
-    shifted = [
-        (cell, value) for cell in sweep.scores if cell.alpha > 0 and (value := sweep.value("bleu", *cell)) is not None
-    ]
-    before = next((sweep.value("bleu", *cell) for cell in sweep.scores if cell.alpha == 0), None)
-    if not shifted:
-        return (0, 0.0, None), before
-    cell, value = max(shifted, key=lambda one: one[1])
-    return (cell.layer, cell.alpha, value), before
 
 
 def _way(sweep: Sweep, depth: int) -> Section:

@@ -63,11 +63,11 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
     late, later = max(depth - 2, 0), max(depth - 1, 0)
     far = 3.0 if any(3.0 in sweep.alphas for sweep in sweeps) else max(a for sweep in sweeps for a in sweep.alphas)
     ways = [(sweep.source, sweep.target) for sweep in sweeps]
-    best = [_best_bleu(sweep) for sweep in sweeps]
+    best = [best_bleu(sweep) or (None, None, None) for sweep in sweeps]
     rows = [
         Row(
             "BLEU-1, decoded without a shift",
-            tuple(_value(sweep, "bleu", later, 0.0) for sweep in sweeps),
+            tuple(unshifted_bleu(sweep, depth) for sweep in sweeps),
             (None,) * len(sweeps),
         ),
         Row(
@@ -90,6 +90,23 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
         for alpha in sorted(alphas)
     ]
     return [row for row in rows if any(value is not None for value in row.ours)]
+
+
+def best_bleu(sweep: Sweep) -> tuple[int, float, float] | None:
+    """Layer, alpha and value of the best BLEU-1 of a shift; as in the paper, the embeddings and alpha 0 are left out."""
+    cells = [
+        (*cell, value)
+        for cell in sweep.scores
+        if cell.layer > 0 and cell.alpha > 0 and (value := sweep.value("bleu", *cell)) is not None
+    ]
+    return max(cells, key=lambda one: one[2], default=None)
+
+
+def unshifted_bleu(sweep: Sweep, depth: int) -> float | None:
+    """BLEU-1 of what the model decodes at alpha 0: in the last layer but one, or where it was asked for."""
+    at = [cell for cell in sweep.scores if cell.alpha == 0]
+    late = [cell for cell in at if cell.layer == max(depth - 1, 0)]
+    return next((sweep.value("bleu", *cell) for cell in (*late, *at)), None)
 
 
 def table_3(about: dict[str, Any]) -> list[Row]:
@@ -158,18 +175,6 @@ def cell_rows(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
 def _paper(numbers: Sequence[float] | None, ways: Sequence[tuple[str, str]]) -> tuple[float | None, ...]:
     known = {} if numbers is None else dict(zip(_PAIRS, numbers, strict=True))
     return tuple(known.get(way) for way in ways)
-
-
-def _best_bleu(sweep: Sweep) -> tuple[float | None, float | None, float | None]:
-    cells = [
-        (value, cell)
-        for cell in sweep.scores
-        if cell.layer > 0 and cell.alpha > 0 and (value := sweep.value("bleu", *cell)) is not None
-    ]
-    if not cells:
-        return None, None, None
-    value, cell = max(cells, key=lambda one: one[0])
-    return float(cell.layer), cell.alpha, value
 
 
 def _value(sweep: Sweep, figure: Literal["bleu", "convert_rate"], layer: int, alpha: float) -> float | None:
