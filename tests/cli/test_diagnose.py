@@ -40,6 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
     config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=("en", "fr"))
     save_encoder(Encoder(config, vocabulary), folder / "ours")
+    for name, own in (("twins", ("en", "en-x-shift", "en-x-freq")), ("lone", ("en", "sw"))):
+        twins = Vocabulary.from_tokenizer(folder / "tokenizer.json", own)
+        config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=own)
+        save_encoder(Encoder(config, twins), folder / name)
     small: dict[str, Any] = {"vocab_size": len(pieces), "max_position_embeddings": 64}
     kind: Any = BertForMaskedLM
     bert = kind(BertConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, **small))
@@ -109,6 +113,12 @@ def test_built_in_sentences_in_the_languages_of_the_model(diagnose):
     assert three["languages"][2]["tokens"]["words_by"] == "jieba"
 
 
+def test_built_in_sentences_of_a_language_and_its_twin(diagnose):
+    facts = json.loads(diagnose("twins", "--sentences", "20", "--layers", "-1", "--json").out)
+    assert [each["code"] for each in facts["languages"]] == ["en", "en-x-shift"]
+    assert (facts["origin"], facts["sentences"]) == ("built-in sentences", 20)
+
+
 def test_a_table_leaves_out_what_repeats_or_is_blank(diagnose):
     result = diagnose("ours", "--parallel", "table.tsv")
     assert result.code == 0
@@ -143,6 +153,10 @@ def test_tatoeba_has_a_set_for_each_language(diagnose):
             "one language, en; name two or more, or give files with --parallel",
         ),
         (
+            ("lone",),
+            "the encoder has en, sw, and fewer than two of these are built in; give sentences of them: --parallel en=a.txt --parallel de=b.txt",
+        ),
+        (
             ("astray", *FILES),
             "the output of layer 2 is not finite; the weights are damaged or their training went astray; check them, or compute in float32",
         ),
@@ -150,7 +164,7 @@ def test_tatoeba_has_a_set_for_each_language(diagnose):
         (("ours", *FILES, "--set", "fold=3"), "--set fold=3: unknown key 'fold'; did you mean 'folds'?"),
         (("ours", *FILES, "--layers", "9"), "there is no layer 9; choose from 0 (the embeddings) to 2, or all"),
     ],
-    ids=["lines", "one sentence", "one file", "one language", "NaN", "pivot", "setting", "layer"],
+    ids=["lines", "one sentence", "one file", "one language", "not built in", "NaN", "pivot", "setting", "layer"],
 )
 def test_bad_input_is_one_line(diagnose, options: tuple[str, ...], line: str):
     assert diagnose(*options) == (2, "", f"isoglot: {line}\n")

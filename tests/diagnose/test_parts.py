@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.diagnose.checkup import choose_best
 from isoglot.diagnose.found import WAYS, find_translations, fold_numbers, mapped_found
 from isoglot.diagnose.resampled import chosen_interval, interval, leads, sample_weights
 from isoglot.diagnose.sentences import builtin_set, distinct_rows
 from isoglot.diagnose.shape import mean_distance, spread
+from isoglot.languages import twin
 from isoglot.retrieve.metrics import Interval
 from isoglot.retrieve.parallel_sets import ParallelSet
 
@@ -175,6 +176,18 @@ def test_built_in_sentences_stand_once_in_every_language():
     assert len(made) == 300
     assert {len(set(texts)) for texts in made.sentences.values()} == {300}
     assert distinct_rows(made).repeated == 0
+
+
+def test_built_in_sentences_of_twins_are_made_of_their_language():
+    made = builtin_set(["en", "en-x-shift", "de"], 40, seed=3)
+    assert list(made.sentences) == ["en", "en-x-shift", "de"]
+    for english, shifted in zip(made.sentences["en"], made.sentences["en-x-shift"], strict=True):
+        assert shifted == " ".join(next(twin([english.split()], "shift")).tokens)
+    assert distinct_rows(made).repeated == 0
+    paraphrased = builtin_set(["en", "en-x-two"], 20)
+    assert all(one != other for one, other in zip(*paraphrased.sentences.values(), strict=True))
+    with pytest.raises(ConfigError, match=r"^en and en-x-two read alike; name one$"):
+        builtin_set(["en", "de", "en-x-two"], 20)
 
 
 def test_rows_that_repeat_a_sentence_are_left_out():

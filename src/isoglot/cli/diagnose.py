@@ -126,7 +126,7 @@ def diagnose(
 
 
 def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, seed: int) -> ParallelSet:
-    """Sentences of the built-in languages that the encoder has, or of those that were named."""
+    """Sentences of the built-in languages and twins that the encoder has, or of those that were named."""
     from isoglot.core.language_codes import language_code
     from isoglot.diagnose.sentences import SENTENCES, builtin_set
     from isoglot.languages import LANGUAGES
@@ -134,13 +134,19 @@ def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, see
     known = encoder.vocabulary.languages
     codes = [language_code(code.strip()) for code in langs.split(",")] if langs else []
     if not codes:
-        codes = [code for code in LANGUAGES if not known or code in known]
+        # Of a corpus with other frequencies no sentence corresponds to one of another language.
+        codes = [code for code in known or LANGUAGES if _base(code) in LANGUAGES and "freq" not in code.split("-")]
         if len(codes) < 2:
             raise ConfigError(
                 f"the encoder has {', '.join(known)}, and fewer than two of these are built in",
                 remedy="give sentences of them: --parallel en=a.txt --parallel de=b.txt",
             )
     return builtin_set(list(dict.fromkeys(codes)), sentences or SENTENCES, seed=seed)
+
+
+def _base(code: str) -> str:
+    """The language that a twin is made of; any other is its own."""
+    return code.partition("-x-")[0]
 
 
 def _paths(parallel: Sequence[str] | None) -> list[Path]:

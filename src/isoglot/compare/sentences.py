@@ -9,7 +9,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.seeds import derive_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from isoglot.languages.sentence import Sentence
     from isoglot.model import EncoderLike
@@ -40,28 +40,51 @@ def builtin_pairs(
     Raises:
         ConfigError: A language is not built in, or has no sentences that correspond.
     """
+    made = builtin_rows(languages, kind=kind, seed=derive_seed(seed, "compared sentences"))
+    found: dict[str, str] = {}
+    while len(found) < count:
+        first, second = next(made)
+        found.setdefault(first, second)
+    return list(found.items())
+
+
+def builtin_rows(languages: Sequence[str], *, kind: Builtin | None = None, seed: int = 0) -> Iterator[tuple[str, ...]]:
+    """Held-out sentences in all of the languages at once, twins among them, row by row without end; some come again.
+
+    >>> english, shifted, german = next(builtin_rows(["en", "en-x-shift", "de"]))
+    >>> len(english.split()) == len(shifted.split()), english == shifted
+    (True, False)
+
+    Args:
+        languages: Codes as in :func:`builtin_pairs`.
+        kind: What the second of two sides is, as there.
+        seed: Same seed, same sentences.
+
+    Raises:
+        ConfigError: A language is not built in, or two of more than two read alike.
+    """
     from isoglot.languages import parallel, paraphrases
 
     codes = [language_code(code) for code in languages]
     bases = [code.partition("-x-")[0] for code in codes]
     tags = [_twin_tags(code) for code in codes]
+    read = list(zip(bases, tags, strict=True))
+    alike = next((place for place, each in enumerate(read) if each in read[:place]), None)
+    if alike is not None and len(codes) > 2:
+        raise ConfigError(f"{languages[read.index(read[alike])]} and {languages[alike]} read alike", remedy="name one")
     if kind is None:
-        kind = "paraphrases" if bases[0] == bases[1] and tags[0] == tags[1] else "translations"
-    if kind == "paraphrases" and bases[0] != bases[1]:
+        kind = "translations" if alike is None else "paraphrases"
+    if kind == "paraphrases" and (len(codes) != 2 or bases[0] != bases[1]):
         raise ConfigError(
-            f"{languages[0]} and {languages[1]} are no paraphrases of each other", remedy="name one language twice"
+            f"{' and '.join(languages)} are no paraphrases of each other", remedy="name one language twice"
         )
-    stream = derive_seed(seed, "compared sentences")
     made: Iterator[tuple[Sentence, ...]] = (
-        paraphrases(bases[0], seed=stream, split="test")
+        paraphrases(bases[0], seed=seed, split="test")
         if kind == "paraphrases"
-        else parallel(bases, seed=stream, split="test")
+        else parallel(bases, seed=seed, split="test")
     )
-    found: dict[str, str] = {}
-    while len(found) < count:
-        first, second = (_text(each, own, plain=not any(tags)) for each, own in zip(next(made), tags, strict=True))
-        found.setdefault(first, second)
-    return list(found.items())
+    plain = not any(tags)
+    return (tuple(_text(each, own, plain=plain) for each, own in zip(row, tags, strict=True)) for row in made)
 
 
 def language_for(encoder: EncoderLike, language: str) -> str:

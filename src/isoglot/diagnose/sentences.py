@@ -28,10 +28,12 @@ class Distinct(NamedTuple):
 def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: int = 0) -> ParallelSet:
     """Sentences of built-in languages that say the same, from the test part of the world; none stands twice.
 
+    A twin, such as ``en-x-shift``, has its sentences made of its language's (:mod:`isoglot.compare.sentences`).
+
     Raises:
         ConfigError: A language is not built in, or there is only one.
     """
-    from isoglot.languages import parallel
+    from isoglot.compare.sentences import builtin_rows
 
     if len(languages) < 2:
         raise ConfigError(
@@ -39,8 +41,7 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
         )
     seen: list[set[str]] = [set() for _ in languages]
     kept: dict[str, list[str]] = {code: [] for code in languages}
-    for row in parallel(languages, seed=derive_seed(seed, "check-up"), split="test"):
-        texts = [sentence.text for sentence in row]
+    for texts in builtin_rows(languages, seed=derive_seed(seed, "check-up")):
         if any(text in known for text, known in zip(texts, seen, strict=True)):
             continue
         for text, known, code in zip(texts, seen, languages, strict=True):
