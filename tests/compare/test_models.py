@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -9,13 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from isoglot.compare import layer_cka, layer_stream, stream_layer_cka
 from isoglot.compare.floor import random_encoder_like
+from isoglot.compare.forms import FORMS
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.kernel_alignment import cka
 from isoglot.compare.measure import MEASURES, compute
 from isoglot.compare.models import chosen_measures, compare_models, judge_any
 from isoglot.compare.sentences import builtin_pairs
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import LineProgress
+from isoglot.core.seeds import random_stream
 from isoglot.model import Encoder, encoder_config
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
@@ -91,6 +96,68 @@ def test_encoders_of_other_depths_meet_where_both_have_layers(made, pairs):
     last = compare_models(made(0), made(0, layers=4), pairs, ("en", "fr"), layers=[-1], **QUICK)
     assert [(each.layer, each.other_layer) for each in last.measured] == [(2, 4)]
     assert last.grid.layers_y == (4,)
+
+
+def test_a_stream_of_sentences_gives_what_their_representations_do(made, pairs):
+    one, other = made(0), made(1, layers=4)
+    X = extract(one, [pair[0] for pair in pairs], language="en")
+    Y = extract(other, [pair[1] for pair in pairs], language="fr")
+    expected = layer_cka(X, Y)
+    lines = io.StringIO()
+    found = stream_layer_cka(
+        one,
+        other,
+        (pair[0] for pair in pairs),
+        (pair[1] for pair in pairs),
+        ("en", "fr"),
+        chunk=7,
+        progress=LineProgress(lines),
+    )
+    assert (found.layers_x, found.layers_y, found.count) == ((0, 1, 2), (0, 1, 2, 3, 4), 80)
+    for form in FORMS:
+        np.testing.assert_allclose(found.form(form), expected.form(form), atol=1e-5)
+    assert "compare all layers: 80 sentences in" in lines.getvalue()
+    english, french = zip(*pairs, strict=True)
+    last = stream_layer_cka(one, other, english, french, ("en", "fr"), layers=[-1])
+    assert last.debiased == pytest.approx(expected.debiased[-1:, -1:], abs=1e-5)
+
+
+def test_a_stream_holds_one_chunk_at_a_time(made, pairs, monkeypatch: pytest.MonkeyPatch):
+    sizes = []
+
+    def watched(encoder: Any, texts: Any, **options: Any) -> Any:
+        sizes.append(len(texts))
+        return extract(encoder, texts, **options)
+
+    monkeypatch.setattr(layer_stream, "extract", watched)
+    english, french = zip(*pairs, strict=True)
+    stream_layer_cka(made(0), made(1), english, french, ("en", "fr"), chunk=30)
+    assert sizes == [30, 30, 30, 30, 20, 20]
+
+
+def test_a_stream_that_will_not_do(made, pairs):
+    english, french = zip(*pairs, strict=True)
+    with pytest.raises(InputError, match=r"^80 and 79 sentences on the two sides, or more; give the same sentences in"):
+        stream_layer_cka(made(0), made(1), english, french[1:], ("en", "fr"))
+    with pytest.raises(InputError, match="0 rows to compare; give at least 4 items"):
+        stream_layer_cka(made(0), made(1), (), (), ("en", "fr"))
+    with pytest.raises(ConfigError, match="chunk=0; give a number of sentences"):
+        stream_layer_cka(made(0), made(1), english, french, ("en", "fr"), chunk=0)
+
+
+def test_of_more_sentences_than_rows_the_grid_is_of_all(made, pairs):
+    whole = compare_models(made(0), made(1), pairs, ("en", "fr"), **QUICK)
+    options: dict[str, Any] = {**QUICK, "rows": 50, "measures": ["debiased-cka", "rsa"]}
+    found = compare_models(made(0), made(1), pairs, ("en", "fr"), floor=made(2), **options)
+    assert (found.grid.count, found.grid_without_top.count) == (80, 50)  # type: ignore[union-attr]
+    np.testing.assert_allclose(found.grid.debiased, whole.grid.debiased, atol=1e-5)
+    rows = np.sort(random_stream(0, "compared rows").permutation(80)[:50])
+    X = extract(made(0), [pairs[row][0] for row in rows], language="en")
+    Y = extract(made(1), [pairs[row][1] for row in rows], language="fr")
+    for each in found.measured:
+        assert each.rows == 50
+        expected = compute(each.measure, X[each.layer], Y[each.layer]).value
+        assert each.value == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_seed_decides_everything(made, pairs):

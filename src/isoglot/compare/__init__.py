@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isoglot.compare.judged import Judged, judge, judge_layers
     from isoglot.compare.kernel_alignment import cka, paper_cka, rbf_cka
     from isoglot.compare.layer_grid import CKAFitter, CKAGrid, layer_cka
+    from isoglot.compare.layer_stream import stream_layer_cka
     from isoglot.compare.measure import MEASURES, Score, compute, find_measure
     from isoglot.compare.models import Comparison, compare_models
     from isoglot.compare.neighbours import mutual_knn
@@ -62,6 +63,7 @@ _HOMES = {
     "read_figure7": "figure7",
     "rsa": "dissimilarity",
     "spectral_similarity": "spectral",
+    "stream_layer_cka": "layer_stream",
     "svcca": "cca",
     "trace_emergence": "emergence",
     "without_top": "top_components",
@@ -102,6 +104,7 @@ __all__ = [
     "read_figure7",
     "rsa",
     "spectral_similarity",
+    "stream_layer_cka",
     "svcca",
     "trace_emergence",
     "without_top",

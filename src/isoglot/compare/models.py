@@ -19,6 +19,7 @@ from isoglot.compare.floor import placed
 from isoglot.compare.jackknife import groups_of, half_width
 from isoglot.compare.judged import judge
 from isoglot.compare.layer_grid import layer_cka
+from isoglot.compare.layer_stream import stream_layer_cka
 from isoglot.compare.measure import MEASURES, compute, find_measure
 from isoglot.compare.sentences import check_count, language_for
 from isoglot.compare.top_components import without_top
@@ -99,6 +100,7 @@ class Comparison:
     grid: CKAGrid
     """CKA of every layer with every layer, of all sentences."""
     grid_without_top: CKAGrid | None
+    """The same without top components, of the sentences that the measures are measured on."""
     measured: tuple[Measured, ...]
     """On the diagonal, layer by layer, measure by measure."""
 
@@ -149,6 +151,8 @@ def compare_models(
 ) -> Comparison:
     """Compare what two encoders make of the same sentences.
 
+    Of any number of sentences, no more than ``rows`` are in memory as vectors, or a few thousand.
+
     Args:
         one: Reads the first language.
         other: Reads the second; it may be the same encoder.
@@ -175,20 +179,27 @@ def compare_models(
     check_count(len(pairs))
     diagonal = layer_pairs(layers, one, other)
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    order_N = random_stream(seed, "compared rows").permutation(len(pairs))[:rows]
+    drawn_N = np.sort(order_N)
 
     def read(encoder: EncoderLike | None, side: int, name: str) -> Representations | None:
         if encoder is None:
             return None
         wanted: Layers = "all" if layers == "all" else [pair[side] for pair in diagonal]
-        texts, code = (first, second)[side], language_for(encoder, languages[side])
+        texts = [pairs[number][side] for number in drawn_N]
+        code = language_for(encoder, languages[side])
         return extract(encoder, texts, layers=wanted, pool=pool, language=code, name=name, progress=progress)
 
     X, Y = read(one, 0, names[0]), read(other, 1, names[1])
     assert X is not None  # noqa: S101 - for the type checker
     assert Y is not None  # noqa: S101
     under, above = read(floor, 1, "floor"), read(ceiling, 0, "ceiling")
-    work = _Diagonal(X, Y, under, above, top=top, rows=rows, draws=draws, seed=seed)
-    grid = layer_cka(X, Y, progress=progress)
+    places_N = np.searchsorted(drawn_N, order_N)
+    work = _Diagonal(X, Y, under, above, order_N=places_N, top=top, rows=rows, draws=draws, seed=seed)
+    if len(pairs) > len(drawn_N):
+        grid = stream_layer_cka(one, other, first, second, languages, layers=layers, pool=pool, progress=progress)
+    else:
+        grid = layer_cka(X, Y, progress=progress)
     stripped = None
     if top:
         stripped = layer_cka(_without_top(X, top), _without_top(Y, top), progress=progress)
@@ -238,6 +249,7 @@ class _Diagonal:
         floor: Representations | None,
         ceiling: Representations | None,
         *,
+        order_N: np.ndarray,
         top: int,
         rows: int,
         draws: int,
@@ -245,7 +257,7 @@ class _Diagonal:
     ) -> None:
         self.X, self.Y, self.floor, self.ceiling = X, Y, floor, ceiling
         self.top, self.rows, self.draws, self.seed = top, rows, draws, seed
-        self.order_N = random_stream(seed, "compared rows").permutation(len(X))
+        self.order_N = order_N
 
     def measured(self, name: str, pair: tuple[int, int]) -> Measured:
         linear = name in CKA_FORMS

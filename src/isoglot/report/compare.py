@@ -185,8 +185,9 @@ def _grid(result: Comparison) -> Section:
         figures.append(
             Figure(
                 drawing=_heat(result, result.grid_without_top, "debiased"),
-                caption=f"The same without the top {_components(result.top)} of every layer: where it fades, a few "
-                "strong directions made the layers alike.",
+                caption=f"The same without the top {_components(result.top)} of every layer, "
+                f"{result.grid_without_top.count:,} sentences: where it fades, a few strong directions made the layers "
+                "alike.",
             )
         )
     return Section(title=_grid_title(grid), figures=figures)
