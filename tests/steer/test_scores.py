@@ -21,6 +21,7 @@ from isoglot.vocab.scheme import SPECIAL
 ENGLISH = "the cat sleep ##s help ##ing me big house 3".split()
 FRENCH = "le la chat dor ##t aide moi Maison".split()
 CHINESE = "猫 帮 ##助 我 的".split()
+OTHERS = "ひ ##ら カ ##タ ไ ##ท ລ ##າ ខ ##ម မ ##ြ བ ##ོ 한 ##글".split()
 BOTH = [".", "'"]
 SIDES = {"en": [*ENGLISH, *BOTH], "fr": [*FRENCH, *BOTH], "zh": [*CHINESE, *BOTH]}
 TO_FRENCH = [
@@ -37,7 +38,7 @@ TO_CHINESE = {"cat": ["猫"], "helping": ["帮助"], "me": ["我"]}
 @pytest.fixture(scope="module")
 def vocabulary(tmp_path_factory) -> Vocabulary:
     """A few pieces of three languages, continued with ##, as BERT has them."""
-    pieces = dict.fromkeys([*SPECIAL, *ENGLISH, *FRENCH, *CHINESE, *BOTH])
+    pieces = dict.fromkeys([*SPECIAL, *ENGLISH, *FRENCH, *CHINESE, *OTHERS, *BOTH])
     made = Tokenizer(models.WordPiece({piece: index for index, piece in enumerate(pieces)}, unk_token=SPECIAL[1]))
     made.normalizer = normalizers.BertNormalizer(lowercase=False)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -182,6 +183,9 @@ def test_harmonic_and_distinct():
     assert harmonic(0.0, 0.0) == 0.0
     none = np.zeros(2, dtype=bool)
     assert math.isnan(distinct_ratio(np.array([1, 2]), np.array([3, 3]), none))
+    switched = np.array([True, True, True, False])
+    assert distinct_ratio(np.array([1, 1, 2, 3]), np.array([9, 9, 9, 3]), switched) == 1 / 2  # 1 counts once
+    assert distinct_ratio(np.array([1, 1, 2, 3]), np.array([8, 8, 9, 3]), switched) == 1
 
 
 # --- words ---
@@ -194,6 +198,17 @@ def test_words_of_our_own_vocabularies_are_those_of_the_text(small_texts):
     words = [finder.text(ids[first:last].tolist()) for first, last in finder.spans(ids)]
     assert words == ["Won", "'", "t", "the", "big", "cats", "see", "42", "houses", ",", "Léo", "?"]
     assert finder.spans(ids[:0]) == []
+
+
+def test_a_piece_of_a_script_without_blanks_is_a_word_although_it_continues_one(vocabulary):
+    def words(text: str) -> list[tuple[int, int]]:
+        return WordFinder(vocabulary).spans(np.array([vocabulary.pieces.index(piece) for piece in text.split()]))
+
+    assert words("帮 ##助 ##助 我") == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert words("help ##ing ##s 帮 ##助") == [(0, 3), (3, 4), (4, 5)]
+    for pieces in ("ひ ##ら", "カ ##タ", "ไ ##ท", "ລ ##າ", "ខ ##ម", "မ ##ြ", "བ ##ོ"):
+        assert words(pieces) == [(0, 1), (1, 2)], pieces
+    assert words("한 ##글") == [(0, 2)]  # Korean has blanks
 
 
 # --- BLEU-1 ---

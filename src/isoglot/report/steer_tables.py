@@ -93,7 +93,7 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
 
 
 def best_bleu(sweep: Sweep) -> tuple[int, float, float] | None:
-    """Layer, alpha and value of the best BLEU-1 of a shift; as in the paper, the embeddings and alpha 0 are left out."""
+    """Layer, alpha and value of the best BLEU-1 of a shift; as in the paper, embeddings and alpha 0 are left out."""
     cells = [
         (*cell, value)
         for cell in sweep.scores
