@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from isoglot.compare import layer_cka, layer_stream, stream_layer_cka
+from isoglot.compare import layer_cka, layer_stream, models, stream_layer_cka
 from isoglot.compare.floor import random_encoder_like
 from isoglot.compare.forms import FORMS
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.kernel_alignment import cka
-from isoglot.compare.measure import MEASURES, compute
+from isoglot.compare.measure import MEASURES, Score, compute
 from isoglot.compare.models import chosen_measures, compare_models, judge_any
+from isoglot.compare.nulls import kernels
 from isoglot.compare.sentences import builtin_pairs
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import LineProgress
 from isoglot.core.seeds import random_stream
 from isoglot.model import Encoder, encoder_config
+from isoglot.report.compare import comparison_page, measure_table
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 
@@ -76,6 +79,11 @@ def test_every_number_is_what_it_says(made, pairs):
             assert each.place == pytest.approx((each.value - each.floor) / (each.ceiling - each.floor))
         assert each.without_top is not None
         assert found.grid_without_top.debiased[layer, layer] == pytest.approx(each.without_top, abs=1e-4)
+    for each in found.of("cka"):
+        K, L = kernels(X[each.layer], Y[each.layer], "centred")
+        assert each.expected_null == pytest.approx(float(K.trace() * L.trace()) / 79, abs=1e-9)
+    assert {each.expected_null for each in found.of("debiased-cka")} == {0.0}
+    assert {each.expected_null for each in found.of("mutual-knn")} == {None}
     assert (found.grid.count, found.sentences, found.of("mutual-knn")[0].draws) == (80, 80, 20)
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["grid"]["layers_x"] == [0, 1, 2]
 
@@ -214,6 +222,45 @@ def test_unrelated_spaces_are_not(rng):
 def test_what_does_not_look_at_pairs_has_no_null(related):
     found = judge_any("spectral", *related, draws=20)
     assert (found["null_mean"], found["null_edge"], found["p"], found["draws"]) == (None, None, None, 0)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_declares_whether_it_looks_at_pairs(name, related, rng):
+    X, Y = related
+    shuffled = compute(name, X, Y[rng.permutation(80)]).value
+    assert (abs(shuffled - compute(name, X, Y).value) > 1e-6) == MEASURES[name].pairs
+    assert MEASURES[name].as_dict()["pairs"] == MEASURES[name].pairs
+
+
+def test_saturated_is_not_blind_to_pairs(rng):
+    """Of no more items than columns, every pairing has canonical correlations of 1; p is 1, whatever the rounding."""
+    X, Y = rng.normal(size=(2, 14, 13))
+    found = judge_any("pwcca", X, Y, draws=20)
+    assert found["saturated"]
+    assert (found["draws"], found["p"]) == (20, 1)
+    assert found["null_mean"] == pytest.approx(found["value"])
+    all_near = judge_any("mutual-knn", *rng.normal(size=(2, 12, 3)), draws=20)
+    assert all_near["draws"] == 20
+
+
+def test_a_first_shuffle_that_happens_to_give_the_value_is_a_draw_like_others(rng, monkeypatch: pytest.MonkeyPatch):
+    given = iter([0.5, 0.5, *[0.25] * 19])
+    monkeypatch.setattr(models, "compute", lambda *_, **__: Score(next(given), 10, 10))
+    found = judge_any("rsa", *rng.normal(size=(2, 10, 3)), draws=20)
+    assert (found["draws"], found["saturated"], found["p"]) == (20, False, 2 / 21)
+
+
+def test_the_page_says_what_is_saturated_and_what_chance_gives(made, pairs):
+    found = compare_models(
+        made(0), made(1), pairs[:20], ("en", "fr"), measures=["cka", "debiased-cka", "pwcca"], draws=20
+    )
+    full = replace(found.of("pwcca")[0], saturated=True)
+    page = comparison_page(replace(found, measured=(*found.of("cka"), *found.of("debiased-cka"), full)))
+    assert "Saturated in layer 0: every random pairing gives the same value there" in page
+    assert "does not look at which sentence goes with which" not in page
+    assert page.count("expected by chance") == 1  # the table of the biased form
+    assert f"{found.of('cka')[0].expected_null:.3f}" in measure_table(found, "cka")
+    assert "expected by chance" not in measure_table(found, "debiased-cka")
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error(rng):

@@ -49,6 +49,8 @@ class Measure:
     """the value of identical spaces"""
     bounds: tuple[float, float] = (0.0, 1.0)
     """the lowest and the highest value there can be"""
+    pairs: bool = True
+    """it looks at which item goes with which, so that shuffling the items of one side changes it"""
     symmetric: bool = True
     """X and Y may change places"""
     widths: Literal["any", "same"] = "any"
@@ -69,6 +71,7 @@ class Measure:
             "kind": self.kind,
             "ideal": self.ideal,
             "bounds": [low, high],
+            "pairs": self.pairs,
             "symmetric": self.symmetric,
             "widths": self.widths,
             "fewest": self.fewest,

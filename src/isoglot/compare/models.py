@@ -46,6 +46,8 @@ DEFAULT_MEASURES = (*CKA_FORMS, "procrustes", "rsa", "mutual-knn")
 OTHER_ROWS, OTHER_DRAWS = 1000, 20
 """Sentences and shuffles at most for measures other than linear CKA."""
 
+_ROUNDING = 1e-9  # values that are closer than this are the same
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
@@ -65,6 +67,10 @@ class Measured:
     """What 95 % of random pairings stay below; above, for a distance."""
     p: float | None
     """The share of random pairings that are as alike as this."""
+    expected_null: float | None = None
+    """What ``null_mean`` is on average, by formula, in the forms of linear CKA: far from 0 in the biased ones."""
+    saturated: bool = False
+    """Every random pairing gives the value too: there is no room left to tell the right one."""
     floor: float | None = None
     """The same with an untrained encoder on the second side."""
     ceiling: float | None = None
@@ -272,6 +278,7 @@ class _Diagonal:
                 "null_mean": found.null_mean,
                 "null_edge": found.null_high,
                 "p": found.p,
+                "expected_null": found.expected_null,
                 "rows": found.rows,
                 "draws": found.draws,
             }
@@ -300,6 +307,8 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
     """Any measure with its null and interval, by computing it again: of shuffled pairs, and without a tenth of them.
 
     A measure that does not look at pairs, such as the likeness of two graphs, has no null: shuffling changes nothing.
+    One that does is saturated where every shuffle gives the value all the same, such as CCA of hardly more rows than
+    columns.
 
     Args:
         name: The measure.
@@ -315,14 +324,12 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
     count = len(X_ND)
     value = compute(name, X_ND, Y_NE, seed=seed)
     chance = random_stream(seed, "shuffled pairs", name)
-    first = compute(name, X_ND, Y_NE[chance.permutation(count)], seed=seed).value
-    nulls = [first]
-    if abs(first - value.value) > 1e-9 * max(1.0, abs(first)):
-        nulls += [compute(name, X_ND, Y_NE[chance.permutation(count)], seed=seed).value for _ in range(draws - 1)]
-    else:
-        nulls = []
+    shuffles = draws if measure.pairs else 0
+    nulls = [compute(name, X_ND, Y_NE[chance.permutation(count)], seed=seed).value for _ in range(shuffles)]
     distance = measure.kind == "distance"
-    near = sum((null <= value.value) if distance else (null >= value.value) for null in nulls)
+    rounding = _ROUNDING * max(1.0, abs(value.value))
+    beyond = [(value.value - null) if distance else (null - value.value) for null in nulls]
+    near = sum(each >= -rounding for each in beyond)
     replicates = []
     for group in groups_of(count, seed):
         kept_N = np.setdiff1d(np.arange(count), group)
@@ -335,6 +342,7 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
         "null_mean": float(np.mean(nulls)) if nulls else None,
         "null_edge": float(np.quantile(nulls, 0.05 if distance else 0.95)) if nulls else None,
         "p": (1 + near) / (1 + len(nulls)) if nulls else None,
+        "saturated": bool(nulls) and all(abs(each) <= rounding for each in beyond),
         "rows": value.rows_used,
         "draws": len(nulls),
     }

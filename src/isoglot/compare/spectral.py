@@ -69,6 +69,7 @@ SPECTRAL = Measure(
     kind="distance",
     ideal=0.0,
     bounds=(0.0, float("inf")),
+    pairs=False,
     fewest=NEIGHBOURS + 2,
     rows=SAMPLED,
 )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from isoglot.compare.models import Comparison, Measured
 
 MAIN = "debiased-cka"
+BIASED = ("paper-cka", "cka")
+"""Forms of CKA that chance alone lifts far above 0; by how much, a formula says."""
 MUCH = 0.1
 """Forms and figures that are farther apart than this are spoken of."""
 _OTHERS = (
@@ -169,6 +171,9 @@ def _read(result: Comparison, said: Sequence[str]) -> Section:
     )
     held = [
         "Null: the same with sentences paired at random, its mean and what 95 % of such pairings stay below.",
+        "Expected by chance: the mean of the null over all pairings there are, by formula."
+        if any(each.measure in BIASED and each.expected_null is not None for each in result.measured)
+        else "",
         "Interval: what other sentences would give, 95 %.",
         f"Floor: {result.floor}." if result.floor else "",
         f"Ceiling: {result.ceiling}." if result.ceiling else "",
@@ -259,6 +264,11 @@ def _measure(result: Comparison, measure: Measure) -> Section:
     best = best_layer(found, distance=measure.kind == "distance")
     kind = f"Less is more alike; identical spaces have {measure.ideal:g}." if measure.kind == "distance" else ""
     about = [f"{measure.meaning} {kind}".strip(), f"Measured on {found[0].rows:,} sentences, {_draws(found[0])}."]
+    if full := [_pair_name(each) for each in found if each.saturated]:
+        about.append(
+            f"Saturated in {', '.join(full)}: every random pairing gives the same value there, so that it says nothing "
+            "of which sentence goes with which. Fewer columns or more sentences would leave it room."
+        )
     return Section(
         title=f"{measure.title}: most alike in {_pair_name(best)}",
         words=about,
@@ -276,6 +286,8 @@ def measure_table(result: Comparison, name: str) -> str:
     """A measure in every layer, with all it is to be held against."""
     found = result.of(name)
     head, columns = ["layer", "value", "95 % interval", "random pairs", "95 % of them", "p"], []
+    if name in BIASED and any(each.expected_null is not None for each in found):
+        columns.append(("expected by chance", "expected_null"))
     if result.floor:
         columns.append(("floor", "floor"))
     if result.ceiling:
@@ -291,7 +303,7 @@ def measure_table(result: Comparison, name: str) -> str:
             "–" if each.low is None or each.high is None else f"{number(each.low)} to {number(each.high)}",
             number(each.null_mean),
             number(each.null_edge),
-            "–" if each.p is None else f"{each.p:.3f}",
+            "saturated" if each.saturated else "–" if each.p is None else f"{each.p:.3f}",
             *(number(getattr(each, what)) for _, what in columns),
         ]
         for each in found
