@@ -163,6 +163,10 @@ def test_help_shows_all_three_with_an_example(isoglot):
         assert example in shown
 
 
+def test_help_of_the_grid_names_the_table_as_it_is_written(isoglot):
+    assert "has a [[columns]] table for each pair" in " ".join(isoglot("compare", "grid", "--help").out.split())
+
+
 # --- what will not do ---
 
 
@@ -177,6 +181,9 @@ def test_help_shows_all_three_with_an_example(isoglot):
         (("@/run", "--builtin", "en-sw"), "'sw' is not a built-in language; "),
         (("@/run", *FILES, "--without-top", "99"), "99 top components of 60 rows with 32 columns; take out 0 to 31"),
         (("@/none", *FILES), "@/none: no such folder; "),
+        (("@/none", "--sentences", "11"), "11 sentences to compare; give at least 12 for mutual-knn, or leave that"),
+        (("@/none", *FILES, "--rows", "11"), "--rows: 11 sentences to compare; give at least 12 for mutual-knn, or"),
+        (("emergence", "@/none", "--sentences", "9", "--measure", "spectral"), "give at least 12 for spectral, or"),
         (("@/bare", *FILES), "the encoder has no vocabulary; load it with its tokenizer, or give it one"),
         (("grid", "@/none.toml"), "@/none.toml: cannot read: no such file or folder"),
         (("grid", "@/p.en"), "@/p.en is no TOML file; name one that ends in .toml"),

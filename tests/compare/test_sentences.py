@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from isoglot.compare.measure import MEASURES, compute
 from isoglot.compare.sentences import builtin_pairs, check_count, default_languages, language_for
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.languages import twin
@@ -41,6 +43,30 @@ def test_too_few_are_counted():
         with pytest.raises(InputError, match=f"{said} to compare; give at least 4"):
             check_count(count)
     check_count(4)
+
+
+def test_too_few_for_a_measure_are_counted_too():
+    for count, measures, said in (
+        (3, ["cka", "mutual-knn"], "3 sentences to compare; give at least 4, and 12 for mutual-knn"),
+        (3, ["cka"], "3 sentences to compare; give at least 4"),
+        (11, ["mutual-knn"], "11 sentences to compare; give at least 12 for mutual-knn, or leave that measure out"),
+        (
+            11,
+            ["cka", "mutual-knn", "spectral"],
+            "11 sentences to compare; give at least 12 for mutual-knn, spectral, or leave these measures out",
+        ),
+    ):
+        with pytest.raises(InputError) as caught:
+            check_count(count, measures)
+        assert str(caught.value) == said
+    check_count(12, list(MEASURES))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_fewest_that_a_measure_says_are_enough(name):
+    fewest = MEASURES[name].fewest
+    X, Y = np.random.default_rng(0).normal(size=(2, fewest, 3))
+    assert np.isfinite(compute(name, X, Y).value)
 
 
 def test_an_encoder_reads_english_under_a_second_name(small_texts):

@@ -132,12 +132,13 @@ def models(
     chosen = chosen_measures(measure or DEFAULT_MEASURES)
     numbers = parse_layers(layers)
     given = _given(parallel, builtin)
+    check_count(sentences if given is None else len(given[1]), chosen)
+    check_count(rows, chosen, option="--rows:")
     first, second = one or EMBEDDED, other or one or EMBEDDED
     encoder = load_encoder(first, device=device)
     partner = encoder if second == first else load_encoder(second, device=device)
     twin = None if ceiling is None else load_encoder(ceiling, device=device)
     languages, pairs = given or _made(builtin or default_languages(encoder, partner), sentences, seed)
-    check_count(len(pairs))
     with _recorded(out, _files(parallel), seed=seed, device=str(encoder.device)) as run:
         result = compare_models(
             encoder,
@@ -181,9 +182,9 @@ def grid(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """The first paper's Figure 7: pairs of languages × layers × {bilingual, monolingual, random}.
+    r"""The first paper's Figure 7: pairs of languages × layers × {bilingual, monolingual, random}.
 
-    The TOML file has a [[columns]] table for each pair: languages = ["en", "fr"], bilingual = "runs/en-fr",
+    The TOML file has a [\[columns]] table for each pair: languages = ["en", "fr"], bilingual = "runs/en-fr",
     monolingual = ["runs/en", "runs/fr"], and files = { en = "a.txt", fr = "b.txt" } where the sentences are not
     built-in. Paths begin beside the file. What is not there stays empty.
 
@@ -251,9 +252,9 @@ def emergence(
     chosen = chosen_measures(measure or ["debiased-cka"])
     numbers = parse_layers(layers)
     given = _given(parallel, builtin)
+    check_count(sentences if given is None else len(given[1]), chosen)
     encoder = open_run(run_folder)
     languages, pairs = given or _made(builtin or default_languages(encoder, encoder), sentences, seed)
-    check_count(len(pairs))
     with _recorded(out, _files(parallel), seed=seed, device=str(choose_device(device))) as run:
         result = trace_emergence(
             run_folder,

@@ -118,7 +118,7 @@ class SimilarityProbe:
         if not measures:
             raise ConfigError("no measure to watch", remedy="name one, such as debiased-cka")
         self.measures = tuple(find_measure(name).name for name in dict.fromkeys(measures))
-        check_count(len(pairs))
+        check_count(len(pairs), self.measures)
         self.sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         self.languages, self.layers, self.pool, self.seed = languages, layers, pool, seed
         self.moments: dict[int, dict[str, dict[int, float]]] = {}

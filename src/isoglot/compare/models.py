@@ -182,7 +182,8 @@ def compare_models(
         InputError: Too few sentences, or an encoder that gives the same for all of them, or what is no number.
     """
     chosen = chosen_measures(measures)
-    check_count(len(pairs))
+    check_count(len(pairs), chosen)
+    check_count(rows, chosen, option="rows:")
     diagonal = layer_pairs(layers, one, other)
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     order_N = random_stream(seed, "compared rows").permutation(len(pairs))[:rows]

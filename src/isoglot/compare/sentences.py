@@ -113,18 +113,35 @@ def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
     return first, next((code for code in seconds if code != first), f"{first}-x-two")
 
 
-def check_count(sentences: int) -> None:
-    """Refuse too few sentences to say anything.
+def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "") -> None:
+    """Refuse too few sentences to say anything, or fewer than a measure needs.
+
+    >>> check_count(5, ["cka", "mutual-knn"])
+    Traceback (most recent call last):
+    isoglot.core.errors.InputError: 5 sentences to compare; give at least 12 for mutual-knn, or leave that measure out
+
+    Args:
+        sentences: How many there are.
+        measures: What is to be measured on them, by name.
+        option: What was set to that number, for the message.
 
     Raises:
+        ConfigError: There is no such measure.
         InputError: The message has their number.
     """
+    from isoglot.compare.measure import find_measure
     from isoglot.compare.pairs import FEWEST_ROWS
 
+    most = max((find_measure(name).fewest for name in measures), default=FEWEST_ROWS)
+    if sentences >= most:
+        return
+    names = ", ".join(name for name in measures if find_measure(name).fewest > max(sentences, FEWEST_ROWS))
+    remedy = f"give at least {most} for {names}, or leave that measure out"
+    if "," in names:
+        remedy = f"give at least {most} for {names}, or leave these measures out"
     if sentences < FEWEST_ROWS:
-        raise InputError(
-            f"{sentences} sentence{'s' * (sentences != 1)} to compare", remedy=f"give at least {FEWEST_ROWS}"
-        )
+        remedy = f"give at least {FEWEST_ROWS}" + (f", and {most} for {names}" if names else "")
+    raise InputError(f"{option} {sentences} sentence{'s' * (sentences != 1)} to compare".strip(), remedy=remedy)
 
 
 def _twin_tags(code: str) -> tuple[str, ...]:
