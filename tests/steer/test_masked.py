@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.model import EncoderLike, make_batch
-from isoglot.steer import TokenSets, masked_languages, shift
+from isoglot.model import Encoder, EncoderLike, encoder_config, make_batch
+from isoglot.steer import LanguageMeans, TokenSets, masked_languages, shift
+from isoglot.vocab import Vocabulary, train_vocabulary
+from isoglot.vocab.scheme import SPECIAL
 
 
 @pytest.fixture
@@ -67,6 +70,50 @@ def test_one_token_of_each_sentence_is_masked_and_the_seed_chooses_it(encoder: E
     assert len({place for _, place in one}) > 3
     assert places(1) == one
     assert places(2) != one
+
+
+def test_above_a_shift_all_runs_as_the_target(small_texts):
+    """No token is of both, and each softmax has the tokens of its own language alone."""
+    vocabulary = train_vocabulary(small_texts, mode="disjoint", size=360, coverage=1.0)
+    special = vocabulary.special
+    config = encoder_config(
+        "paper",
+        "nano",
+        vocabulary_size=len(vocabulary),
+        languages=("en", "fr"),
+        plan="emb,softmax",
+        pad_id=special["[PAD]"],
+        unk_id=special["[UNK]"],
+    )
+    encoder = Encoder(config, vocabulary).eval()
+    texts = {code: paths[0].read_text().splitlines()[:20] for code, paths in small_texts.items()}
+    means = LanguageMeans.fit(encoder, texts)
+    counts = {code: np.zeros(len(vocabulary)) for code in texts}
+    for code, count in counts.items():
+        count[vocabulary.ids_of(code)] = 1
+    sets = TokenSets.from_counts(vocabulary, counts)
+    ran: list[tuple[int, str | None]] = []
+    run_from = encoder.run_from
+
+    def noted(layer, hidden, batch, language=None, to=None):
+        ran.append((layer, language))
+        return run_from(layer, hidden, batch, language, to)
+
+    encoder.run_from = noted  # type: ignore[method-assign]
+    shifted = masked_languages(encoder, texts["en"], "en", sets, means=means, target="fra", alpha=1, layer=1)
+    assert (shifted.own, shifted.other) == (0, 1)
+    assert set(ran) == {(1, "fr")}
+    assert masked_languages(encoder, texts["en"], "en", sets).own == 1
+
+
+def test_a_vocabulary_without_a_mask_is_refused_in_one_line(tmp_path):
+    """Already where its special tokens are asked for, so no encoder comes here with one."""
+    pieces = {piece: index for index, piece in enumerate((*SPECIAL[:4], "yes"))}
+    made = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
+    made.add_special_tokens(list(SPECIAL[:4]))
+    made.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(ConfigError, match=r"^the tokenizer has no mask token \(it has \[CLS\], .*\); choose one that"):
+        TokenSets.from_text(Vocabulary.from_tokenizer(tmp_path / "tokenizer.json"), {"en": ["yes"]})
 
 
 def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets):

@@ -1,7 +1,8 @@
 """What language a masked token is decoded in: without a shift almost never another (claim L8), and with any alpha.
 
 One token of each sentence is masked, and the model's best token at that place is asked for its language. A token that
-the sentence's own language has counts as its own, whoever else has it.
+the sentence's own language has counts as its own, whoever else has it. With a shift, the layers above it and the
+softmax run as the target, as in token translation.
 
 Shapes: ``N`` sentences.
 """
@@ -111,10 +112,11 @@ def masked_languages(
     own_V = sets.mask(code)
     (number,) = chosen_layers([layer], encoder.depth)
     shift: Shift | None = None
+    above = code  # whose layers and softmax come after the shift
     if alpha != 0:
         if means is None or target is None:
             raise ConfigError(f"a shift by {alpha:g} has no way to go", remedy="give the means and a target language")
-        shift = make_shift(encoder, means, code, target, number, alpha=alpha)
+        shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
     size = min(encoder.length, LENGTH) if length is None else length
     rows = RowMaker(vocabulary, code, "text", size).rows(list(read_sentences(sentences, "text")))
     chance = random_stream(seed, "masked languages")
@@ -132,12 +134,11 @@ def masked_languages(
             lines, places = torch.arange(len(group)), torch.from_numpy(at_N[group] + 1)
             batch.ids_BT[lines, places] = vocabulary.special["[MASK]"]
             batch = batch.to(encoder.device)
-            if shift is None:
-                last_BTD = encoder.layers(batch, code)[-1]
-            else:
-                with encoder.edited(number, shift):
-                    last_BTD = encoder.layers(batch, code)[-1]
-            found = best_tokens(encoder, last_BTD[lines, places], code)
+            states = encoder.layers(batch, code)
+            last_BTD = states[-1]
+            if shift is not None:
+                last_BTD = encoder.run_from(number, shift(states[number], batch.ids_BT), batch, above)
+            found = best_tokens(encoder, last_BTD[lines, places], above)
             made_N[group] = found.cpu().numpy()
             task.advance(len(group))
     known = {other: sets.mask(other)[made_N] & ~own_V[made_N] for other in sets.languages if other != code}
