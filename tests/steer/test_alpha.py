@@ -84,7 +84,7 @@ def test_decoding_finds_the_least_alpha_that_is_enough(ours, texts):
 
 def test_where_it_is_never_enough_the_largest_is_taken(ours, texts):
     means = LanguageMeans.fit(ours, texts)
-    nobody = {"en": np.ones(len(ours.vocabulary)), "fr": np.zeros(len(ours.vocabulary))}
+    nobody = dict.fromkeys(("en", "fr"), np.ones(len(ours.vocabulary)))  # all tokens are of both: none is French alone
     sets = TokenSets.from_counts(ours.vocabulary, nobody)
     chosen = alpha_by_decoding(ours, texts["en"], "en", "fr", means, sets=sets, most=3)
     assert chosen.alpha == 3

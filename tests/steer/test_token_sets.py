@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import Encoder
-from isoglot.steer import TokenSets
+from isoglot.steer import LanguageMeans, TokenSets, translate_tokens
 from isoglot.vocab import build_shards
 
 
@@ -86,6 +86,18 @@ def test_another_file_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(InputError, match=r"x.json: no token sets of ours; make them with save"):
         TokenSets.load(path)
+
+
+def test_a_language_without_one_token_is_refused(imported, texts):
+    unknown = r"^the text of ru has no token that the vocabulary knows; leave the language out, or take an encoder that"
+    with pytest.raises(ConfigError, match=unknown):
+        TokenSets.from_text(imported.vocabulary, {"en": texts["en"], "ru": ["Да", "Нет"]})
+    rare = r"^no token of en was met 50 times; set the threshold to \d at most$"
+    with pytest.raises(ConfigError, match=rare):
+        TokenSets.from_text(imported.vocabulary, texts, threshold=50)
+    high = TokenSets.from_text(imported.vocabulary, texts).with_threshold(50)
+    with pytest.raises(ConfigError, match=rare):
+        translate_tokens(imported, texts["en"], "en", "fr", LanguageMeans.fit(imported, texts), sets=high)
 
 
 def test_what_is_not_there_is_said_in_one_line(vocabulary, imported):

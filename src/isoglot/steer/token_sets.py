@@ -87,7 +87,7 @@ class TokenSets:
         """Count the tokens of sentences of each language, or of a file with one a line.
 
         Raises:
-            ConfigError: The vocabulary has no such language, or the threshold is below 1.
+            ConfigError: The vocabulary has no such language or not one token of its text, or the threshold will not do.
             InputError: There is no sentence, or one is empty.
             StorageError: A file cannot be read.
         """
@@ -114,7 +114,7 @@ class TokenSets:
         """Take counts that are there already, such as ``Shards.counts()``.
 
         Raises:
-            ConfigError: They are of another vocabulary, or the threshold is below 1.
+            ConfigError: They are of another vocabulary, the threshold is below 1, or a language has no token left.
         """
         import numpy as np
 
@@ -127,12 +127,16 @@ class TokenSets:
                 )
             plain[code] = np.array(count, dtype=np.int64)
             plain[code][list(vocabulary.special.values())] = 0
-        return cls(plain, threshold=threshold, vocabulary=vocabulary.hash)
+        found = cls(plain, threshold=threshold, vocabulary=vocabulary.hash)
+        found.check_known()
+        return found
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Vocabulary, *, threshold: int | None = THRESHOLD) -> TokenSets | None:
         """What a vocabulary knows from the text it was made from; None if it knows nothing of that."""
+        special = list(vocabulary.special.values())
         known = {code: count for code in vocabulary.languages if (count := vocabulary.counts(code)) is not None}
+        known = {code: count for code, count in known.items() if count.sum() > count[special].sum()}
         return cls.from_counts(vocabulary, known, threshold=threshold) if known else None
 
     def with_threshold(self, threshold: int) -> TokenSets:
@@ -209,6 +213,26 @@ class TokenSets:
         """
         if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
             raise ConfigError("the token sets are of another vocabulary", remedy="learn those of this one")
+
+    def check_known(self, languages: Iterable[str] | None = None) -> None:
+        """Refuse languages without one token, of which every convert rate would be nothing.
+
+        Raises:
+            ConfigError: With the first.
+        """
+        for code in self.languages if languages is None else map(language_code, languages):
+            if self.mask(code).any():
+                continue
+            most = int(self.counts[code].max(initial=0))
+            if most:
+                raise ConfigError(
+                    f"no token of {code} was met {self.threshold:,} times",
+                    remedy=f"set the threshold to {most:,} at most",
+                )
+            raise ConfigError(
+                f"the text of {code} has no token that the vocabulary knows",
+                remedy="leave the language out, or take an encoder that knows it",
+            )
 
     def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:
         """What to report beside a convert rate: threshold, text, sizes and overlaps."""

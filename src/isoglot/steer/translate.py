@@ -190,15 +190,14 @@ def known_sets(vocabulary: Vocabulary, sets: TokenSets | None, source: str, targ
     """The token sets to use, once it is known that they have both languages; None if there are none.
 
     Raises:
-        ConfigError: Those given do not have them, or are of another vocabulary.
+        ConfigError: Those given do not have them, have no token of one, or are of another vocabulary.
     """
     if sets is None:
         found = TokenSets.from_vocabulary(vocabulary)
         both = found is not None and {language_code(source), language_code(target)} <= set(found.languages)
         return found if both else None
     sets.check_vocabulary(vocabulary)
-    for code in (source, target):
-        sets.mask(code)
+    sets.check_known((source, target))
     return sets
 
 
