@@ -343,6 +343,17 @@ def test_means_of_another_encoder_are_refused(steer):
     assert result.err.startswith("isoglot: the means are of another encoder (")
 
 
+@pytest.mark.parametrize("given", [("translate", "yes", "--from", "en", "--to", "fr"), ("sweep",)])
+def test_without_a_softmax_nothing_is_learned_first(steer, folder: Path, monkeypatch, tmp_path: Path, given):
+    vocabulary = load_encoder(folder / "ours", device="cpu").vocabulary
+    config = encoder_config("modern", "nano", vocabulary_size=len(vocabulary), languages=("en", "fr"), softmax="none")
+    save_encoder(Encoder(config, vocabulary), tmp_path / "headless")
+    monkeypatch.setattr(LanguageMeans, "fit", lambda *_, **__: pytest.fail("means were learned"))
+    result = steer(*given, "--model", str(tmp_path / "headless"))
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("isoglot: the encoder has no softmax over pieces: its weights came without one; use ")
+
+
 class Terminal(io.StringIO):
     """A keyboard nobody types on."""
 

@@ -10,6 +10,7 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import Encoder, EncoderLike, encoder_config, make_batch
+from isoglot.model.hooked import HookedEncoder
 from isoglot.steer import LanguageMeans, TokenSets, decode, shift, translate_tokens
 from isoglot.vocab import train_vocabulary
 
@@ -124,6 +125,13 @@ def test_blocks_give_what_the_whole_gives(encoder: EncoderLike, monkeypatch, row
         monkeypatch.setattr(decode, "_SCORES", scores)
         assert torch.equal(decode.best_tokens(encoder, hidden, "en"), expected)
     assert decode.best_tokens(encoder, hidden[:0], "en").tolist() == []
+
+
+def test_an_encoder_without_a_softmax_is_refused(encoder: EncoderLike, hooked):
+    decode.check_softmax(encoder)
+    bare = HookedEncoder(hooked.model.base_model, hooked.vocabulary)
+    with pytest.raises(ConfigError, match=r"^the encoder has no softmax over pieces"):
+        decode.check_softmax(bare)
 
 
 def test_of_equal_tokens_the_first_wins(ours: Encoder, monkeypatch):

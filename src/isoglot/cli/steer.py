@@ -191,6 +191,7 @@ def translate(
     from isoglot.report.steer import translation_page
     from isoglot.report.steer_tables import translation_rows, translation_value
     from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.decode import check_softmax
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
@@ -208,6 +209,7 @@ def translate(
     else:
         lines = read_text(text, file)[:limit]
     encoder = load_encoder(model, device=device)
+    check_softmax(encoder)
     numbers = chosen_layers([layer], encoder.depth)
     with recorded(
         out,
@@ -303,6 +305,7 @@ def sweep(
     from isoglot.report.steer import masked_words, sweep_page, sweep_svg
     from isoglot.report.steer_tables import cell_rows, sweep_value
     from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.decode import check_softmax
     from isoglot.steer.masked import masked_languages
     from isoglot.steer.sweep import sweep_shifts
 
@@ -312,6 +315,7 @@ def sweep(
     dictionaries = Dictionaries(dictionary if dictionary or parallel else [BUILTIN], seed=seed)
     given = read_sets(parallel, langs, limit) if parallel else []
     encoder = load_encoder(model, device=device)
+    check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)
     ways = ways_between(given or builtin_sets(encoder, langs, limit, seed), directions)
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from isoglot.model.encoder import Encoder
-from isoglot.model.head import NoHead
+from isoglot.model.head import NoHead, no_head
 from isoglot.model.per_language import SHARED
 
 if TYPE_CHECKING:
@@ -45,6 +46,21 @@ def best_tokens(encoder: EncoderLike, hidden_ND: torch.Tensor, language: str | N
         size = max(1, _limit(hidden_ND) // len(encoder.vocabulary))
         found = [_by_rows(encoder, part_ND, language, special) for part_ND in hidden_ND.split(size)]
     return torch.cat(found) if found else hidden_ND.new_empty(0, dtype=torch.int64)
+
+
+@torch.inference_mode()
+def check_softmax(encoder: EncoderLike) -> None:
+    """Refuse an encoder that cannot decode, before anything is learned or run for it.
+
+    Raises:
+        ConfigError: It has no softmax.
+    """
+    if isinstance(encoder, Encoder):
+        if isinstance(encoder.head, NoHead):
+            raise no_head()
+    elif isinstance(encoder, nn.Module):
+        like = next(encoder.parameters())
+        encoder.logits(like.new_zeros(1, encoder.width))  # only asking tells
 
 
 def _limit(hidden_ND: torch.Tensor) -> int:

@@ -26,7 +26,7 @@ from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.represent.rows import RowMaker
 from isoglot.represent.sentences import read_sentences
-from isoglot.steer.decode import best_tokens
+from isoglot.steer.decode import best_tokens, check_softmax
 from isoglot.steer.shifts import Kind, OtherEncoder, Positions, Shift, make_shift
 
 if TYPE_CHECKING:
@@ -138,13 +138,14 @@ def decode_shifted(
         progress: Shows how far it is.
 
     Raises:
-        ConfigError: A language has no mean, a layer does not exist, or an option will not do.
+        ConfigError: A language has no mean, a layer does not exist, an option will not do, or there is no softmax.
         InputError: There is no sentence, or one is empty.
         StorageError: The file cannot be read.
     """
     source, target = language_code(source), language_code(target)
     if source == target:
         raise ConfigError(f"from {source} to {target} there is no way", remedy="name two languages")
+    check_softmax(encoder)
     chosen = chosen_layers(layers, encoder.depth)
     alphas = [float(alpha) for alpha in alphas]
     if not alphas or len(set(alphas)) < len(alphas):
