@@ -114,9 +114,9 @@ def test_fit_learns_from_files(steer, tmp_path: Path):
 
 
 def test_fit_learns_from_built_in_text(steer, tmp_path: Path):
-    given = ("fit", "ours", "--sentences", "12", "--layers", "-1", "--threshold", "2", "--out", str(tmp_path), "--json")
+    given = ("fit", "ours", "--sentences", "80", "--layers", "-1", "--threshold", "2", "--out", str(tmp_path), "--json")
     facts = json.loads(steer(*given).out)
-    assert {code: each["sentences"] for code, each in facts["languages"].items()} == {"en": 12, "fr": 12}
+    assert {code: each["sentences"] for code, each in facts["languages"].items()} == {"en": 80, "fr": 80}
     assert (facts["layers"], facts["token_sets"]["threshold"]) == ([2], 2)
 
 
