@@ -12,7 +12,7 @@ import pytest
 from isoglot.compare import figure7
 from isoglot.compare.figure7 import Cell, Column, Figure7, measure_figure7, read_figure7
 from isoglot.compare.figure7_claims import claims
-from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS, Row
+from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS, Row, paper_average, paper_pair
 from isoglot.compare.forms import FORMS
 from isoglot.compare.jackknife import groups_of
 from isoglot.compare.kernel_alignment import cka, paper_cka
@@ -183,6 +183,14 @@ def test_a_model_without_the_language_is_named(spec):
 
 
 # --- what the paper has, and reads off it ---
+
+
+@pytest.mark.parametrize("tag", ["shift", "order", "freq", "two-shift"])
+def test_a_twin_is_not_the_papers_english_twice(tag: str):
+    assert paper_pair(("en", f"en-x-{tag}")) == f"en-en-x-{tag}"
+    assert paper_average(paper_pair(("en", f"en-x-{tag}")), "bilingual") is None
+    assert paper_average(paper_pair((f"en-x-{tag}", "fr")), "bilingual") is None
+    assert paper_average(paper_pair(("en", "en-x-two")), "bilingual") == 0.68
 
 
 def test_the_papers_averages_are_those_of_its_layers():

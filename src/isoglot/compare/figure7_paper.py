@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from isoglot.compare.sentences import TWIN_TAGS
+
 Row = Literal["bilingual", "monolingual", "random"]
 ROWS: dict[Row, str] = {
     "bilingual": "One model, trained on both languages, reads both sides.",
@@ -62,10 +64,13 @@ def paper_average(pair: str, row: Row) -> float | None:
 
 
 def paper_pair(languages: tuple[str, str]) -> str:
-    """What the paper calls a pair: English twice is ``en-en'``, under whatever private tag.
+    """What the paper calls a pair: English twice is ``en-en'``, under whatever private tag but that of a twin.
 
-    >>> paper_pair(("en", "en-x-two")), paper_pair(("en", "fr"))
-    ("en-en'", 'en-fr')
+    >>> paper_pair(("en", "en-x-two")), paper_pair(("en", "fr")), paper_pair(("en", "en-x-shift"))
+    ("en-en'", 'en-fr', 'en-en-x-shift')
     """
-    one, other = (code.partition("-x-")[0] for code in languages)
+    one, other = (
+        base if not set(tags.split("-")).intersection(TWIN_TAGS) else f"{base}-x-{tags}"
+        for base, _, tags in (code.partition("-x-") for code in languages)
+    )
     return f"{one}-{other}'" if one == other else f"{one}-{other}"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence
     from isoglot.model import EncoderLike
 
+TWIN_TAGS = ("shift", "order", "freq")
+"""Private-use tags that make another language of one; any other tag is a second name."""
 SentencePair = tuple[str, str]
 Builtin = Literal["translations", "paraphrases"]
 """``translations``: the same meaning in both languages; ``paraphrases``: the same language twice, in other words or
@@ -145,7 +147,7 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
 
 
 def _twin_tags(code: str) -> tuple[str, ...]:
-    tags = tuple(tag for tag in code.partition("-x-")[2].split("-") if tag in ("shift", "order", "freq"))
+    tags = tuple(tag for tag in code.partition("-x-")[2].split("-") if tag in TWIN_TAGS)
     if "freq" in tags:
         raise ConfigError(f"sentences of {code} correspond to none of another language", remedy="name another twin")
     return tags
