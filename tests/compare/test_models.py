@@ -24,7 +24,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import LineProgress
 from isoglot.core.seeds import random_stream
 from isoglot.model import Encoder, encoder_config
-from isoglot.report.compare import comparison_page, measure_table
+from isoglot.report.compare import comparison_page, findings, measure_table
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 
@@ -261,6 +261,19 @@ def test_the_page_says_what_is_saturated_and_what_chance_gives(made, pairs):
     assert page.count("expected by chance") == 1  # the table of the biased form
     assert f"{found.of('cka')[0].expected_null:.3f}" in measure_table(found, "cka")
     assert "expected by chance" not in measure_table(found, "debiased-cka")
+
+
+def test_no_layer_is_said_only_where_each_is_at_its_own_edge(made, pairs):
+    """The highest value may be chance where another layer's, though lower, is not."""
+    found = compare_models(made(0), made(1), pairs, ("en", "fr"), layers=[0, 1], **QUICK)
+    low, high = found.measured
+    low, high = replace(low, value=0.2, null_edge=0.1), replace(high, value=0.3, null_edge=0.4)
+    said = findings(replace(found, measured=(low, high)))[0]
+    assert "In no layer" not in said
+    assert "are most alike in layer 0: CKA, debiased 0.20" in said
+    said = findings(replace(found, measured=(replace(low, null_edge=0.2), high)))[0]
+    assert said.startswith("In no layer are")
+    assert "is 0.30 " in said
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error(rng):

@@ -66,7 +66,8 @@ def findings(result: Comparison) -> list[str]:
     if name is None:
         return [f"{_who(result)} compared on {result.sentences:,} sentences."]
     found = result.of(name)
-    best = best_layer(found, distance=False)
+    above = [each for each in found if each.null_edge is None or each.value > each.null_edge]
+    best = best_layer(above or found, distance=False)
     said = [_best(result, best)]
     if best.without_top is not None and best.value - best.without_top > MUCH:
         said.append(
