@@ -121,6 +121,17 @@ def test_without_top_components(rng: np.random.Generator, shape: tuple[int, int]
     np.testing.assert_allclose(values[:3], np.linalg.svd(centre, compute_uv=False)[2:5], rtol=1e-8)
 
 
+@pytest.mark.parametrize("shape", [(60, 3), (5, 8)])
+def test_the_mean_is_no_component(rng: np.random.Generator, shape: tuple[int, int]):
+    """However far from the origin the rows are, it is how they differ that is taken out."""
+    X = rng.normal(size=shape) * 0.01
+    X[:, 0] += 10 * rng.permutation(shape[0])
+    X[:, 1] += 1000
+    left = without_top(X)
+    assert left[:, 0].std() < 0.1
+    assert left[:, 1].mean() == pytest.approx(1000, rel=1e-3)
+
+
 def test_an_outlier_dimension_hides_what_the_rest_is(rng: np.random.Generator):
     X, Y = rng.normal(size=(2, 300, 10))
     X[:, 3] = Y[:, 5] = 100 * rng.normal(size=300)

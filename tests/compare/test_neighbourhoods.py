@@ -153,6 +153,15 @@ def test_spectral_distance_by_hand(rng):
     assert spectral_similarity(X, Y, k=4) == pytest.approx(expected, abs=1e-9)
 
 
+def test_spectral_distance_goes_as_far_as_the_space_that_needs_fewer():
+    """A star of 40 has half of its sum in its first eigenvalue, 40; 20 couples, which have 2, …, 2, 0, …, 0, in ten."""
+    star = np.vstack([np.ones(39), np.eye(39)])
+    couples = np.vstack([np.eye(40)[:20], np.eye(40)[:20] + 0.1 * np.eye(40)[20:]])
+    for one, other in ((star, couples), (couples, star)):
+        assert spectral_similarity(one, other, k=1, energy=0.5) == pytest.approx((40 - 2) ** 2)
+    assert spectral_similarity(star, couples, k=1, energy=0.6) == pytest.approx((40 - 2) ** 2 + 7 * (2 - 1) ** 2)
+
+
 def test_spectral_distance_does_not_see_who_is_who(rng):
     X = rng.normal(size=(50, 6))
     assert spectral_similarity(X, X[rng.permutation(50)]) == pytest.approx(0, abs=1e-9)

@@ -15,6 +15,7 @@ from isoglot.core.seeds import derive_seed
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
+    from isoglot.vocab import Vocabulary
 
 
 def placed(
@@ -69,8 +70,16 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
         if isinstance(encoder, HookedEncoder):
             model = type(encoder.model)(copy.deepcopy(encoder.model.config))
             model.to(device=encoder.device, dtype=encoder.model.dtype).eval()
-            return HookedEncoder(model, encoder._vocabulary).eval()
+            return HookedEncoder(model, _vocabulary_of(encoder)).eval()
     raise ConfigError(
         f"no untrained encoder can be made like a {type(encoder).__name__}",
         remedy="give one that load_encoder opens, or make the untrained one yourself",
     )
+
+
+def _vocabulary_of(encoder: EncoderLike) -> Vocabulary | None:
+    """None for an encoder that was wrapped without one."""
+    try:
+        return encoder.vocabulary
+    except ConfigError:
+        return None
