@@ -111,8 +111,14 @@ def test_table_3_has_sizes_and_what_is_shared_with_the_first():
     assert (sizes.ours, sizes.papers) == ((10, 8), (9140, 9212))
     assert (shared.name, shared.ours, shared.papers) == ("|V ∩ V of en|", (10, 3), (9140, 3230))
     assert about_sets(about, "here") == (
-        "Token sets: 10 of en, 8 of de; 3 shared by en-de; met at least 2 times in 120 tokens. Means and sets: here."
+        "Token sets: 10 of en, 8 of de; 3 shared by en and de; met at least 2 times in 120 tokens. Means and sets: here."
     )
+
+
+def test_a_twin_is_named_apart_from_the_language_it_shares_with():
+    tokens = {"en": 70, "en-x-shift": 50}
+    about = {"sizes": tokens, "shared": {"en-en-x-shift": 3}, "threshold": 1, "text_tokens": tokens}
+    assert "; 3 shared by en and en-x-shift; met at least once" in about_sets(about, "here")
 
 
 def test_what_is_known_of_no_cell_has_no_column(sweep: Sweep):

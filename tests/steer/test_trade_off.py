@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,15 @@ def test_of_what_erases_leace_changes_least(planted):
     found = trade_off(planted)
     erased = [row for row in found.rows if row.probe < 0.45]
     assert min(erased, key=lambda row: row.change).name == "LEACE"
+
+
+def test_among_equals_the_least_change_is_the_best(planted):
+    """Equal means may still differ in their last bits."""
+    found = trade_off(planted)
+    tied = replace(found, rows=tuple(replace(row, harmonic=0.7 + at * 1e-15) for at, row in enumerate(found.rows[1:])))
+    assert tied.best.name == min(found.rows[1:], key=lambda row: row.change).name == "LEACE"
+    better = replace(found, rows=(*tied.rows, replace(found.of("transport"), harmonic=0.71)))
+    assert better.best.name == "transport"
 
 
 def test_where_there_is_no_language_there_is_nothing_to_tell():

@@ -391,7 +391,10 @@ def erase(
     layers: LayerList = "all",
     eraser: Annotated[
         Literal["best", "mean-removal", "lir", "lsar", "leace"],
-        typer.Option("--eraser", help="Which to save: the one with the best harmonic mean, or a named one."),
+        typer.Option(
+            "--eraser",
+            help="Which to save: the one with the best harmonic mean, on a tie the least change; or a named one.",
+        ),
     ] = "best",
     pivot: Annotated[
         str | None,
@@ -442,9 +445,9 @@ def erase(
                 rows = {code: each[layer] for code, each in vectors.items()}
                 found.append(trade_off(rows, alphas=alphas, pivot=pivot, folds=folds, seed=seed, layer=layer))
                 task.advance()
-        shown = max(found, key=lambda each: each.best.harmonic)
+        shown = max(found, key=lambda each: each.best.rank)
         names = list(ERASERS) if eraser == "best" else [eraser]
-        chosen = max((ERASERS[name] for name in names), key=lambda name: shown.of(name).harmonic)
+        chosen = max((ERASERS[name] for name in names), key=lambda name: shown.of(name).rank)
         value: dict[str, Any] = {
             "model": model,
             "layer": shown.layer,

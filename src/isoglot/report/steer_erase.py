@@ -119,7 +119,7 @@ def _learned(shown: TradeOff) -> str:
 
 def _layers(found: Sequence[TradeOff]) -> Section:
     names = [row.name for row in found[0].rows]
-    best = max(found, key=lambda each: each.best.harmonic)
+    best = max(found, key=lambda each: each.best.rank)
     ranked = sorted(names, key=lambda name: -max(each.of(name).harmonic for each in found))[:_MOST_LINES]
     lines = [
         Line(

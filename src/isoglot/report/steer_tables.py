@@ -7,6 +7,7 @@ them in the same layout, not in competition: another model, other text, other to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.languages.twins import unshift
@@ -299,7 +300,8 @@ def about_sets(about: dict[str, Any], origin: str) -> str:
     if not about:
         return ""
     sizes = ", ".join(f"{size:,} of {code}" for code, size in about["sizes"].items())
-    shared = ", ".join(f"{count:,} shared by {pair}" for pair, count in about["shared"].items())
+    names = {f"{one}-{other}": f"{one} and {other}" for one, other in permutations(about["sizes"], 2)}
+    shared = ", ".join(f"{count:,} shared by {names[pair]}" for pair, count in about["shared"].items())
     tokens = sum(about["text_tokens"].values())
     often = "once" if about["threshold"] == 1 else f"{about['threshold']} times"
     return f"Token sets: {sizes}; {shared}; met at least {often} in {tokens:,} tokens. Means and sets: {origin}."

@@ -65,6 +65,11 @@ class Traded:
     harmonic: float
     change: float
 
+    @property
+    def rank(self) -> tuple[float, float]:
+        """What to choose by, the larger the better: the harmonic mean, and among equals the least change."""
+        return round(self.harmonic, 9), -self.change  # rounded, as equal shares may differ in their last bits
+
 
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
@@ -89,8 +94,8 @@ class TradeOff:
 
     @property
     def best(self) -> Traded:
-        """The best harmonic mean of control and retrieval; among equals the first."""
-        return max(self.rows, key=lambda row: row.harmonic)
+        """The best harmonic mean of control and retrieval; among equals the least change."""
+        return max(self.rows, key=lambda row: row.rank)
 
     def of(self, name: str) -> Traded:
         """One of them by its name.
