@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,12 +13,10 @@ from isoglot.cli.named_pairs import two_languages
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-
     from rich.console import Group, RenderableType
     from rich.table import Table
 
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from isoglot.compare.figure7 import Figure7
     from isoglot.compare.models import Comparison, Measured
     from isoglot.compare.sentences import SentencePair
-    from isoglot.core.config import Config
-    from isoglot.core.record import RunRecord
 
 DEFAULT = "models"
 
@@ -139,7 +134,7 @@ def models(
     partner = encoder if second == first else load_encoder(second, device=device)
     twin = None if ceiling is None else load_encoder(ceiling, device=device)
     languages, pairs = given or _made(builtin or default_languages(encoder, partner), sentences, seed)
-    with _recorded(out, _files(parallel), seed=seed, device=str(encoder.device)) as run:
+    with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:
         result = compare_models(
             encoder,
             partner,
@@ -162,10 +157,10 @@ def models(
             texts = {
                 "compare.html": comparison_page(result, facts=[command_line()]),
                 "grid.svg": comparison_svg(result),
-                "measures.csv": _csv([each.as_dict() for each in result.measured]),
+                "measures.csv": as_csv([each.as_dict() for each in result.measured]),
             }
-            _write(out, "compare.json", result.as_dict(), texts, run)
-    output.result({**_place(out), **result.as_dict()}, _table(result))
+            write_all(out, "compare.json", result.as_dict(), texts, run)
+    output.result({**place(out), **result.as_dict()}, _table(result))
     output.say("\n".join(["", *(text for text in findings(result) if text)]))
     _say_page(output, out, "compare.html")
 
@@ -197,7 +192,7 @@ def grid(
 
     output = Output(json=json, quiet=quiet)
     config = read_figure7(spec, settings or ())
-    with _recorded(out, [spec], seed=config.seed, config=config, device=str(choose_device(device))) as run:
+    with recorded(out, [spec], seed=config.seed, config=config, device=str(choose_device(device))) as run:
         figure = measure_figure7(config, folder=spec.parent, device=device, progress=output.progress)
         found = claims(figure)
         value = {**figure.as_dict(), "claims": [claim.as_dict() for claim in found]}
@@ -205,10 +200,10 @@ def grid(
             texts = {
                 "figure7.html": figure7_page(figure, found, facts=[command_line()]),
                 "figure7.svg": figure7_svg(figure),
-                "figure7.csv": _csv(figure.as_rows()),
+                "figure7.csv": as_csv(figure.as_rows()),
             }
-            _write(out, "figure7.json", value, texts, run)
-    output.result({**_place(out), **value}, _figure7_table(figure))
+            write_all(out, "figure7.json", value, texts, run)
+    output.result({**place(out), **value}, _figure7_table(figure))
     output.say("\n".join(["", *(f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items())]))
     output.say(figure7_finding(figure, found))
     _say_page(output, out, "figure7.html")
@@ -255,7 +250,7 @@ def emergence(
     check_count(sentences if given is None else len(given[1]), chosen)
     encoder = open_run(run_folder)
     languages, pairs = given or _made(builtin or default_languages(encoder, encoder), sentences, seed)
-    with _recorded(out, _files(parallel), seed=seed, device=str(choose_device(device))) as run:
+    with recorded(out, files_of(parallel), seed=seed, device=str(choose_device(device))) as run:
         result = trace_emergence(
             run_folder,
             pairs,
@@ -271,10 +266,10 @@ def emergence(
             texts = {
                 "emergence.html": emergence_page(result, facts=[command_line()]),
                 "emergence.svg": emergence_svg(result),
-                "emergence.csv": _csv(result.as_rows()),
+                "emergence.csv": as_csv(result.as_rows()),
             }
-            _write(out, "emergence.json", result.as_dict(), texts, run)
-    output.result({**_place(out), **result.as_dict()}, _curve_table(result))
+            write_all(out, "emergence.json", result.as_dict(), texts, run)
+    output.result({**place(out), **result.as_dict()}, _curve_table(result))
     output.say(f"\n{emergence_finding(result)}")
     if len(result.moments) == 2:
         output.say(f"The run has kept two checkpoints; it keeps more with isoglot pretrain … {KEEP_ALL}")
@@ -316,60 +311,12 @@ def _made(languages: str | tuple[str, str], count: int, seed: int) -> tuple[tupl
         raise ConfigError(f"no built-in sentences of {' and '.join(codes)}: {error.problem}", remedy=remedy) from error
 
 
-def _files(parallel: list[str] | None) -> list[Path]:
-    values = (value if Path(value).exists() else value.partition("=")[2] for value in parallel or ())
-    return [Path(value).expanduser() for value in values]
-
-
 # --- what is written and shown ---
-
-
-def _recorded(
-    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str, config: Config | None = None
-) -> AbstractContextManager[RunRecord | None]:
-    """The run record of the folder, if there is one."""
-    from contextlib import contextmanager
-
-    from isoglot.core.record import record_run
-
-    @contextmanager
-    def recorded(folder: Path) -> Iterator[RunRecord]:
-        with record_run(folder, command=command_line(), seed=seed, config=config, device=device) as run:
-            for path in inputs:
-                run.add_input(path)
-            yield run
-
-    return nullcontext() if out is None else recorded(out)
-
-
-def _place(out: Path | None) -> dict[str, str]:
-    return {} if out is None else {"out": str(out)}
 
 
 def _say_page(output: Output, out: Path | None, name: str) -> None:
     if out is not None:
         output.say(f"The page is {out / name}")
-
-
-def _write(out: Path, name: str, value: dict[str, Any], texts: dict[str, str], run: RunRecord) -> None:
-    from isoglot.core.files import write_json, write_text
-
-    for file, text in texts.items():
-        write_text(out / file, text)
-    write_json(out / name, value)
-    for file in (name, *texts):
-        run.add_output(out / file)
-
-
-def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    import csv
-    from io import StringIO
-
-    text = StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _table(result: Comparison) -> Group:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +11,7 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.run_files import files_of, recorded, write_all
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ def diagnose(
 
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
-    from isoglot.core.files import write_json, write_text
     from isoglot.core.language_codes import language_code
-    from isoglot.core.record import record_run
     from isoglot.diagnose import DiagnoseConfig, all_findings
     from isoglot.diagnose import diagnose as check_up
     from isoglot.model import load_encoder
@@ -98,13 +96,8 @@ def diagnose(
     encoder = load_encoder(model, device=device)
     sets = given or [_builtin(encoder, langs, sentences, seed)]
     where = str(choose_device(device))
-    recording = (
-        nullcontext()
-        if out is None
-        else record_run(out, command=command_line(), seed=seed, config=config, device=where)
-    )
     files: list[Path] = []
-    with recording as run:
+    with recorded(out, files_of(parallel), seed=seed, config=config, device=where) as run:
         found = check_up(encoder, sets, layers=chosen, pool=pool, config=config, name=model, progress=output.progress)
         said = all_findings(found)
         value = {**found.as_dict(), "findings": [asdict(each) for each in said]}
@@ -114,12 +107,7 @@ def diagnose(
                 command_line(),
                 f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, on {where}",
             ]
-            write_text(files[0], diagnosis_page(found, facts=facts))
-            write_json(files[1], value)
-            for path in _paths(parallel):
-                run.add_input(path)
-            for path in files:
-                run.add_output(path)
+            write_all(out, DATA, value, {PAGE: diagnosis_page(found, facts=facts)}, run)
     output.result(value | {"files": [str(path) for path in files]}, _summary(found, said))
     if files:
         output.say(f"Open {files[0].resolve()} in a browser; every number is in {files[1]}")
@@ -147,12 +135,6 @@ def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, see
 def _base(code: str) -> str:
     """The language that a twin is made of; any other is its own."""
     return code.partition("-x-")[0]
-
-
-def _paths(parallel: Sequence[str] | None) -> list[Path]:
-    """The files among what was named, for the record."""
-    named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in parallel or ()]
-    return [path for path in named if path.is_file()]
 
 
 def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:

@@ -17,6 +17,7 @@ from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
 from isoglot.cli.retrieve_table import retrieval_table
+from isoglot.cli.run_files import files_of
 from isoglot.core.errors import ConfigError, nearest_name, shown
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def sentences(
         ]
         return _Found(found, {"model": name, "pool": pool, "left_out": left_out}, remarks)
 
-    read = [*_paths(parallel), source, target, mapping, _index(model)]
+    read = [*files_of(parallel), source, target, mapping, _index(model)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
@@ -284,7 +285,7 @@ def words(
         ]
         return _Found(found, {"model": name, "words_as": words_as}, [_covered(pair) for pair in found])
 
-    read = [*_paths(dictionary), *_paths(text), source, target, mapping, _index(model)]
+    read = [*files_of(dictionary), *files_of(text), source, target, mapping, _index(model)]
     _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
@@ -390,11 +391,6 @@ def _covered(pair: PairScores) -> str:
         f"{pair.name}: {coverage.entries_found:,} of {coverage.entries:,} entries have both words "
         f"({coverage.sources_found:,} of {coverage.sources:,} source words)"
     )
-
-
-def _paths(named: list[str] | None) -> list[Path]:
-    """The files among LANG=FILE options, for the record; what is none is refused elsewhere."""
-    return [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in named or []]
 
 
 def _index(model: str | None) -> Path | None:

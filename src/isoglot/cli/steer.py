@@ -12,7 +12,7 @@ from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
-from isoglot.cli.steer_files import as_csv, place, recorded, write_all
+from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
     MEANS,
@@ -20,7 +20,6 @@ from isoglot.cli.steer_inputs import (
     Dictionaries,
     builtin_set,
     builtin_sets,
-    files_of,
     languages_known,
     parse_alphas,
     read_text,

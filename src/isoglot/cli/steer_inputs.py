@@ -235,12 +235,6 @@ def two_sides(sets: Sequence[ParallelSet], source: str, target: str) -> tuple[li
     raise ConfigError(f"--parallel has no {missing}, only {', '.join(found)}", remedy=f"name a file of {missing} too")
 
 
-def files_of(values: Sequence[str] | None) -> list[Path]:
-    """The files among ``NAME=FILE`` options, for the record."""
-    named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in values or ()]
-    return [path for path in named if path.is_file()]
-
-
 def parse_alphas(values: Sequence[float] | None, default: Sequence[float]) -> list[float]:
     """The alphas that were given, each once.
 

@@ -1,8 +1,9 @@
-"""What the verbs of ``isoglot steer`` write: files with a record of the run beside them."""
+"""What verbs with pages write: files with a record of the run beside them, and which files they read."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.cli.output import command_line
@@ -10,20 +11,20 @@ from isoglot.cli.output import command_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
+    from isoglot.core.config import Config
     from isoglot.core.record import RunRecord
 
 
 def recorded(
-    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str
+    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str, config: Config | None = None
 ) -> AbstractContextManager[RunRecord | None]:
     """The run record of the folder, if there is one."""
     from isoglot.core.record import record_run
 
     @contextmanager
     def kept(folder: Path) -> Iterator[RunRecord]:
-        with record_run(folder, command=command_line(), seed=seed, device=device) as run:
+        with record_run(folder, command=command_line(), seed=seed, config=config, device=device) as run:
             for path in inputs:
                 run.add_input(path)
             yield run
@@ -57,3 +58,9 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue()
+
+
+def files_of(values: Sequence[str] | None) -> list[Path]:
+    """The files among ``NAME=FILE`` options, for the record."""
+    named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in values or ()]
+    return [path for path in named if path.is_file()]
