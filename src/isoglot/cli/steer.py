@@ -24,7 +24,6 @@ from isoglot.cli.steer_inputs import (
     parse_alphas,
     read_text,
     read_texts,
-    stacked,
     two_sides,
     ways_between,
 )
@@ -422,7 +421,7 @@ def erase(
     from isoglot.model import load_encoder
     from isoglot.report.steer_erase import erase_page, erase_svg
     from isoglot.represent import extract
-    from isoglot.steer.trade_off import default_erasers, trade_off
+    from isoglot.steer.trade_off import default_erasers, labelled, layer_trade_offs
 
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (1.0,))
@@ -437,13 +436,7 @@ def erase(
             code: extract(encoder, lines, layers=asked, language=code, progress=output.progress)
             for code, lines in sentences.items()
         }
-        numbers = next(iter(vectors.values())).layers
-        found = []
-        with output.progress.task("erase", total=len(numbers), unit="layers") as task:
-            for layer in numbers:
-                rows = {code: each[layer] for code, each in vectors.items()}
-                found.append(trade_off(rows, alphas=alphas, pivot=pivot, folds=folds, seed=seed, layer=layer))
-                task.advance()
+        found = layer_trade_offs(vectors, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=output.progress)
         shown = max(found, key=lambda each: each.best.rank)
         names = list(ERASERS) if eraser == "best" else [eraser]
         chosen = max((ERASERS[name] for name in names), key=lambda name: shown.of(name).rank)
@@ -454,8 +447,9 @@ def erase(
             "layers": [each.as_dict() for each in found],
         }
         if run is not None and out is not None:
-            rows = {code: each[numbers[found.index(shown)]] for code, each in vectors.items()}
-            fitted = default_erasers()[chosen].fit(*stacked(rows))
+            layer = next(iter(vectors.values())).layers[found.index(shown)]
+            rows = {code: each[layer] for code, each in vectors.items()}
+            fitted = default_erasers()[chosen].fit(*labelled(rows))
             run.add_output(fitted.save(out / ERASER))
             saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
             texts = {

@@ -11,9 +11,7 @@ from isoglot.cli.named_pairs import parse_pairs
 from isoglot.core.errors import ConfigError, InputError, StorageError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Callable, Sequence
 
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
@@ -280,16 +278,9 @@ def builtin_sets(encoder: EncoderLike, langs: str | None, sentences: int, seed: 
         ConfigError: Fewer than two of its languages are built in.
     """
     from isoglot.compare.sentences import builtin_pairs
-    from isoglot.core.language_codes import language_code
     from isoglot.retrieve.parallel_sets import ParallelSet
-    from isoglot.steer.builtin_text import builtin_languages
 
-    known = [language_code(code.strip()) for code in langs.split(",")] if langs else list(builtin_languages(encoder))
-    if len(known) < 2:
-        raise ConfigError(
-            f"{', '.join(known) or 'no language'} of the encoder's is built in, and two are needed",
-            remedy="give sentences: --parallel en=a.txt --parallel de=b.txt",
-        )
+    known = _two_or_more(encoder, langs)
     found = []
     for other in known[1:]:
         first, second = zip(*builtin_pairs((known[0], other), sentences, seed=seed), strict=True)
@@ -299,22 +290,25 @@ def builtin_sets(encoder: EncoderLike, langs: str | None, sentences: int, seed: 
 
 
 def builtin_set(encoder: EncoderLike, langs: str | None, sentences: int, seed: int) -> ParallelSet:
-    """Built-in sentences in all of the encoder's languages at once, or in those that were named; a twin beside one.
+    """Built-in sentences in all of the encoder's languages at once, twins among them, or in those that were named.
 
     Raises:
         ConfigError: Fewer than two of its languages are built in.
     """
     from isoglot.diagnose.sentences import builtin_set as made
 
-    pairs = builtin_sets(encoder, langs, 1, seed)
-    codes = list(dict.fromkeys(code for one in pairs for code in one.sentences))
-    if any("-x-" in code for code in codes):
-        return builtin_sets(encoder, ",".join(codes[:2]), sentences, seed)[0]
-    return made(codes, sentences, seed=seed)
+    return made(_two_or_more(encoder, langs), sentences, seed=seed)
 
 
-def stacked(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
-    """The rows of all languages in one matrix, and the language of each."""
-    import numpy as np
+def _two_or_more(encoder: EncoderLike, langs: str | None) -> list[str]:
+    """The languages that were named, or those of the encoder that are built in."""
+    from isoglot.core.language_codes import language_code
+    from isoglot.steer.builtin_text import builtin_languages
 
-    return np.concatenate(list(rows.values())), [code for code, X_ND in rows.items() for _ in range(len(X_ND))]
+    known = [language_code(code.strip()) for code in langs.split(",")] if langs else list(builtin_languages(encoder))
+    if len(known) < 2:
+        raise ConfigError(
+            f"{', '.join(known) or 'no language'} of the encoder's is built in, and two are needed",
+            remedy="give sentences: --parallel en=a.txt --parallel de=b.txt",
+        )
+    return known

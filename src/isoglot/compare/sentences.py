@@ -155,11 +155,6 @@ def _twin_tags(code: str) -> tuple[str, ...]:
 
 def _text(sentence: Sentence, tags: tuple[str, ...], *, plain: bool) -> str:
     """The sentence in a twin's script and order; beside a twin, with blanks between the words as twins have them."""
-    from isoglot.languages import twin
+    from isoglot.languages.twins import as_twin
 
-    if plain:
-        return sentence.text
-    words: list[str] = list(sentence.words)
-    for tag in tags:
-        words = next(twin([words], "shift" if tag == "shift" else "order")).tokens
-    return " ".join(words)
+    return sentence.text if plain else " ".join(as_twin(sentence.words, tags))

@@ -114,6 +114,25 @@ def twin_code(language: str, kind: Kind) -> str:
     return language_code(f"{code}-{_SUBTAGS[kind]}" if "-x-" in code else f"{code}-x-{_SUBTAGS[kind]}")
 
 
+def as_twin(words: Sequence[str], tags: Iterable[str]) -> list[str]:
+    """The words as the twin of some tags has them, one change after the other: those of ``en-x-shift-order``.
+
+    >>> [unshift(word) for word in as_twin(["The", "cat", "."], ["order", "shift"])]
+    ['cat', 'The', '.']
+
+    Raises:
+        ConfigError: A tag is none of ``shift`` and ``order``: no other twin says the same word for word.
+    """
+    found = list(words)
+    for tag in tags:
+        match tag:
+            case "shift" | "order":
+                found = next(twin([found], tag)).tokens
+            case _:
+                raise ConfigError(f"no twin {shown(tag)} says the same", remedy="name shift or order")
+    return found
+
+
 def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, int] | None, kept: float) -> None:
     if kind not in _SUBTAGS:
         raise ConfigError(f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS))

@@ -9,7 +9,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.seeds import derive_seed
 from isoglot.languages.corpus import LANGUAGES, dictionary, documents
-from isoglot.languages.twins import twin
+from isoglot.languages.twins import as_twin, twin
 from isoglot.text.dictionary import Entry
 
 if TYPE_CHECKING:
@@ -90,10 +90,7 @@ def _sentences(code: str, seed: int, *, spaced: bool) -> Iterator[str]:
     base, _, tags = code.partition("-x-")
     for text in documents(base, seed=seed):
         for sentence in text:
-            words = list(sentence.words)
-            for tag in tags.split("-") if tags else ():
-                words = next(twin([words], "shift" if tag == "shift" else "order")).tokens
-            yield " ".join(words) if spaced else sentence.text
+            yield " ".join(as_twin(sentence.words, filter(None, tags.split("-")))) if spaced else sentence.text
 
 
 def _listed() -> str:

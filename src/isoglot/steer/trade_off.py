@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
+    from isoglot.represent.representations import Representations
     from isoglot.steer.eraser import Eraser
 
     Rows = Mapping[str, np.ndarray]
@@ -152,6 +153,27 @@ def trade_offs(
         code: extract(encoder, list(sentences), layers=layers, language=code, progress=progress)
         for code, sentences in parallel.items()
     }
+    return layer_trade_offs(
+        vectors, erasers=erasers, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=progress
+    )
+
+
+def layer_trade_offs(
+    vectors: Mapping[str, Representations],
+    *,
+    erasers: Mapping[str, Eraser] | None = None,
+    alphas: Sequence[float] = (1.0,),
+    pivot: str | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> list[TradeOff]:
+    """The trade-off in each layer of what was extracted already; options are those of :func:`trade_offs`.
+
+    Raises:
+        ConfigError: As there.
+        InputError: As there.
+    """
     found = []
     numbers = next(iter(vectors.values())).layers
     with progress.task("trade-off", total=len(numbers), unit="layers") as task:
@@ -222,6 +244,11 @@ def _check(given: Mapping[str, Any], folds: int) -> None:
         raise InputError(f"{min(sizes.values())} sentences", remedy=f"give {_FEWEST} at least")
 
 
+def labelled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    """The rows of all languages in one matrix, and the language of each: what an eraser is fitted on."""
+    return np.concatenate(list(rows.values())), [code for code, X_ND in rows.items() for _ in range(len(X_ND))]
+
+
 # --- the ways ---
 
 
@@ -238,9 +265,7 @@ def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) ->
 
 def _erased(eraser: Eraser) -> Way:
     def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
-        every = np.concatenate(list(rows.values()))
-        labels = [code for code, X_ND in rows.items() for _ in range(len(X_ND))]
-        fitted = eraser.clone().fit(every, labels)
+        fitted = eraser.clone().fit(*labelled(rows))
         return lambda code, X_ND: fitted.transform(X_ND, [code] * len(X_ND))
 
     return learn
