@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import torch
 
 from isoglot.compare.declaration import Measure, unchanged_by
-from isoglot.compare.pairs import above_diagonal, centred, centred_pair, paired, unit_norm
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.compare.pairs import above_diagonal, centred, centred_pair, paired, refuse_vanished, unit_norm
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from isoglot.align.rows import Array
@@ -69,7 +69,7 @@ def cka(X: Array, Y: Array, debiased: bool = False) -> float:
         return cosine(plain)
     left = without_diagonal(plain, X_ND, Y_NE)
     for name, before, after in (("X", plain.own, left.own), ("Y", plain.other, left.other)):
-        _refuse_vanished(after, before, name, _VANISHED)
+        refuse_vanished(after, before, name, _VANISHED)
     return cosine(left)
 
 
@@ -106,7 +106,7 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
         kernel_NN = gaussian_kernel(centred(rows, name), bandwidth)
         size = float(kernel_NN.square().sum())
         kernel_NN = u_centred(kernel_NN) if debiased else double_centred(kernel_NN)
-        _refuse_vanished(float(kernel_NN.square().sum()), size, name, _VANISHED_EACH)
+        refuse_vanished(float(kernel_NN.square().sum()), size, name, _VANISHED_EACH)
         sides.append(kernel_NN)
     return cosine(kernel_products(*sides))
 
@@ -188,14 +188,6 @@ def u_centred(kernel_NN: torch.Tensor) -> torch.Tensor:
 def cosine(parts: Products) -> float:
     """The cosine of two matrices; what rounding puts beyond 1 is taken off."""
     return max(-1.0, min(1.0, parts.cross / math.sqrt(parts.own) / math.sqrt(parts.other)))
-
-
-def _refuse_vanished(left: float, size: float, name: str, share: float) -> None:
-    if left <= share * size:
-        raise InputError(
-            f"{name} has no similarities left to compare once it is centred",
-            remedy="give more items that differ from each other",
-        )
 
 
 PAPER_CKA = Measure(

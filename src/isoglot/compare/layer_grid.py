@@ -21,7 +21,7 @@ import torch
 
 from isoglot.compare.forms import FORMS, CKAGrid, Form
 from isoglot.compare.pair_sums import PairSums
-from isoglot.compare.pairs import FEWEST_ROWS
+from isoglot.compare.pairs import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.side_sums import CHUNK, Scratch, Side, zeros
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT
@@ -253,11 +253,7 @@ class CKAFitter:
             raise InputError(f"the numbers of {layer} are too large to be squared", remedy="divide them by the largest")
         if products["centred"] <= _SAME * products["paper"]:
             raise InputError(f"{layer} is the same in all {self.count} rows", remedy="leave that layer out")
-        if products["debiased"] <= _VANISHED * products["centred"]:
-            raise InputError(
-                f"{layer} has no similarities left to compare once it is centred",
-                remedy="give more items that differ from each other",
-            )
+        refuse_vanished(products["debiased"], products["centred"], layer, _VANISHED)
         return {name: math.sqrt(product) for name, product in products.items()}
 
     def _products(self, one: tuple[int, int], other: tuple[int, int], pair: PairSums) -> dict[Form, float]:

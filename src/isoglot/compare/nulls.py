@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.kernel_alignment import u_centred
-from isoglot.compare.pairs import centred_pair, paired, unit_norm
-from isoglot.core.errors import InputError
+from isoglot.compare.pairs import centred_pair, paired, refuse_vanished, unit_norm
 
 if TYPE_CHECKING:
     from isoglot.align.rows import Array
@@ -45,11 +44,7 @@ def kernels(X: Array, Y: Array, form: Form) -> tuple[torch.Tensor, torch.Tensor]
         size = kernel_NN.norm()
         if form == "debiased":
             kernel_NN = u_centred(kernel_NN)
-            if float(kernel_NN.norm() / size) ** 2 <= _VANISHED:
-                raise InputError(
-                    f"{name} has no similarities left to compare once it is centred",
-                    remedy="give more items that differ from each other",
-                )
+            refuse_vanished(float(kernel_NN.norm() / size) ** 2, 1.0, name, _VANISHED)
         found.append(kernel_NN.div_(kernel_NN.norm()))
     return found[0], found[1]
 

@@ -69,6 +69,19 @@ def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
         raise InputError(f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ")
 
 
+def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
+    """Refuse a space of whose similarities centring leaves no more than a share.
+
+    Raises:
+        InputError: No more than rounding is left.
+    """
+    if left <= share * size:
+        raise InputError(
+            f"{name} has no similarities left to compare once it is centred",
+            remedy="give more items that differ from each other",
+        )
+
+
 def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
     """The rows as they are, with Frobenius norm 1.
 

@@ -64,6 +64,46 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def row_length(encoder: EncoderLike, length: int | None) -> int:
+    """Tokens of a row at most, special ones included: what was asked for, else the encoder's, and 512 at most.
+
+    Raises:
+        ConfigError: It is more than the encoder takes.
+    """
+    if length is None:
+        return min(encoder.length, LENGTH)
+    if length > encoder.length:
+        raise ConfigError(f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less")
+    return length
+
+
+def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
+    """Tokens of a batch at most, padding included: what was asked for, else what suits the encoder's device.
+
+    Raises:
+        ConfigError: It is less than one.
+    """
+    if batch_tokens is None:
+        return _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
+    if batch_tokens < 1:
+        raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more")
+    return batch_tokens
+
+
+@contextmanager
+def evaluating(encoder: EncoderLike) -> Iterator[None]:
+    """The encoder in evaluation mode while the block lasts; then every part as it was."""
+    parts = list(encoder.modules()) if isinstance(encoder, nn.Module) else []
+    training = [part.training for part in parts]
+    if isinstance(encoder, nn.Module):
+        encoder.eval()
+    try:
+        yield
+    finally:
+        for part, mode in zip(parts, training, strict=True):
+            part.training = mode
+
+
 class Pooled(NamedTuple):
     """What a batch gave: the numbers of its items, and their vectors in each chosen layer."""
 
@@ -102,15 +142,8 @@ class LayerPass:
         self.layers = chosen_layers(layers, encoder.depth)
         self.pooling = pooling
         self.language = None if language is None else language_code(language)
-        self.length = min(encoder.length, LENGTH) if length is None else length
-        if self.length > encoder.length:
-            raise ConfigError(
-                f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less"
-            )
-        budget = _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
-        self.batch_tokens = budget if batch_tokens is None else batch_tokens
-        if self.batch_tokens < 1:
-            raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more")
+        self.length = row_length(encoder, length)
+        self.batch_tokens = batch_budget(encoder, batch_tokens)
         if precision not in ("float32", "bfloat16"):
             raise ConfigError(f"precision {shown(precision)}", remedy="choose float32 or bfloat16")
         if precision == "bfloat16" and not isinstance(encoder, nn.Module):
@@ -121,21 +154,16 @@ class LayerPass:
     def ready(self) -> Iterator[LayerPass]:
         """The pass with its encoder in evaluation mode and in its precision, tried out; afterwards all is as it was."""
         given = self.encoder
-        parts = list(given.modules()) if isinstance(given, nn.Module) else []
-        training = [part.training for part in parts]
-        if self.precision == "bfloat16":
-            assert isinstance(given, nn.Module)  # noqa: S101 - for the type checker
-            known = {id(given.vocabulary): given.vocabulary}  # not copied
-            self.encoder = copy.deepcopy(given, known).to(torch.bfloat16).eval()
-        elif isinstance(given, nn.Module):
-            given.eval()
-        try:
-            self._try()
-            yield self
-        finally:
-            self.encoder = given
-            for part, mode in zip(parts, training, strict=True):
-                part.training = mode
+        with evaluating(given):
+            if self.precision == "bfloat16":
+                assert isinstance(given, nn.Module)  # noqa: S101 - for the type checker
+                known = {id(given.vocabulary): given.vocabulary}  # not copied
+                self.encoder = copy.deepcopy(given, known).to(torch.bfloat16)
+            try:
+                self._try()
+                yield self
+            finally:
+                self.encoder = given
 
     @torch.inference_mode()
     def _try(self) -> None:

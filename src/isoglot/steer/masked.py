@@ -20,11 +20,10 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import random_stream
 from isoglot.model.batch import batch_of_ids
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
 from isoglot.represent.rows import RowMaker
 from isoglot.represent.sentences import read_sentences
 from isoglot.steer.decode import best_tokens
-from isoglot.steer.shifted_pass import LENGTH, evaluating
 from isoglot.steer.shifts import make_shift
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.shifts import Shift
     from isoglot.steer.token_sets import TokenSets
-
-_CORE_TOKENS = 1024
-_DEVICE_TOKENS = 65_536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +113,10 @@ def masked_languages(
         if means is None or target is None:
             raise ConfigError(f"a shift by {alpha:g} has no way to go", remedy="give the means and a target language")
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
-    size = min(encoder.length, LENGTH) if length is None else length
+    size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
     rows = RowMaker(vocabulary, code, "text", size).rows(list(read_sentences(sentences, "text")))
     chance = random_stream(seed, "masked languages")
     at_N = np.array([chance.integers(len(ids)) for ids in rows.ids])
-    tokens = batch_tokens or (_CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS)
     made_N = np.zeros(len(rows.ids), dtype=np.int64)
     true_N = np.array([ids[at] for ids, at in zip(rows.ids, at_N, strict=True)], dtype=np.int64)
     with (

@@ -10,20 +10,18 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``N`` tokens of a batch, special 
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.model.batch import batch_of_ids
 from isoglot.model.encoder import Encoder
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
 from isoglot.represent.rows import RowMaker
 from isoglot.represent.sentences import read_sentences
 from isoglot.steer.decode import best_tokens, check_softmax
@@ -40,9 +38,6 @@ if TYPE_CHECKING:
     from isoglot.steer.means import LanguageMeans
 
 CLOCK = time.perf_counter  # what seconds are measured with
-LENGTH = 512  # where nobody says otherwise: a sentence is not longer
-_CORE_TOKENS = 1024  # of a batch on the CPU
-_DEVICE_TOKENS = 32_768
 
 
 class Cell(NamedTuple):
@@ -152,10 +147,7 @@ def decode_shifted(
         raise ConfigError("no alpha" if not alphas else f"an alpha is there twice in {alphas}", remedy="give each once")
     options = options or ShiftOptions()
     shifts = {layer: options.shifts(encoder, means, source, target, layer, alphas) for layer in chosen}
-    size = min(encoder.length, LENGTH) if length is None else length
-    if size > encoder.length:
-        raise ConfigError(f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less")
-    tokens = batch_tokens or (_CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS)
+    size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
     rows = RowMaker(encoder.vocabulary, source, "text", size).rows(list(read_sentences(sentences, "text")))
     made = {Cell(layer, alpha): [np.empty(0, dtype=np.int64)] * len(rows.ids) for layer in chosen for alpha in alphas}
     seconds = Seconds()
@@ -238,17 +230,3 @@ class _Walk:
         if self.encoder.device.type == "cuda":
             torch.cuda.synchronize(self.encoder.device)
         return CLOCK() - begin
-
-
-@contextmanager
-def evaluating(encoder: EncoderLike) -> Iterator[None]:
-    """The encoder in evaluation mode while the block lasts; then every part as it was."""
-    parts = list(encoder.modules()) if isinstance(encoder, nn.Module) else []
-    training = [part.training for part in parts]
-    if isinstance(encoder, nn.Module):
-        encoder.eval()
-    try:
-        yield
-    finally:
-        for part, mode in zip(parts, training, strict=True):
-            part.training = mode
