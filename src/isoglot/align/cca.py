@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 
-from isoglot.align.estimator import PairMap, bounds, pseudo_inverse
+from isoglot.align.estimator import LearnedMap, bounds, pseudo_inverse
 from isoglot.align.moments import PairMoments, moments_of_pairs, penalised, rank, root_powers
 from isoglot.core.errors import InputError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, kw_only=True)
-class CCA(PairMap):
+class CCA(LearnedMap):
     """Both spaces, centred and whitened, turned so that the c-th columns correlate as much as can be.
 
     On the pairs it was fitted on, the columns of either side have variance 1 and no correlation with each other, and

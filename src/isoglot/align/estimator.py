@@ -208,12 +208,10 @@ class Step(Estimator):
 class PairMap(Estimator):
     """A map that brings two spaces together, learned from pairs of rows."""
 
-    same_width: ClassVar[bool] = True
-    """X and Y must have as many columns"""
-
     widths_: tuple[int, int, int] = field(init=False, repr=False)
     """columns of X, of Y, and of the space they meet in"""
 
+    @abstractmethod
     def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
         """Learn the map.
 
@@ -229,19 +227,6 @@ class PairMap(Estimator):
             ConfigError: An option will not do.
             InputError: The rows or the pairs will not do; the message has the row.
         """
-        self._check_options()
-        rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
-        pairs_P2 = take_pairs(X, Y, pairs)
-        if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
-            raise InputError(
-                f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
-                remedy=f"{type(self).__name__} needs spaces of one width; LeastSquares, Ridge and CCA do not",
-            )
-        refuse_zeros(rows_ND)
-        refuse_zeros(others_ME, "Y")
-        others_ME = others_ME.to(rows_ND)
-        self._keep(self._learn(rows_ND, others_ME, pairs_P2.to(rows_ND.device), progress), X)
-        return self
 
     def transform(self, X: ArrayT) -> ArrayT:
         """Rows of the source in the common space, as the kind that came in."""
@@ -283,12 +268,6 @@ class PairMap(Estimator):
         return float((unit(mapped[0]) * unit(mapped[1])).sum(dim=1).double().mean())
 
     @abstractmethod
-    def _learn(
-        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
-    ) -> dict[str, Any]:
-        """What is learned, by name; ``widths_`` is one of them."""
-
-    @abstractmethod
     def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
         """Rows of the source in the common space."""
 
@@ -304,7 +283,42 @@ class PairMap(Estimator):
 
 
 @dataclass(eq=False, kw_only=True)
-class MatrixMap(PairMap):
+class LearnedMap(PairMap):
+    """A map that is learned from checked rows in one go; the base of all but :class:`Steps`."""
+
+    same_width: ClassVar[bool] = True
+    """X and Y must have as many columns"""
+
+    def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
+        """Learn the map; see :meth:`PairMap.fit`.
+
+        Raises:
+            ConfigError: An option will not do.
+            InputError: The rows or the pairs will not do; the message has the row.
+        """
+        self._check_options()
+        rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
+        pairs_P2 = take_pairs(X, Y, pairs)
+        if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
+            raise InputError(
+                f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
+                remedy=f"{type(self).__name__} needs spaces of one width; LeastSquares, Ridge and CCA do not",
+            )
+        refuse_zeros(rows_ND)
+        refuse_zeros(others_ME, "Y")
+        others_ME = others_ME.to(rows_ND)
+        self._keep(self._learn(rows_ND, others_ME, pairs_P2.to(rows_ND.device), progress), X)
+        return self
+
+    @abstractmethod
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        """What is learned, by name; ``widths_`` is one of them."""
+
+
+@dataclass(eq=False, kw_only=True)
+class MatrixMap(LearnedMap):
     """A map of the source that is one matrix: ``transform(X) = X @ W_``."""
 
     W_: Array = field(init=False, repr=False)

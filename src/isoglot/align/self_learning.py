@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from isoglot.align.estimator import PairMap, bounds, pseudo_inverse
+from isoglot.align.estimator import LearnedMap, bounds, pseudo_inverse
 from isoglot.align.induction import random_pairs
 from isoglot.align.moments import moments_of_pairs, rank, root_powers
 from isoglot.align.procrustes import rotation
@@ -26,7 +26,7 @@ FinalMap = Literal["reweighted", "orthogonal"]
 
 
 @dataclass(eq=False, kw_only=True)
-class SelfLearning(PairMap):
+class SelfLearning(LearnedMap):
     """A seed dictionary gives a rotation, the rotation a larger dictionary by CSLS, and so on until nothing improves.
 
     Early on, most entries of the similarities are left out at random, so that a poor start does not lock itself in;

@@ -6,7 +6,7 @@ Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` and ``E`` their columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isoglot.align.estimator import Estimator, NotFittedError, PairMap, Step
 from isoglot.align.rows import Array, ArrayT, take_pairs, take_rows
@@ -39,8 +39,6 @@ class Steps(PairMap):
     >>> np.allclose(both.transform(X), both.transform_target(Y))
     True
     """
-
-    same_width: ClassVar[bool] = False
 
     steps: Sequence[Estimator]
 
@@ -111,11 +109,6 @@ class Steps(PairMap):
                 raise ConfigError(f"a {name} among the steps", remedy="give steps and pair maps, in one list")
             if alone and isinstance(step, PairMap):
                 raise ConfigError(f"{name} needs Y as well", remedy="call fit(X, Y)")
-
-    def _learn(
-        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
-    ) -> dict[str, Any]:
-        raise NotImplementedError  # fit above does it all
 
     def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
         for step in self.source_:
