@@ -21,6 +21,8 @@ from isoglot.core.errors import CorruptFileError, InputError
 from isoglot.core.files import read_bytes, writable_folder, write_bytes
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from isoglot.align.estimator import Estimator
 
 FILE = "map.safetensors"
@@ -28,8 +30,13 @@ FORMAT = 1
 _KEY = "isoglot"
 
 
-def save_map(estimator: Estimator, path: str | Path) -> Path:
+def save_map(estimator: Estimator, path: str | Path, *, name: str = FILE) -> Path:
     """Write a fitted estimator; returns the file.
+
+    Args:
+        estimator: What to write.
+        path: The file, or a folder.
+        name: What the file is called in a folder.
 
     Raises:
         NotFittedError: It has learned nothing yet.
@@ -38,7 +45,7 @@ def save_map(estimator: Estimator, path: str | Path) -> Path:
     from safetensors.torch import save
 
     estimator._check_fitted()
-    target = _file(path)
+    target = _file(path, name)
     writable_folder(target.parent)
     tensors: dict[str, torch.Tensor] = {}
     packed = _pack(estimator, "", tensors)
@@ -47,10 +54,15 @@ def save_map(estimator: Estimator, path: str | Path) -> Path:
     return target
 
 
-def load_map(path: str | Path) -> Any:  # noqa: ANN401 - the class stands in the file
+def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = None) -> Any:  # noqa: ANN401 - the class stands in the file
     """The estimator in a file, or in the ``map.safetensors`` of a folder, of the class that was saved.
 
     Learned arrays are NumPy or torch (on the CPU) as they were; either kind can be transformed.
+
+    Args:
+        path: The file, or a folder.
+        name: What the file is called in a folder.
+        room: Whose estimators it may be; by default those of this room.
 
     Raises:
         CorruptFileError: The file is not what was written.
@@ -60,7 +72,9 @@ def load_map(path: str | Path) -> Any:  # noqa: ANN401 - the class stands in the
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    file = _file(path)
+    from isoglot import align
+
+    file = _file(path, name)
     data = read_bytes(file)
     try:
         tensors = load(data)
@@ -76,12 +90,12 @@ def load_map(path: str | Path) -> Any:  # noqa: ANN401 - the class stands in the
         raise InputError(f"not a map of format {FORMAT}", remedy="make it again with this version", file=file)
     if about["sha256"] != _digest(about["map"], tensors):
         raise CorruptFileError("the numbers are not those that were written", remedy="copy or make it again", file=file)
-    return _unpack(about["map"], tensors, file)
+    return _unpack(about["map"], tensors, file, align if room is None else room)
 
 
-def _file(path: str | Path) -> Path:
+def _file(path: str | Path, name: str) -> Path:
     path = Path(path)
-    return path if path.suffix == ".safetensors" else path / FILE
+    return path if path.suffix == ".safetensors" else path / name
 
 
 def _digest(packed: Any, tensors: dict[str, torch.Tensor]) -> str:  # noqa: ANN401
@@ -111,22 +125,21 @@ def _pack(value: Any, key: str, tensors: dict[str, torch.Tensor]) -> Any:  # noq
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unpack(packed: Any, tensors: dict[str, torch.Tensor], file: Path) -> Any:  # noqa: ANN401
-    from isoglot import align
+def _unpack(packed: Any, tensors: dict[str, torch.Tensor], file: Path, room: ModuleType) -> Any:  # noqa: ANN401
     from isoglot.align.estimator import Estimator
 
     if isinstance(packed, list):
-        return tuple(_unpack(each, tensors, file) for each in packed)
+        return tuple(_unpack(each, tensors, file, room) for each in packed)
     if not isinstance(packed, dict):
         return packed
     if "tensor" in packed:
         tensor = tensors[packed["tensor"]]
         return tensor if packed["library"] == "torch" else tensor.numpy()
     name = packed["estimator"]
-    kind = getattr(align, name) if name in align.__all__ else None
+    kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
         raise InputError(f"no estimator {name!r} here", remedy="read it with the version that wrote it", file=file)
-    made = kind(**{option: _unpack(value, tensors, file) for option, value in packed["options"].items()})
+    made = kind(**{option: _unpack(value, tensors, file, room) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():
-        setattr(made, attribute, _unpack(value, tensors, file))
+        setattr(made, attribute, _unpack(value, tensors, file, room))
     return made

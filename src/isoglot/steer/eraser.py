@@ -11,28 +11,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
 
 from isoglot.align.estimator import Estimator
-from isoglot.align.rows import Array, ArrayT, give_back, take_rows, to_tensor
+from isoglot.align.map_file import load_map, save_map
+from isoglot.align.rows import Array, ArrayT, give_back, take_rows
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
-from isoglot.core.files import writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.represent.statistics import LanguageStatistics
-from isoglot.steer.array_file import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from isoglot.model.edits import Change
     from isoglot.steer.means import LanguageMeans
 
 FILE = "eraser.safetensors"
-_KIND = "eraser"
 
 
 class Spread(NamedTuple):
@@ -193,19 +191,7 @@ class Eraser(Estimator):
             NotFittedError: It has learned nothing yet.
             StorageError: The file cannot be written.
         """
-        self._check_fitted()
-        target = _file(path)
-        writable_folder(target.parent)
-        learned = self.learned()
-        tensors = {name: value for name, value in learned.items() if isinstance(value, np.ndarray | torch.Tensor)}
-        facts = {
-            "eraser": type(self).__name__,
-            "options": self.get_params(),
-            "learned": {name: value for name, value in learned.items() if name not in tensors},
-            "torch": sorted(name for name, value in tensors.items() if isinstance(value, torch.Tensor)),
-        }
-        save_arrays(target, _KIND, facts, {name: to_tensor(value).cpu().numpy() for name, value in tensors.items()})
-        return target
+        return save_map(self, path, name=FILE)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -218,20 +204,11 @@ class Eraser(Estimator):
         """
         from isoglot import steer
 
-        file = _file(path)
-        facts, arrays = load_arrays(file, _KIND)
-        name = facts["eraser"]
-        kind = getattr(steer, name) if name in steer.__all__ else None
-        if not isinstance(kind, type) or not issubclass(kind, Eraser):
-            raise InputError(f"no eraser {name!r} here", remedy="read it with the version that wrote it", file=file)
-        if not issubclass(kind, cls):
-            raise InputError(f"a {name} where a {cls.__name__} is wanted", remedy=f"use {name}.load", file=file)
-        made = kind(**facts["options"])
-        for attribute, value in facts["learned"].items():
-            setattr(made, attribute, tuple(value) if isinstance(value, list) else value)
-        for attribute, array in arrays.items():
-            setattr(made, attribute, torch.from_numpy(array) if attribute in facts["torch"] else array)
-        return made
+        found = load_map(path, name=FILE, room=steer)
+        if not isinstance(found, cls):
+            name = type(found).__name__
+            raise InputError(f"a {name} where a {cls.__name__} is wanted", remedy=f"use {name}.load", file=path)
+        return found
 
     # --- inside ---
 
@@ -303,8 +280,3 @@ def _codes(languages: Sequence[str], rows: int) -> tuple[torch.Tensor, list[str]
     numbers: dict[str, int] = {}
     of_N = [numbers.setdefault(language_code(str(language)), len(numbers)) for language in languages]
     return torch.tensor(of_N), list(numbers)
-
-
-def _file(path: str | Path) -> Path:
-    path = Path(path)
-    return path if path.suffix == ".safetensors" else path / FILE
