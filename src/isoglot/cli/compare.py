@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import two_languages
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
 from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
@@ -64,9 +64,6 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("--measure", metavar="NAME", help="paper-cka, cka, debiased-cka, procrustes, rsa…, or all. Repeated."),
 ]
-Pooled = Annotated[
-    Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
-]
 
 
 @app.command(
@@ -102,7 +99,7 @@ def models(
         typer.Option("--rows", min=4, max=10_000, help="Sentences for nulls and intervals; of more, some are drawn."),
     ] = 2000,
     draws: Annotated[int, typer.Option("--draws", min=20, max=100_000, help="Random pairings behind each null.")] = 200,
-    pool: Pooled = "mean",
+    pool: SentencePool = "mean",
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -222,7 +219,7 @@ def emergence(
     sentences: Count = 1000,
     measure: Measures = None,
     layers: LayerList = "all",
-    pool: Pooled = "mean",
+    pool: SentencePool = "mean",
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,

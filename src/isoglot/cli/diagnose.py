@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Quiet, Seed, SentencePool, Settings
 from isoglot.cli.output import Output, command_line
-from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, recorded, write_all
 from isoglot.core.errors import ConfigError
 
@@ -30,18 +30,8 @@ MOST = 2000
 
 
 def diagnose(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
-    ] = "isoglot-mini",
-    parallel: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parallel",
-            metavar="LANG=FILE",
-            help="Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
-            "line; or a folder of Tatoeba test sets. Left out: built-in sentences.",
-        ),
-    ] = None,
+    model: ModelArgument = "isoglot-mini",
+    parallel: ParallelSets = None,
     langs: Annotated[
         str | None,
         typer.Option(
@@ -55,10 +45,7 @@ def diagnose(
         ),
     ] = None,
     layers: LayerList = "all",
-    pool: Annotated[
-        Literal["mean", "first"],
-        typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token."),
-    ] = "mean",
+    pool: SentencePool = "mean",
     pivot: Annotated[
         str | None,
         typer.Option("--pivot", metavar="LANG", help="Only pairs with this language; left out: every pair."),
@@ -73,8 +60,9 @@ def diagnose(
 ) -> None:
     """Check an encoder up: which layer to use, which languages are badly aligned, what would help for free.
 
-    Looks at every layer and pair of languages: translations found (as it is, means removed, CSLS, mapped), CKA with its
-    null, language probes, anisotropy, hubs, and what the tokenizer does to each language.
+    Looks at every layer and pair of languages: translations found (as it is, means removed, CSLS, both, trimmed,
+    mapped), CKA with its null, language probes, anisotropy, hubs, and what the tokenizer does to each language. Without
+    --parallel, built-in sentences are used.
 
     --out gets one page, index.html, and every number in diagnosis.json. --set reaches folds, resamples and draws.
     """

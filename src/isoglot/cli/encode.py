@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, Out, Quiet
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, InputError, shown
 
@@ -28,9 +28,7 @@ def encode(
         Path, typer.Option("--text", metavar="FILE", help="One sentence a line; for words, with blanks between them.")
     ],
     out: Out,
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
-    ] = "isoglot-mini",
+    model: ModelArgument = "isoglot-mini",
     lang: Annotated[
         str | None,
         typer.Option("--lang", metavar="LANG", help="The language, where the encoder has parts or ids for each."),

@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import Debug, Json, Quiet
+from isoglot.cli.options import Debug, Json, ModelArgument, Quiet
 from isoglot.cli.output import Output
 
 EXAMPLE = "Example: isoglot export runs/sep/model hf/sep-fr --lang fr"
 
 
 def export(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
-    ],
+    model: ModelArgument,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write: a new or empty folder.")],
     lang: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -46,4 +46,10 @@ OptionalOut = Annotated[Path | None, _OUT]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of the recipe. May be repeated."),
+]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
+]
+SentencePool = Annotated[
+    Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
 ]

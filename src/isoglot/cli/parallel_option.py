@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from isoglot.cli.named_paths import parse_named
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     from isoglot.retrieve.parallel_sets import ParallelSet
+
+ParallelSets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parallel",
+        metavar="LANG=FILE",
+        help="Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
+        "line; or a folder of Tatoeba test sets.",
+    ),
+]
 
 
 def read_sets(parallel: list[str], langs: str | None = None, limit: int | None = None) -> list[ParallelSet]:

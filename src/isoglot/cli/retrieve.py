@@ -13,9 +13,9 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool
 from isoglot.cli.output import Output, command_line
-from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.retrieve_table import retrieval_table
 from isoglot.cli.run_files import files_of
 from isoglot.core.errors import ConfigError, nearest_name, shown
@@ -97,15 +97,7 @@ class _Found(NamedTuple):
 )
 def sentences(
     model: Model = None,
-    parallel: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parallel",
-            metavar="LANG=FILE",
-            help="Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
-            "line; or a folder of Tatoeba test sets.",
-        ),
-    ] = None,
+    parallel: ParallelSets = None,
     langs: Annotated[
         str | None,
         typer.Option(
@@ -116,10 +108,7 @@ def sentences(
     target: Target = None,
     mapping: Map = None,
     layers: LayerList = "all",
-    pool: Annotated[
-        Literal["mean", "first"],
-        typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token."),
-    ] = "mean",
+    pool: SentencePool = "mean",
     method: Methods = None,
     centre: Centres = None,
     limit: Limit = None,

@@ -9,9 +9,9 @@ import typer
 
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Out, Quiet, Seed
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
-from isoglot.cli.parallel_option import read_sets
+from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
@@ -34,10 +34,8 @@ from isoglot.cli.steer_options import (
     Langs,
     Limit,
     Means,
-    ModelArgument,
     ModelOption,
     Most,
-    Parallel,
     SharedAlpha,
     ShiftKind,
     Threshold,
@@ -151,7 +149,7 @@ def translate(
         typer.Argument(metavar="TEXT", help="What to translate, in quotes; - or nothing: standard input, a line each."),
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Sentences instead, one a line.")] = None,
-    parallel: Parallel = None,
+    parallel: ParallelSets = None,
     langs: Langs = None,
     model: ModelOption = "isoglot-mini",
     means: Means = None,
@@ -269,7 +267,7 @@ def translate(
 )
 def sweep(
     model: ModelOption = "isoglot-mini",
-    parallel: Parallel = None,
+    parallel: ParallelSets = None,
     langs: Langs = None,
     means: Means = None,
     directions: Annotated[
@@ -384,7 +382,7 @@ def sweep(
 )
 def erase(
     model: ModelArgument = "isoglot-mini",
-    parallel: Parallel = None,
+    parallel: ParallelSets = None,
     langs: Langs = None,
     layers: LayerList = "all",
     eraser: Annotated[

@@ -7,9 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
-]
 ModelOption = Annotated[
     str,
     typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
@@ -17,14 +14,6 @@ ModelOption = Annotated[
 Means = Annotated[
     Path | None,
     typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: learned from built-in text."),
-]
-Parallel = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parallel",
-        metavar="LANG=FILE",
-        help="Sentences line by line, a file for each language; or one table.tsv; or a folder of Tatoeba test sets.",
-    ),
 ]
 Langs = Annotated[
     str | None,
