@@ -13,6 +13,7 @@ import torch
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
 from isoglot.represent import Representations, extract, extraction
+from isoglot.represent.arrival import IN_FLIGHT
 from isoglot.represent.layer_pass import check_finite
 
 CLOSE: dict[str, Any] = {"atol": 2e-5, "rtol": 1e-5}
@@ -350,3 +351,28 @@ def test_a_full_disk_is_an_error(imported: EncoderLike, tmp_path: Path, monkeypa
         with pytest.raises(Exception, match="cannot write: the disk is full"):
             extract(imported, ["the cat"], out=tmp_path / name)
     assert [path.name for path in tmp_path.rglob("*")] == ["v"]
+
+
+@pytest.mark.parametrize("count", [1, 3, 100])
+def test_batches_given_ahead_change_nothing(
+    ours: Encoder, sentences: list[str], tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch
+):
+    options: dict[str, Any] = {"language": "en", "chunk": 6, "batch_tokens": 60, "length": 20}
+    for pool in ("mean", "words"):
+        plain = extract(ours, sentences, pool=pool, **options)
+        monkeypatch.setitem(IN_FLIGHT, "cpu", count)
+        late = extract(ours, sentences, pool=pool, **options)
+        stored = extract(ours, sentences, pool=pool, out=tmp_path / f"{pool}.safetensors", **options)
+        monkeypatch.delitem(IN_FLIGHT, "cpu")
+        for other in (late, stored):
+            np.testing.assert_array_equal(other.stacked(), plain.stacked())
+            assert other.header == plain.header
+
+
+def test_the_largest_number_of_a_layer_tells_whether_all_are_numbers():
+    vectors_LKD = torch.zeros(3, 4, 5)
+    for wrong in (torch.nan, torch.inf, -torch.inf):
+        vectors_LKD[1, 2, 3] = wrong
+        with pytest.raises(InputError, match="the output of layer 7 is not finite"):
+            check_finite(vectors_LKD.abs().amax(dim=(1, 2)), [0, 7, 9])
+    check_finite(torch.full((2,), torch.finfo(torch.float32).max), [0, 1])

@@ -9,17 +9,17 @@ Shapes: ``N`` rows, ``D`` width, ``L`` layers, ``K`` items of a batch.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from itertools import count
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-import torch
-from torch import nn
 
 from isoglot.core.errors import ConfigError, IsoglotError, shown
 from isoglot.core.progress import SILENT
 from isoglot.represent.array_files import FORMAT, ArrayWriter, Shape
+from isoglot.represent.arrival import IN_FLIGHT, Arrival, behind
+from isoglot.represent.encoder_hash import encoder_hash, hashing
 from isoglot.represent.layer_pass import LayerPass, check_finite
 from isoglot.represent.representations import Representations, finished, layer_name
 from isoglot.represent.rows import RowMaker
@@ -27,12 +27,14 @@ from isoglot.represent.sentences import in_chunks, survey
 from isoglot.vocab.line_encoder import ahead
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.array_files import Header
     from isoglot.represent.layer_pass import Layers, Pooling, Precision
+    from isoglot.represent.rows import Rows
     from isoglot.represent.sentences import Kind, Sentences, Survey
 
 Pool = Literal["mean", "first", "words", "word-first"]
@@ -109,7 +111,7 @@ def extract(
     maker = RowMaker(encoder.vocabulary, through.language, kind, through.length)
     header = {
         "format": FORMAT,
-        **description(through, name),
+        **description(through, name, None if out is None else encoder_hash(encoder)),
         "pool": pool,
         "sentences": facts.sentences,
         "sentences_sha256": facts.sha256,
@@ -120,29 +122,40 @@ def extract(
     shapes = {layer_name(layer): Shape("F32", (facts.rows, encoder.width)) for layer in through.layers}
     if kind == "words":
         shapes["offsets"] = Shape("I64", (facts.sentences + 1,))
+    if out is None:
+        arrays = _in_memory(shapes)
+        with hashing(encoder) as hashed, through.ready():
+            events = _fill(through, maker, sentences, facts, arrays, writer=None, chunk=chunk, progress=progress)
+            header["encoder_sha256"] = hashed.result()
+        header |= {event: events[event] for event in EVENTS}
+        found_layers = {layer: arrays[layer_name(layer)] for layer in through.layers}
+        return Representations(found_layers, header, offsets=arrays.get("offsets"))
     with through.ready():
-        writer = None if out is None else ArrayWriter(out, shapes, header, resume=resume)
-        arrays = _in_memory(shapes) if writer is None else writer.arrays
+        writer = ArrayWriter(out, shapes, header, resume=resume)
         try:
-            events = _fill(through, maker, sentences, facts, arrays, writer=writer, chunk=chunk, progress=progress)
+            events = _fill(
+                through, maker, sentences, facts, writer.arrays, writer=writer, chunk=chunk, progress=progress
+            )
         except IsoglotError:
-            if writer is not None and not writer.done:
+            if not writer.done:
                 writer.discard()
             raise
-    header |= {event: events[event] for event in EVENTS}
-    if writer is not None and out is not None:
-        writer.finish(header)
-        return Representations.open(out)
-    found_layers = {layer: arrays[layer_name(layer)] for layer in through.layers}
-    return Representations(found_layers, header, offsets=arrays.get("offsets"))
+    writer.finish(header | {event: events[event] for event in EVENTS})
+    return Representations.open(out)
 
 
-def description(through: LayerPass, name: str) -> Header:
-    """What a pass is, for the header of its result."""
+def description(through: LayerPass, name: str, sha256: str | None) -> Header:
+    """What a pass is, for the header of its result.
+
+    Args:
+        through: The pass.
+        name: What to call its encoder.
+        sha256: The hash of its weights.
+    """
     encoder = through.encoder
     return {
         "name": name,
-        "encoder_sha256": encoder_hash(encoder),
+        "encoder_sha256": sha256,
         "vocabulary_sha256": encoder.vocabulary.hash,
         "language": through.language,
         "layers": list(through.layers),
@@ -154,21 +167,19 @@ def description(through: LayerPass, name: str) -> Header:
     }
 
 
-def encoder_hash(encoder: EncoderLike) -> str | None:
-    """A SHA-256 that stands for the weights of an encoder; None for one that is no torch module."""
-    if not isinstance(encoder, nn.Module):
-        return None
-    digest = hashlib.sha256()
-    for name, tensor in sorted(encoder.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
 def _in_memory(shapes: dict[str, Shape]) -> dict[str, np.ndarray]:
     return {
         name: np.empty(shape.sides, np.int64 if name == "offsets" else np.float32) for name, shape in shapes.items()
     }
+
+
+class _Batch(NamedTuple):
+    """A batch on its way: what it is of, and its vectors once they are there."""
+
+    rows: Rows
+    group: list[int]
+    places_K: np.ndarray
+    arrival: Arrival
 
 
 def _fill(
@@ -190,15 +201,27 @@ def _fill(
     if "offsets" in arrays:
         arrays["offsets"][:] = facts.offsets
     chunks = ahead(maker.rows, in_chunks(sentences, maker.kind, chunk, skip=done))
+    begins = (facts.offsets[number * chunk] for number in count(done))
+    flight = IN_FLIGHT.get(through.encoder.device.type, 0)
+    ready = 0  # rows of a chunk that are there
     with progress.task("encode", total=max(facts.sentences - done * chunk, 0), unit="sentences") as task:
-        for number, rows in enumerate(chunks, start=done):
-            begin = facts.offsets[number * chunk]
-            for group, (items_K, vectors_LKD) in through.run(rows):
-                check_finite(vectors_LKD, through.layers)
-                for layer, vectors_KD in zip(through.layers, vectors_LKD.cpu().numpy(), strict=True):
-                    arrays[layer_name(layer)][begin + items_K] = vectors_KD
-                task.advance(sum(rows.begins[row] for row in group))
-            events.update(rows.events)
-            if writer is not None:
-                writer.mark(dict(rows.events))
+        for batch in behind(_batches(through, zip(chunks, begins, strict=False)), flight):
+            seen_L, vectors_LKD = batch.arrival.wait()
+            check_finite(seen_L, through.layers)
+            for layer, vectors_KD in zip(through.layers, vectors_LKD, strict=True):
+                arrays[layer_name(layer)][batch.places_K] = vectors_KD
+            task.advance(sum(batch.rows.begins[row] for row in batch.group))
+            ready += len(batch.group)
+            if ready == len(batch.rows.ids):
+                events.update(batch.rows.events)
+                if writer is not None:
+                    writer.mark(dict(batch.rows.events))
+                ready = 0
     return events
+
+
+def _batches(through: LayerPass, chunks: Iterable[tuple[Rows, int]]) -> Iterator[_Batch]:
+    """Every batch of every chunk, begun; a chunk comes with the place of its first item."""
+    for rows, begin in chunks:
+        for group, (items_K, vectors_LKD) in through.run(rows):
+            yield _Batch(rows, group, begin + items_K, Arrival(vectors_LKD))

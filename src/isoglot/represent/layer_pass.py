@@ -18,11 +18,11 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.model.batch import batch_of_ids
+from isoglot.model.batch import Batch, batch_of_ids
 from isoglot.model.encoder import Encoder
+from isoglot.represent.arrival import sent
 
 if TYPE_CHECKING:
-    from isoglot.model.batch import Batch
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.rows import Rows
 
@@ -207,7 +207,9 @@ class LayerPass:
         width = batch.ids_BT.shape[1]
         lengths_K = np.concatenate([rows.lengths[row] for row in group])
         sizes_B = np.array([len(rows.ids[row]) for row in group])
-        items_K = np.concatenate([np.arange(len(rows.lengths[row])) + rows.first[row] for row in group])
+        counts_B = np.array([len(rows.lengths[row]) for row in group])
+        first_B = np.array([rows.first[row] for row in group])
+        items_K = np.repeat(first_B - np.cumsum(counts_B) + counts_B, counts_B) + np.arange(len(lengths_K))
         row_N = np.repeat(np.arange(len(group)), sizes_B)
         before_B = np.cumsum(sizes_B) - sizes_B
         tokens_N = row_N * width + 1 + np.arange(len(row_N)) - before_B[row_N]
@@ -219,10 +221,9 @@ class LayerPass:
             places_N = tokens_N
         if self.pooling == "tokens":
             items_K = np.repeat(items_K, lengths_K)
-        places = torch.from_numpy(places_N).to(encoder.device)
-        lengths = torch.from_numpy(lengths_K).to(encoder.device)
+        places, lengths = (sent(torch.from_numpy(array), encoder.device) for array in (places_N, lengths_K))
         found = []
-        for layer, hidden_BTD in self._states(batch.to(encoder.device)):
+        for layer, hidden_BTD in self._states(_sent(batch, encoder.device)):
             if layer in self.layers:
                 # Padding is never touched: what an encoder leaves there may be anything.
                 states_ND = hidden_BTD.flatten(0, 1).index_select(0, places).float()
@@ -242,21 +243,28 @@ class LayerPass:
             yield layer + 1, hidden_BTD
 
 
+def _sent(batch: Batch, device: torch.device) -> Batch:
+    """The batch on a device, or on its way there."""
+    ids_BT, mask_BT, starts_BT = (sent(tensor, device) for tensor in (batch.ids_BT, batch.mask_BT, batch.starts_BT))
+    return Batch(ids_BT, mask_BT, starts_BT, batch.full)
+
+
 def _means(states_ND: torch.Tensor, lengths_K: torch.Tensor) -> torch.Tensor:
     """The mean of each run of rows."""
     if states_ND.device.type == "mps":  # has no such kernel
         return _means(states_ND.cpu(), lengths_K.cpu()).to(states_ND.device)
-    sums_KD = torch.segment_reduce(states_ND, "sum", lengths=lengths_K)
+    # Lengths are ours and right; checking them would make a GPU wait.
+    sums_KD = torch.segment_reduce(states_ND, "sum", lengths=lengths_K, unsafe=True)
     return sums_KD / lengths_K[:, None]
 
 
 def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
-    """Refuse vectors that hold something else than numbers.
+    """Refuse vectors that hold something else than numbers, or the largest of each layer for them.
 
     Raises:
         InputError: With the layer it began in.
     """
-    good_L = torch.isfinite(vectors_LKD).flatten(1).all(dim=1)
+    good_L = torch.isfinite(vectors_LKD).reshape(len(vectors_LKD), -1).all(dim=1)
     if not bool(good_L.all()):
         layer = layers[int((~good_L).nonzero()[0])]
         raise InputError(

@@ -18,6 +18,7 @@ import torch
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.core.files import write_bytes
 from isoglot.core.progress import SILENT
+from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import description
 from isoglot.represent.layer_pass import LayerPass, check_finite
 from isoglot.represent.rows import RowMaker
@@ -251,13 +252,15 @@ def language_statistics(
     )
     maker = RowMaker(encoder.vocabulary, through.language, "text", through.length)
     fitter = LanguageStatistics(through.layers)
-    with through.ready(), progress.task("encode", total=facts.sentences, unit="sentences") as task:
+    work = progress.task("encode", total=facts.sentences, unit="sentences")
+    with hashing(encoder) as hashed, through.ready(), work as task:
         for rows in ahead(maker.rows, in_chunks(sentences, "text", chunk)):
             for group, (_, vectors_LKD) in through.run(rows):
                 check_finite(vectors_LKD, through.layers)
                 fitter.update(dict(zip(through.layers, vectors_LKD, strict=True)))
                 task.advance(len(group))
-    about = {**description(through, name), "of": of, "sentences": facts.sentences, "sentences_sha256": facts.sha256}
+        about = description(through, name, hashed.result())
+    about |= {"of": of, "sentences": facts.sentences, "sentences_sha256": facts.sha256}
     return fitter.result(about)
 
 

@@ -14,6 +14,7 @@ import torch
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT
 from isoglot.represent.array_files import FORMAT
+from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import EVENTS, description
 from isoglot.represent.layer_pass import LayerPass, check_finite
 from isoglot.represent.representations import Representations
@@ -91,7 +92,8 @@ def word_types(
         precision=precision,
     )
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
-    with through.ready(), progress.task("encode", total=facts.sentences, unit="sentences") as task:
+    work = progress.task("encode", total=facts.sentences, unit="sentences")
+    with hashing(encoder) as hashed, through.ready(), work as task:
         sums_LWD = np.zeros((len(through.layers), len(words), encoder.width))
         counts_W = np.zeros(len(words), dtype=np.int64)
         seen_W = np.zeros(len(words), dtype=np.int64)  # sentences begun with, where their number is limited
@@ -117,7 +119,7 @@ def word_types(
     means_LWD = (sums_LWD[:, met] / counts_W[met][:, None]).astype(np.float32)
     header = {
         "format": FORMAT,
-        **description(through, name),
+        **description(through, name, hashed.result()),
         "pool": "types",
         "subwords": subwords,
         "case": case,

@@ -16,7 +16,7 @@ from torch import nn
 from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
-from isoglot.represent.extraction import encoder_hash
+from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.statistics import LanguageMoments, language_statistics
 from isoglot.steer.array_file import load_arrays, save_arrays
 
