@@ -16,7 +16,7 @@ import torch
 from rich.console import Console
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from isoglot.cli.steer_inputs import read_known
+from isoglot.steer.language_files import read_known
 from isoglot.cli.steer_output import translation_view
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder

@@ -30,8 +30,9 @@ def doctor(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show versions, devices and optional parts; measure how fast the device is."""
+    """Show versions, devices, the encoder that comes along and optional parts; measure how fast the device is."""
     from isoglot.core.doctor import check_up
+    from isoglot.model.load import embedded
 
     output = Output(json=json, quiet=quiet)
     check = check_up(
@@ -41,6 +42,7 @@ def doctor(
         out=out,
         device=device,
         seed=seed,
+        models=[embedded()],
         progress=output.progress,
     )
     output.result(check, render(check))
@@ -64,6 +66,10 @@ def render(check: dict[str, Any]) -> RenderableType:
     for index, peak in enumerate(check["peak"]):
         facts = f"{peak['tflops']:.3g} TFLOP/s on {check['device']}, {peak['size']} × {peak['size']}"
         table.add_row("" if index else "matrix peak", peak["dtype"], facts)
+    for model in check["models"]:
+        size = model["size"]
+        facts = "not in this version" if size is None else f"{' '.join(model['languages'])}, {size / 1e6:.1f} MB"
+        table.add_row("model", model["name"], facts)
     for index, part in enumerate(check["parts"]):
         missing = [name for name, version in part["libraries"].items() if version is None]
         there = ", ".join(f"{name} {version}" for name, version in part["libraries"].items() if version)

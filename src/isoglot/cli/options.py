@@ -48,7 +48,10 @@ Settings = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of the recipe. May be repeated."),
 ]
 ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub.")
+    str,
+    typer.Argument(
+        metavar="MODEL", help="An encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
+    ),
 ]
 SentencePool = Annotated[
     Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")

@@ -18,6 +18,7 @@ from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.retrieve_table import retrieval_table
 from isoglot.cli.run_files import files_of
+from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
 
 if TYPE_CHECKING:
@@ -30,10 +31,16 @@ if TYPE_CHECKING:
 app = typer.Typer(help="How often the nearest neighbour in the other language is the translation, layer by layer.")
 
 FIGURE = "layers.svg"
+BUILTIN_SENTENCES = 1000
+"""Built-in sentences of each language, unless told; as many as Tatoeba's."""
 
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="An encoder's folder, a Hugging Face folder, or a name on its hub; left out: isoglot-mini.",
+    ),
 ]
 Source = Annotated[
     Path | None,
@@ -101,7 +108,7 @@ def sentences(
     langs: Annotated[
         str | None,
         typer.Option(
-            "--langs", metavar="CODES", help="Which languages of a table or folder, or a table's columns: en,de,fr."
+            "--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in ones: en,de,fr."
         ),
     ] = None,
     source: Source = None,
@@ -125,12 +132,13 @@ def sentences(
 ) -> None:
     """Look for the translation of every sentence, in every layer, in both directions.
 
-    From a model and parallel sentences, or from two files of vectors whose rows are translations of each other.
+    From a model and parallel sentences, or from two files of vectors whose rows are translations of each other. Without
+    any of these, isoglot-mini looks among built-in sentences.
 
     More than two languages are scored two by two. --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    _check_origin(source, target, model, {"--parallel": parallel, "--langs": langs}, needed="--parallel")
+    _check_origin(source, target, model, {"--parallel": parallel, "--langs": langs})
     chosen = parse_layers(layers)
     score = _score(method, centre, neighbourhood, resamples, seed, device, output)
 
@@ -142,8 +150,9 @@ def sentences(
         if source is not None and target is not None:
             sides = (read_side(path, layers=chosen, limit=limit) for path in (source, target))
             return _Found([score(*change(*sides))], {"source": str(source), "target": str(target)}, [])
-        sets = read_sets(parallel or [], langs, limit)
+        sets = read_sets(parallel, langs, limit) if parallel else []
         encoder, name = _encoder(model, device)
+        sets = sets or builtin_sets(encoder, langs, limit or BUILTIN_SENTENCES, seed)
         found = []
         for one in sets:
             by_language = sentence_sides(encoder, one, layers=chosen, pool=pool, name=name, progress=output.progress)
@@ -154,7 +163,7 @@ def sentences(
         ]
         return _Found(found, {"model": name, "pool": pool, "left_out": left_out}, remarks)
 
-    read = [*files_of(parallel), source, target, mapping, _index(model)]
+    read = [*files_of(parallel), source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
@@ -230,7 +239,7 @@ def words(
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    _check_origin(source, target, model, {"--text": text, "--shards": shards}, needed="--model")
+    _check_origin(source, target, model, {"--text": text, "--shards": shards})
     if source is None and (words_as == "contexts") != bool(text):
         raise ConfigError(
             "--words-as contexts needs --text, and embeddings have no use for it",
@@ -274,25 +283,18 @@ def words(
         ]
         return _Found(found, {"model": name, "words_as": words_as}, [_covered(pair) for pair in found])
 
-    read = [*files_of(dictionary), *files_of(text), source, target, mapping, _index(model)]
+    read = [*files_of(dictionary), *files_of(text), source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
-def _check_origin(
-    source: Path | None, target: Path | None, model: str | None, options: Mapping[str, object], *, needed: str
-) -> None:
-    """Refuse half of a pair of files, a model beside them, and nothing at all."""
+def _check_origin(source: Path | None, target: Path | None, model: str | None, options: Mapping[str, object]) -> None:
+    """Refuse half of a pair of files, and a model beside them."""
     if (source is None) != (target is None):
         raise ConfigError("--source and --target go together", remedy="give both, or a --model")
     if source is not None:
         for option, value in {"--model": model, **options}.items():
             if value:
                 raise ConfigError(f"{option} and --source FILE exclude each other", remedy="give vectors, or a model")
-    elif needed == "--parallel" and not options[needed]:
-        raise ConfigError(
-            "nothing to look in",
-            remedy="give --parallel en=a.txt --parallel de=b.txt, or --source and --target with vectors",
-        )
 
 
 def _score(
@@ -382,9 +384,13 @@ def _covered(pair: PairScores) -> str:
     )
 
 
-def _index(model: str | None) -> Path | None:
+def _index(model: str | None, source: Path | None) -> Path | None:
     """What tells one encoder of ours from another: the file with the hashes of all its parts."""
-    return None if model is None else Path(model).expanduser() / "encoder.json"
+    from isoglot.model.folder import INDEX
+    from isoglot.model.load import EMBEDDED, encoder_folder
+
+    folder = encoder_folder(model or EMBEDDED) if source is None else None
+    return None if folder is None else folder / INDEX
 
 
 def _run(

@@ -15,8 +15,6 @@ from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
-    MEANS,
-    SETS,
     Dictionaries,
     builtin_set,
     builtin_sets,
@@ -42,6 +40,7 @@ from isoglot.cli.steer_options import (
     Where,
 )
 from isoglot.core.errors import ConfigError
+from isoglot.steer.language_files import MEANS, SETS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -138,8 +137,7 @@ def fit(
 
 @app.command(
     "translate",
-    epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 1 --alpha 2 '
-    "--model MODEL --means means/",
+    epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 2',
 )
 def translate(
     source: Annotated[str, typer.Option("--from", metavar="LANG", help="The language of the text.")],
@@ -162,7 +160,7 @@ def translate(
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
-    sentences: BuiltinCount = 2000,
+    sentences: BuiltinCount = None,
     limit: Limit = None,
     show: Annotated[
         int, typer.Option("--show", metavar="N", min=0, help="How many sentences to print; --json and --out have all.")
@@ -281,7 +279,7 @@ def sweep(
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
-    sentences: BuiltinCount = 2000,
+    sentences: BuiltinCount = None,
     limit: Most = 500,
     out: OptionalOut = None,
     device: Device = "auto",

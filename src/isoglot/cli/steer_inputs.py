@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from isoglot.cli.named_pairs import parse_pairs
-from isoglot.core.errors import ConfigError, InputError, StorageError, shown
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.steer.language_files import own_known, read_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from isoglot.steer.token_sets import TokenSets
     from isoglot.text.dictionary import Entry
 
-MEANS, SETS = "means.safetensors", "token_sets.json"
 BUILTIN = "builtin"
 _CONVERT = "convert it, as with iconv"
 
@@ -41,29 +41,38 @@ def languages_known(
     *,
     model: str,
     layers: Layers,
-    sentences: int,
+    sentences: int | None,
     threshold: int | None,
     seed: int,
     progress: Progress,
 ) -> Known:
-    """Means and token sets of some languages: of a folder, or learned now from built-in text.
+    """Means and token sets of some languages: of a folder, the model's own, or learned now from built-in text.
+
+    A number of sentences asks for built-in text; so do languages that the model's own means do not have.
 
     Raises:
         ConfigError: A language has no mean and no built-in text, or the means are of another encoder.
         StorageError: The folder cannot be read.
     """
+    from isoglot.core.language_codes import language_code
+
     if folder is not None:
         means, sets = read_known(folder)
         means.check_encoder(encoder)
         for code in languages:
             means.count(code)  # refused here by name, before any sentence is read
         return Known(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
-    from isoglot.core.language_codes import language_code
+    own = own_known(model) if sentences is None else None
+    if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
+        means, sets = own
+        means.check_encoder(encoder)
+        return Known(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
     from isoglot.steer import LanguageMeans
-    from isoglot.steer.builtin_text import builtin_languages, builtin_text
+    from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
     from isoglot.steer.token_sets import TokenSets
 
     built_in = builtin_languages(encoder)
+    sentences = sentences or SENTENCES
     for code in map(language_code, languages):
         if code not in built_in:
             raise ConfigError(
@@ -74,22 +83,6 @@ def languages_known(
     means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
     known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
     return Known(means, known, f"{sentences:,} built-in sentences of each language")
-
-
-def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
-    """What ``isoglot steer fit`` wrote.
-
-    Raises:
-        StorageError: There is no such folder, or no means in it.
-    """
-    from isoglot.steer import LanguageMeans
-    from isoglot.steer.token_sets import TokenSets
-
-    place = folder.parent if folder.name == MEANS else folder
-    if not (place / MEANS).exists():
-        problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
-        raise StorageError(problem, remedy="make one: isoglot steer fit MODEL --out means/", file=folder)
-    return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
 
 def read_text(text: str | None, file: Path | None) -> list[str]:

@@ -9,11 +9,15 @@ import typer
 
 ModelOption = Annotated[
     str,
-    typer.Option("--model", metavar="MODEL", help="An encoder's folder, a Hugging Face folder, or a name on its hub."),
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="An encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub.",
+    ),
 ]
 Means = Annotated[
     Path | None,
-    typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: learned from built-in text."),
+    typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: the model's own."),
 ]
 Langs = Annotated[
     str | None,
@@ -54,7 +58,13 @@ Threshold = Annotated[
     ),
 ]
 BuiltinCount = Annotated[
-    int, typer.Option("--sentences", metavar="N", min=1, help="Built-in sentences that means are learned from.")
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=1,
+        help="Learn means from N built-in sentences; left out: from 2,000, where the model has none with it.",
+    ),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences.")]
 Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences of each language.")]

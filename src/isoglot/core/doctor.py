@@ -17,7 +17,7 @@ from isoglot.core.recipe import load_recipe
 from isoglot.core.record import record_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -29,6 +29,7 @@ def check_up(
     out: Path | None,
     device: str,
     seed: int,
+    models: Sequence[Mapping[str, Any]] = (),
     progress: Progress = SILENT,
 ) -> dict[str, Any]:
     """The facts about this machine, as JSON holds them.
@@ -40,6 +41,7 @@ def check_up(
         out: A folder that gets ``doctor.json`` and the run record.
         device: The device to choose and measure.
         seed: The seed of the random matrices.
+        models: The encoders that come with the package, as :func:`isoglot.model.load.embedded` tells of them.
         progress: Shows how far the measuring is.
     """
     if measure is None and settings:
@@ -63,6 +65,7 @@ def check_up(
             "device": str(chosen),
             "peak": [asdict(peak) for peak in peaks],
             "parts": parts,
+            "models": [dict(model) for model in models],
         }
         if out is not None and run is not None:
             write_json(out / "doctor.json", check)

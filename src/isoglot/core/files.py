@@ -99,9 +99,14 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Write the value atomically, as indented JSON that a person can read and a diff can show."""
+    """Write the value atomically, as :func:`as_json` has it."""
+    write_bytes(path, as_json(value))
+
+
+def as_json(value: Any) -> bytes:  # noqa: ANN401 - whatever JSON can hold
+    """The value as indented JSON that a person can read and a diff can show."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_bytes(path, text.encode("utf-8", "backslashreplace"))  # a path may hold what is no character
+    return text.encode("utf-8", "backslashreplace")  # a path may hold what is no character
 
 
 def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
@@ -116,7 +121,7 @@ def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
     if sha256 is not None:
-        _check_hash(path, found=hashlib.sha256(data).hexdigest(), expected=sha256, size=len(data))
+        check_content(path, found=hashlib.sha256(data).hexdigest(), expected=sha256, size=len(data))
     return data
 
 
@@ -172,10 +177,15 @@ def check_file(path: str | Path, *, sha256: str) -> None:
         CorruptFileError: The hash differs.
         StorageError: The file cannot be read.
     """
-    _check_hash(path, found=file_hash(path), expected=sha256, size=Path(path).stat().st_size)
+    check_content(path, found=file_hash(path), expected=sha256, size=Path(path).stat().st_size)
 
 
-def _check_hash(path: str | Path, *, found: str, expected: str, size: int) -> None:
+def check_content(path: str | Path, *, found: str, expected: str, size: int) -> None:
+    """Refuse content whose hash is not the one that was written.
+
+    Raises:
+        CorruptFileError: The hash differs.
+    """
     if found != expected:
         raise CorruptFileError(
             f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, StorageError
-from isoglot.model.folder import INDEX, open_encoder
+from isoglot.model.folder import INDEX, folder_size, open_encoder, read_index
 from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary
 
 if TYPE_CHECKING:
@@ -15,7 +15,31 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
 
 EMBEDDED = "isoglot-mini"
-"""The encoder that will come with the package."""
+"""The encoder that comes with the package: English, French, German, Russian and Chinese."""
+EMBEDDED_FOLDER = Path(__file__).with_name(EMBEDDED)
+"""Where it is, packed, if this version has it."""
+
+
+def encoder_folder(source: str | Path) -> Path | None:
+    """The folder of an encoder of ours, the package's own for ``isoglot-mini``; None for what is none of ours."""
+    path = Path(source).expanduser()
+    if str(source) == EMBEDDED and not path.exists():
+        path = EMBEDDED_FOLDER
+    return path if (path / INDEX).exists() else None
+
+
+def embedded() -> dict[str, Any]:
+    """What there is to say of the encoder that comes with the package; its ``size`` in bytes is None if it does not.
+
+    Raises:
+        InputError: Its folder is damaged.
+    """
+    folder = EMBEDDED_FOLDER if (EMBEDDED_FOLDER / INDEX).exists() else None
+    return {
+        "name": EMBEDDED,
+        "size": None if folder is None else folder_size(folder),
+        "languages": [] if folder is None else read_index(folder)["config"]["languages"],
+    }
 
 
 def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:
@@ -24,7 +48,7 @@ def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:
     BERT, RoBERTa, XLM-R and ModernBERT become encoders of ours; any other Hugging Face encoder is wrapped as it is.
 
     Args:
-        source: A folder of ours, a Hugging Face folder, or a name on its hub.
+        source: A folder of ours, ``isoglot-mini``, a Hugging Face folder, or a name on its hub.
         device: Where it computes: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
 
     Raises:
@@ -37,11 +61,12 @@ def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:
     from isoglot.core.devices import choose_device
 
     place = choose_device(device)
-    if str(source) == EMBEDDED and not Path(source).exists():
-        raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS)
+    folder = encoder_folder(source)
+    if folder is not None:
+        return open_encoder(folder).to(place)
     path = Path(source).expanduser()
-    if (path / INDEX).exists():
-        return open_encoder(path).to(place)
+    if str(source) == EMBEDDED and not path.exists():
+        raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS)
     if path.is_dir() and not (path / "config.json").exists():
         raise StorageError(f"no encoder in this folder: neither {INDEX} nor config.json", remedy=WAYS, file=source)
     if not path.is_dir() and (path.exists() or path.is_absolute() or str(source).startswith((".", "~"))):

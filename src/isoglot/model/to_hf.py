@@ -15,18 +15,15 @@ Shapes: ``V`` vocabulary, ``D`` width, ``T`` positions.
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.core.errors import ConfigError, IsoglotError, StorageError, shown
-from isoglot.core.files import read_json, storage_error, write_bytes
+from isoglot.core.errors import ConfigError, shown
+from isoglot.core.files import read_json, write_bytes
 from isoglot.core.language_codes import language_code
 from isoglot.model.embedding import Members
+from isoglot.model.export_folder import free_folder, written_together
 from isoglot.model.head import ABSENT
 from isoglot.model.hf_names import hf_names
 from isoglot.model.per_language import SHARED, PerLanguage
@@ -34,6 +31,7 @@ from isoglot.vocab.scheme import SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from isoglot.model.encoder import Encoder
     from isoglot.model.hf_names import Family
@@ -70,7 +68,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     family = hf_family(encoder.config)
     code = _checked(encoder.config, language)
     tokenizer, tokenizer_config = _tokenizer(encoder.vocabulary, code, encoder.length, family)
-    target = _free(folder)
+    target = free_folder(folder, lambda earlier: MARK in read_json(earlier / "config.json"))
     weights, tied = _weights(encoder, family, code)
     config = _config(encoder, family, tied=tied)
     config[MARK] = {"language": code, "plan": encoder.config.plan}
@@ -80,7 +78,10 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         "tokenizer_config.json": _json(tokenizer_config),
         "config.json": _json(config),
     }
-    return _write_together(target, files)
+    with written_together(target) as scratch:
+        for name, data in files.items():
+            write_bytes(scratch / name, data)
+    return [target.absolute() / name for name in files]
 
 
 def hf_family(config: EncoderConfig) -> Family:
@@ -247,49 +248,5 @@ def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Fa
     }
 
 
-# --- the folder ---
-
-
 def _json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _free(folder: str | Path) -> Path:
-    """The folder, refused if something is in it that is no earlier export."""
-    target = Path(folder)
-    try:
-        if not target.is_dir() or not any(target.iterdir()):
-            return target
-    except OSError as error:
-        raise storage_error(error, folder, doing="write to this folder") from error
-    try:
-        known = MARK in read_json(target / "config.json")
-    except (IsoglotError, TypeError):
-        known = False
-    if not known:
-        raise StorageError(
-            "there is something in this folder, and it is no earlier export",
-            remedy="name a new folder or an empty one",
-            file=folder,
-        )
-    return target
-
-
-def _write_together(target: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write all files beside the folder first, so that a full disk leaves it as it was; then put them in place."""
-    target = target.absolute()
-    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        scratch.mkdir(parents=True)
-        for name, data in files.items():
-            write_bytes(scratch / name, data)
-        if target.is_dir():
-            for name in files:
-                os.replace(scratch / name, target / name)  # noqa: PTH105 - as in core.files
-        else:
-            scratch.rename(target)
-    except OSError as error:
-        raise storage_error(error, target, doing="write to this folder") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return [target / name for name in files]

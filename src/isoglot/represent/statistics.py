@@ -46,23 +46,40 @@ class LanguageMoments:
         layers: Which layers.
         count: How many rows they were learned from.
         means_LD: The mean of each layer, float64.
-        covariances_LDD: The covariance of each layer, divided by ``count - 1``; all 0 for a single row.
+        covariances_LDD: The covariance of each layer, divided by ``count - 1``; all 0 for a single row. None: left out.
         about: Where they come from: encoder, language, sentences.
     """
 
     layers: tuple[int, ...]
     count: int
     means_LD: np.ndarray
-    covariances_LDD: np.ndarray
+    covariances_LDD: np.ndarray | None
     about: dict[str, Any]
 
     def mean(self, layer: int) -> np.ndarray:
-        """The mean in a layer (D)."""
-        return np.asarray(self.means_LD[self._at(layer)])
+        """The mean in a layer (D), float64."""
+        return np.asarray(self.means_LD[self._at(layer)], dtype=np.float64)
 
     def covariance(self, layer: int) -> np.ndarray:
-        """The covariance in a layer (D x D)."""
-        return np.asarray(self.covariances_LDD[self._at(layer)])
+        """The covariance in a layer (D x D), float64.
+
+        Raises:
+            ConfigError: Covariances were left out.
+        """
+        return np.asarray(self.spreads_LDD()[self._at(layer)], dtype=np.float64)
+
+    def spreads_LDD(self) -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
+        """The covariances of all layers.
+
+        Raises:
+            ConfigError: They were left out.
+        """
+        if self.covariances_LDD is None:
+            raise ConfigError(
+                "these are means without covariances",
+                remedy="learn both from text: isoglot steer fit MODEL --out means/, then --means means/",
+            )
+        return self.covariances_LDD
 
     def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
         """What the rows of both together give, such as of two parts of a text; as learned at once, but for rounding.
@@ -88,7 +105,7 @@ class LanguageMoments:
         from safetensors.numpy import save
 
         facts = {"format": _FORMAT, "layers": list(self.layers), "count": self.count, "about": self.about}
-        arrays = {"means": self.means_LD, "covariances": self.covariances_LDD}
+        arrays = {"means": self.means_LD, "covariances": self.spreads_LDD()}
         write_bytes(path, save(arrays, metadata={"isoglot": json.dumps(facts, ensure_ascii=False)}))
 
     @classmethod
@@ -138,7 +155,7 @@ class LanguageStatistics:
         """One that goes on from what was learned before."""
         fitter = cls(moments.layers)
         means = list(torch.from_numpy(np.array(moments.means_LD)))
-        scatters = list(torch.from_numpy(moments.covariances_LDD * max(moments.count - 1, 1)))
+        scatters = list(torch.from_numpy(moments.spreads_LDD() * max(moments.count - 1, 1)))
         fitter._add(moments.count, means, scatters)
         return fitter
 

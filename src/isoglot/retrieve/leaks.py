@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
 from isoglot.core.files import read_json
 from isoglot.core.language_codes import language_code
 from isoglot.model.folder import INDEX
+from isoglot.model.load import encoder_folder
 from isoglot.vocab.seen_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+    from pathlib import Path
 
     from isoglot.text.dictionary import Entry
     from isoglot.vocab import Shards, Vocabulary
@@ -30,7 +31,7 @@ def words_seen(
     Args:
         language: The language.
         vocabulary: The model's vocabulary.
-        model: The model's folder, if it is one of ours.
+        model: The model, as it was named; only one of ours says what it was given.
         shards: What it was trained on.
 
     Raises:
@@ -40,9 +41,9 @@ def words_seen(
     found: set[str] = set()
     if vocabulary is not None:
         found |= words_of(vocabulary.about.get("dictionaries", ()), code)
-    index = None if model is None else Path(model).expanduser() / INDEX
-    if index is not None and index.exists():
-        found |= words_of(read_json(index).get("about", {}).get("dictionaries", ()), code)
+    folder = None if model is None else encoder_folder(model)
+    if folder is not None:
+        found |= words_of(read_json(folder / INDEX).get("about", {}).get("dictionaries", ()), code)
     for one in shards:
         found |= one.words_seen(code)
     return frozenset(found)

@@ -7,10 +7,11 @@ Shapes: ``L`` layers, ``D`` width.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from torch import nn
 
 from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import numpy as np
-
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers, Precision
@@ -37,7 +36,7 @@ _OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "width", 
 
 @dataclass(frozen=True)
 class LanguageMeans:
-    """Mean, covariance and number of the tokens of each language, in some layers of one encoder.
+    """Mean, number and, unless left out, covariance of the tokens of each language, in some layers of one encoder.
 
     Args:
         moments: Those of each language, under its canonical code; all of the same layers.
@@ -126,7 +125,7 @@ class LanguageMeans:
         """The covariance of a language in a layer (D x D), float64.
 
         Raises:
-            ConfigError: The language has no mean, or the layer was not learned.
+            ConfigError: The language has no mean, the layer was not learned, or covariances were left out.
         """
         moments = self._of(language)
         self.check_layer(layer)
@@ -201,6 +200,34 @@ class LanguageMeans:
             moments[code] = more if here is None else here.merge(more, _joined(here.about, more.about))
         return LanguageMeans(moments, dict(self.about))
 
+    def without_covariances(self) -> LanguageMeans:
+        """Means and counts alone, in float32: all that shifts need, and a hundredth of the size or less."""
+        moments = {
+            code: replace(each, means_LD=each.means_LD.astype(np.float32), covariances_LDD=None)
+            for code, each in self.moments.items()
+        }
+        return LanguageMeans(moments, dict(self.about))
+
+    def for_rounded(self, encoder: EncoderLike, *, name: str = "") -> LanguageMeans:
+        """The same means, for an encoder whose weights are those of their own but for rounding, as packing leaves them.
+
+        Whose they were stands under ``learned_with``.
+
+        Args:
+            encoder: The rounded one.
+            name: Its name, to be kept with them.
+
+        Raises:
+            ConfigError: It has another depth or width.
+        """
+        self.check_shape(encoder)
+        found = _hash_of(encoder)
+        learned_with = self.about.get("learned_with", self.about.get("encoder_sha256"))
+        about = {**self.about, "name": name, "encoder_sha256": found, "learned_with": learned_with}
+        own = {"name": name, "encoder_sha256": found}
+        moments = {code: replace(each, about={**each.about, **own}) for code, each in self.moments.items()}
+        return LanguageMeans(moments, about)
+
     def save(self, path: str | Path) -> None:
         """Write to a ``.safetensors`` file.
 
@@ -210,7 +237,8 @@ class LanguageMeans:
         arrays, languages = {}, {}
         for code, moments in self.moments.items():
             arrays[f"{code}.means"] = moments.means_LD
-            arrays[f"{code}.covariances"] = moments.covariances_LDD
+            if moments.covariances_LDD is not None:
+                arrays[f"{code}.covariances"] = moments.covariances_LDD
             languages[code] = {"count": moments.count, "about": moments.about}
         facts = {
             "encoder": self.about,
@@ -235,7 +263,7 @@ class LanguageMeans:
             moments = {}
             for code in facts["order"]:
                 known = facts["languages"][code]
-                means_LD, covariances_LDD = arrays[f"{code}.means"], arrays[f"{code}.covariances"]
+                means_LD, covariances_LDD = arrays[f"{code}.means"], arrays.get(f"{code}.covariances")
                 moments[code] = LanguageMoments(layers, known["count"], means_LD, covariances_LDD, known["about"])
             return cls(moments, facts["encoder"])
         except KeyError as error:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.compressed import store_bytes, stored_json
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
-from isoglot.core.files import read_json, write_text
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from isoglot.core.compressed import Compression
     from isoglot.core.progress import Progress
     from isoglot.represent.sentences import Sentences
     from isoglot.vocab import Vocabulary
@@ -246,8 +247,12 @@ class TokenSets:
 
     # --- files ---
 
-    def save(self, path: str | Path) -> None:
-        """Write to a JSON file: of each language the ids it has and how often each was met.
+    def save(self, path: str | Path, *, compression: Compression = "none") -> Path:
+        """Write to a JSON file: of each language the ids it has and how often each was met; returns the file.
+
+        Args:
+            path: Where; ``zstd`` puts ``.zst`` behind its name, and :meth:`load` finds it by either.
+            compression: Whether the file is small or can be read by eye.
 
         Raises:
             StorageError: It cannot be written.
@@ -266,7 +271,8 @@ class TokenSets:
             **self.about(),
             "counts": counts,
         }
-        write_text(path, json.dumps(facts) + "\n")  # in one line: indented, every id would have one of its own
+        # In one line: indented, every id would have one of its own.
+        return store_bytes(path, (json.dumps(facts) + "\n").encode(), compression)
 
     @classmethod
     def load(cls, path: str | Path) -> TokenSets:
@@ -278,7 +284,7 @@ class TokenSets:
         """
         import numpy as np
 
-        facts = read_json(path)
+        facts = stored_json(path)
         wrong = InputError("no token sets of ours", remedy="make them with save", file=path)
         if not isinstance(facts, dict) or (facts.get("format"), facts.get("kind")) != (_FORMAT, "token sets"):
             raise wrong

@@ -12,6 +12,8 @@ Saved as a folder::
     en/tokenizer.json        otherwise: a view for each language
     counts.npy               how often each piece occurs in a sample of each language's text (languages x V)
 
+Any of these may be there compressed instead, with ``.zst`` behind its name.
+
 Shapes: ``V`` pieces.
 """
 
@@ -24,8 +26,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from isoglot.core.compressed import is_stored, store_bytes, stored_bytes, stored_json
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
-from isoglot.core.files import read_bytes, read_json, storage_error, writable_folder, write_bytes, write_json
+from isoglot.core.files import as_json, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.vocab.given import open_given, special_ids
 from isoglot.vocab.line_encoder import LineEncoder, id_type
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from tokenizers import Tokenizer
+
+    from isoglot.core.compressed import Compression
 
 Mode = Literal["joint", "union", "disjoint", "graded", "given"]
 """How languages share pieces; ``given`` is a tokenizer from elsewhere."""
@@ -280,8 +285,12 @@ class Vocabulary:
 
     # --- files ---
 
-    def save(self, folder: str | Path) -> list[Path]:
+    def save(self, folder: str | Path, *, compression: Compression = "none") -> list[Path]:
         """Write the vocabulary to a folder, made if missing; returns the files. ``vocabulary.json`` comes last.
+
+        Args:
+            folder: Where.
+            compression: Whether the files are small or can be opened by others.
 
         Raises:
             StorageError: The folder cannot be written to.
@@ -298,9 +307,10 @@ class Vocabulary:
             buffer = io.BytesIO()
             np.save(buffer, np.stack([self._counts[code] for code in sorted(self._counts)]), allow_pickle=False)
             files["counts.npy"] = buffer.getvalue()
+        written = []
         for name, data in files.items():
             writable_folder((target / name).parent)
-            write_bytes(target / name, data)
+            written.append(store_bytes(target / name, data, compression))
         index = {
             "format": _FORMAT,
             "mode": self.mode,
@@ -313,8 +323,7 @@ class Vocabulary:
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
             "about": self.about,
         }
-        write_json(target / INDEX, index)
-        return [*(target / name for name in files), target / INDEX]
+        return [*written, store_bytes(target / INDEX, as_json(index), compression)]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -328,14 +337,14 @@ class Vocabulary:
         import numpy as np
 
         folder = Path(folder)
-        if not (folder / INDEX).exists():
+        if not is_stored(folder / INDEX):
             raise storage_error(FileNotFoundError(), folder / INDEX, doing="read a vocabulary")
-        index = read_json(folder / INDEX)
+        index = stored_json(folder / INDEX)
         if not isinstance(index, dict) or index.get("format") != _FORMAT:
             raise InputError(
                 f"not a vocabulary of format {_FORMAT}", remedy="make it with isoglot vocab train", file=folder / INDEX
             )
-        files = {name: read_bytes(folder / name, sha256=sha256) for name, sha256 in index["files"].items()}
+        files = {name: stored_bytes(folder / name, sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
             name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
             for name, data in files.items()

@@ -1,0 +1,82 @@
+"""A folder that an export writes: new, empty or an earlier export, and it gets all of its files or none."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import IsoglotError, StorageError
+from isoglot.core.files import storage_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+
+def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
+    """The folder, refused if something is in it that is no earlier export.
+
+    Args:
+        folder: Where an export is to be written.
+        is_earlier: Whether a folder with something in it is an earlier export; an error of ours says it is not.
+
+    Raises:
+        StorageError: It is none, or the folder cannot be read.
+    """
+    target = Path(folder)
+    try:
+        if not target.is_dir() or not any(target.iterdir()):
+            return target
+    except OSError as error:
+        raise storage_error(error, folder, doing="write to this folder") from error
+    try:
+        known = is_earlier(target)
+    except (IsoglotError, TypeError):
+        known = False
+    if not known:
+        raise StorageError(
+            "there is something in this folder, and it is no earlier export",
+            remedy="name a new folder or an empty one",
+            file=folder,
+        )
+    return target
+
+
+@contextmanager
+def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[Path]:
+    """A folder beside the target to write to first: a full disk leaves the target as it was. Then all is put in place.
+
+    Args:
+        target: Made if missing.
+        stale: Files of an earlier export that go if this one has none of them.
+
+    Raises:
+        StorageError: It cannot be written to.
+    """
+    target = target.absolute()
+    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        scratch.mkdir(parents=True)
+        yield scratch
+        if target.is_dir():
+            gone = [name for name in stale if not (scratch / name).exists()]
+            _move(scratch, target)
+            for name in gone:
+                (target / name).unlink(missing_ok=True)
+        else:
+            scratch.rename(target)
+    except OSError as error:
+        raise storage_error(error, target, doing="write to this folder") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _move(scratch: Path, target: Path) -> None:
+    files = sorted(path for path in scratch.rglob("*") if path.is_file())
+    for path in files:
+        place = target / path.relative_to(scratch)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(path, place)  # noqa: PTH105 - as in core.files

@@ -1,0 +1,149 @@
+"""Weights stored small: every matrix as whole numbers from -127 to 127 times a power of two for each row.
+
+The step of a row is the power of two nearest to a share of its root mean square, so most numbers are small and
+Zstandard's Huffman coding makes 5 to 6 bits of each; a row with a far outlier has a wider step, and nothing is clipped.
+Why powers of two:
+
+- they are exact: what is unpacked is the same on every machine, and bfloat16 holds it without loss;
+- the steps of one row divide each other, so that packing what was packed before gives the same bytes.
+
+Vectors (norms, biases) and whole numbers stay as they are. The file is a safetensors file as one Zstandard frame: under
+a matrix's name its whole numbers, under ``NAME.exponent`` those of its rows.
+
+Shapes: ``R`` rows of a matrix, ``D`` its last side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from isoglot.core.compressed import compressed, expanded
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+STEP = 1 / 12
+"""The step of a row as a share of its root mean square, before it becomes a power of two."""
+EXPONENT = ".exponent"
+_LARGEST = 127
+_LEAST_EXPONENT, _MOST_EXPONENT = -126, 127  # those of float32's normal numbers, and of int8
+_NOT_FINITE, _REMEDY = "has a weight that is not finite", "train again with a lower learning rate"
+_LEVEL = 1  # of Zstandard: there are no repetitions to look for, and looking costs more bytes than it saves
+
+
+def quantise(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix as whole numbers (R x D, int8) and the exponent of each row's step (R, int8).
+
+    No entry is further from what it was than half the step of its row. A row that is such numbers already stays what
+    it is, whatever the step asked for; its numbers have no common factor of two.
+
+    >>> numbers_RD, exponents_R = quantise(np.array([[0.5, -1.0], [0.0, 0.0]]))
+    >>> numbers_RD.tolist(), exponents_R.tolist()
+    ([[1, -2], [0, 0]], [-1, 0])
+
+    Args:
+        matrix_RD: Finite numbers, as float32 has them.
+        step: As a share of a row's root mean square, at most 1.
+
+    Raises:
+        ConfigError: The step is no such share.
+        InputError: An entry is not finite.
+    """
+    if not 0 < step <= 1:
+        raise ConfigError(f"a step of {step}", remedy=f"give a share of a row's spread such as {STEP:.3g}")
+    with np.errstate(over="ignore"):  # what float32 does not have becomes infinite, and is refused as that
+        exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
+    if not np.isfinite(exact_RD).all():
+        raise InputError(f"the matrix {_NOT_FINITE}", remedy=_REMEDY)
+    largest_R = np.abs(exact_RD).max(axis=1, initial=0.0)
+    there_R = largest_R > 0
+    # The finest step at which the largest entry is no more than 127 of it.
+    finest_R = np.frexp(np.where(there_R, largest_R, 1.0))[1] - 7
+    finest_R += np.rint(np.ldexp(largest_R, -finest_R)) > _LARGEST
+    finest_R = np.clip(finest_R, _LEAST_EXPONENT, _MOST_EXPONENT)
+    scaled_RD = np.ldexp(exact_RD, -finest_R[:, None])
+    settled_R = (scaled_RD == np.rint(scaled_RD)).all(axis=1)
+    spread_R = np.sqrt(np.square(scaled_RD).mean(axis=1)) if exact_RD.size else largest_R
+    wider_R = np.rint(np.log2(np.where(spread_R > 0, spread_R * step, 1.0))).astype(finest_R.dtype)
+    shift_R = np.where(settled_R, 0, np.clip(wider_R, 0, _MOST_EXPONENT - finest_R))
+    numbers_RD = np.rint(np.ldexp(scaled_RD, -shift_R[:, None])).astype(np.int8)
+    exponents_R = np.where(there_R, finest_R + shift_R, 0)
+    while (even_R := _even(numbers_RD) & (exponents_R < _MOST_EXPONENT)).any():
+        numbers_RD[even_R] //= 2
+        exponents_R[even_R] += 1
+    exponents_R[~numbers_RD.any(axis=1)] = 0
+    return numbers_RD, exponents_R.astype(np.int8)
+
+
+def _even(numbers_RD: np.ndarray) -> np.ndarray:
+    """Which rows have even numbers only, and not only zeros (R)."""
+    every_R = np.bitwise_or.reduce(numbers_RD, axis=1, initial=0)
+    even_R: np.ndarray = (every_R & 1 == 0) & (every_R != 0)
+    return even_R
+
+
+def restore(numbers_RD: torch.Tensor, exponents_R: torch.Tensor) -> torch.Tensor:
+    """The matrix that :func:`quantise` made numbers of, float32."""
+    steps_R = torch.ldexp(torch.ones(len(exponents_R)), exponents_R.int())
+    return numbers_RD.float().mul_(steps_R[:, None])
+
+
+def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP) -> bytes:
+    """The weights of an encoder as the content of a small file; the same weights give the same bytes.
+
+    Raises:
+        ConfigError: The step is no share of a row's spread.
+        InputError: A weight is not finite; the message has its name.
+    """
+    from safetensors.torch import save
+
+    tensors: dict[str, torch.Tensor] = {}
+    for name, given in weights.items():
+        tensor = given.detach().cpu().contiguous()
+        tensors[name] = tensor = tensor.float() if tensor.is_floating_point() else tensor
+        if not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY)
+        if tensor.is_floating_point() and tensor.dim() > 1:
+            numbers_RD, exponents_R = quantise(tensor.reshape(-1, tensor.shape[-1]).numpy(), step)
+            tensors[name] = torch.from_numpy(numbers_RD).view(tensor.shape)
+            tensors[name + EXPONENT] = torch.from_numpy(exponents_R)
+    return compressed(save(tensors), level=_LEVEL)
+
+
+def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
+    """The weights that :func:`pack` made a file of; ``path`` is for messages.
+
+    Raises:
+        CorruptFileError: It is no such file, or not whole.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        tensors = load(expanded(data, path))
+        weights = {}
+        for name, tensor in tensors.items():
+            if name.endswith(EXPONENT):
+                continue
+            exponents_R = tensors.get(name + EXPONENT)
+            rows = tensor if exponents_R is None else restore(tensor.reshape(len(exponents_R), -1), exponents_R)
+            weights[name] = rows.view(tensor.shape)
+    except (SafetensorError, RuntimeError) as error:
+        raise CorruptFileError("no packed weights", remedy="copy or make it again", file=path or None) from error
+    return weights
+
+
+def packing_error(weights: Mapping[str, torch.Tensor], packed: Mapping[str, torch.Tensor]) -> float:
+    """How far packed matrices are from what they were: the root mean square of the difference, over theirs."""
+    apart = whole = 0.0
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and tensor.dim() > 1:
+            was = tensor.detach().cpu().float()
+            apart += float((packed[name] - was).double().square().sum())
+            whole += float(was.double().square().sum())
+    return (apart / whole) ** 0.5 if whole else 0.0

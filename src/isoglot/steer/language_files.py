@@ -1,0 +1,105 @@
+"""What is known of an encoder's languages as files: in a folder of their own, or beside the encoder.
+
+``means.safetensors`` has their means and ``token_sets.json`` their tokens; ``isoglot steer fit`` writes both. A packed
+encoder may bring them along, so that it can be steered at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isoglot.core.compressed import ENDING
+from isoglot.core.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from isoglot.model import Encoder
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.token_sets import TokenSets
+
+MEANS, SETS = "means.safetensors", "token_sets.json"
+
+
+def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
+    """The means and token sets in a folder.
+
+    Raises:
+        StorageError: There is no such folder, or no means in it.
+    """
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.token_sets import TokenSets
+
+    place = folder.parent if folder.name == MEANS else folder
+    if not (place / MEANS).exists():
+        problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
+        raise StorageError(problem, remedy="make one: isoglot steer fit MODEL --out means/", file=folder)
+    return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
+
+
+def own_known(model: str | Path) -> tuple[LanguageMeans, TokenSets] | None:
+    """The means and token sets that came with a model, in its folder; None where none did."""
+    from isoglot.model.load import encoder_folder
+
+    folder = encoder_folder(model)
+    return None if folder is None or not (folder / MEANS).exists() else read_known(folder)
+
+
+class PackedExport(NamedTuple):
+    """A packed encoder on disk: its files, how far its matrices moved, and what it takes."""
+
+    files: list[Path]
+    weights: int
+    bits: float
+    error: float
+    size: int
+
+
+def export_packed(
+    encoder: Encoder,
+    folder: str | Path,
+    *,
+    known: tuple[LanguageMeans, TokenSets] | None = None,
+    about: Mapping[str, Any] | None = None,
+    step: float | None = None,
+) -> PackedExport:
+    """Write an encoder small, with the means of its languages if they are given; covariances are left out.
+
+    The means may be those of the encoder as it is; what is written are means of the packed one.
+
+    Args:
+        encoder: What to write.
+        folder: Where; made if missing, and then it appears whole or not at all. That of an earlier export is renewed.
+        known: Means and token sets, of this encoder.
+        about: What it was trained on and how.
+        step: That of a row of weights, as a share of its spread; by default :data:`isoglot.model.packed.STEP`.
+
+    Raises:
+        ConfigError: The means are of another encoder, or the token sets of another vocabulary.
+        InputError: A weight is not finite.
+        StorageError: The folder has something else in it, or cannot be written to.
+    """
+    from isoglot.model.export_folder import free_folder, written_together
+    from isoglot.model.folder import PACKED, folder_size, open_encoder, read_index, save_encoder
+    from isoglot.model.packed import packing_error
+
+    target = free_folder(folder, lambda earlier: read_index(earlier).get("form") == "packed")
+    if known is not None:
+        known[0].check_encoder(encoder)
+        known[1].check_vocabulary(encoder.vocabulary)
+    with written_together(target, stale=(MEANS, SETS + ENDING)) as scratch:
+        files = save_encoder(encoder, scratch, about=about, form="packed", step=step)
+        packed = open_encoder(scratch)
+        if known is not None:
+            means, sets = known
+            means.without_covariances().for_rounded(packed, name=target.name).save(scratch / MEANS)
+            files += [scratch / MEANS, sets.save(scratch / SETS, compression="zstd")]
+        count = sum(parameter.numel() for parameter in packed.parameters())
+        return PackedExport(
+            files=[target.absolute() / path.relative_to(scratch) for path in files],
+            weights=count,
+            bits=8 * (scratch / PACKED).stat().st_size / count,
+            error=packing_error(encoder.state_dict(), packed.state_dict()),
+            size=folder_size(scratch),
+        )
