@@ -1,4 +1,4 @@
-"""One space from two: Procrustes and its rivals, the steps before them, and what is learned without a dictionary."""
+"""One space from two: Procrustes and its rivals, with a dictionary or without; and which word is which in bitext."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from isoglot.align.bitext import Bitext, builtin_bitext, read_bitext
     from isoglot.align.cca import CCA
     from isoglot.align.diagnosis import Diagnosis, diagnose_matrix
+    from isoglot.align.diagonal import WordAlignConfig
     from isoglot.align.embeddings import align_embeddings
     from isoglot.align.estimator import Estimator, NotFittedError, PairMap, Step
     from isoglot.align.generalized import GeneralizedProcrustes
     from isoglot.align.graft import map_hidden, run_mapped
+    from isoglot.align.induced import InducedConfig, induce_dictionary
     from isoglot.align.linear import LeastSquares, Ridge
+    from isoglot.align.link_scores import LinkScores, score_links
     from isoglot.align.map_file import load_map
     from isoglot.align.moments import PairMoments
     from isoglot.align.normalise import Center, IterativeNormalization, UnitLength
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from isoglot.align.sentences import align_sentences
     from isoglot.align.settings import AlignConfig, make_map
     from isoglot.align.steps import Steps
+    from isoglot.align.symmetry import symmetrise
     from isoglot.align.whitening import Whiten
+    from isoglot.align.word_aligner import WordAligner, train_aligner
     from isoglot.align.word_types import align_types
     from isoglot.align.words import align_words
 
@@ -40,9 +45,11 @@ _HOMES = {
     "Diagnosis": "diagnosis",
     "Estimator": "estimator",
     "GeneralizedProcrustes": "generalized",
+    "InducedConfig": "induced",
     "IterativeNormalization": "normalise",
     "LayerAlignment": "result",
     "LeastSquares": "linear",
+    "LinkScores": "link_scores",
     "NotFittedError": "estimator",
     "PairMap": "estimator",
     "PairMoments": "moments",
@@ -55,6 +62,8 @@ _HOMES = {
     "Steps": "steps",
     "UnitLength": "normalise",
     "Whiten": "whitening",
+    "WordAlignConfig": "diagonal",
+    "WordAligner": "word_aligner",
     "align_embeddings": "embeddings",
     "align_sentences": "sentences",
     "align_types": "word_types",
@@ -63,12 +72,16 @@ _HOMES = {
     "diagnose_matrix": "diagnosis",
     "dictionary_pairs": "seed_pairs",
     "identical_pairs": "seed_pairs",
+    "induce_dictionary": "induced",
     "load_map": "map_file",
     "make_map": "settings",
     "map_hidden": "graft",
     "numeral_pairs": "seed_pairs",
     "read_bitext": "bitext",
     "run_mapped": "graft",
+    "score_links": "link_scores",
+    "symmetrise": "symmetry",
+    "train_aligner": "word_aligner",
 }
 
 __all__ = [
@@ -81,9 +94,11 @@ __all__ = [
     "Diagnosis",
     "Estimator",
     "GeneralizedProcrustes",
+    "InducedConfig",
     "IterativeNormalization",
     "LayerAlignment",
     "LeastSquares",
+    "LinkScores",
     "NotFittedError",
     "PairMap",
     "PairMoments",
@@ -95,6 +110,8 @@ __all__ = [
     "Steps",
     "UnitLength",
     "Whiten",
+    "WordAlignConfig",
+    "WordAligner",
     "align_embeddings",
     "align_sentences",
     "align_types",
@@ -103,12 +120,16 @@ __all__ = [
     "diagnose_matrix",
     "dictionary_pairs",
     "identical_pairs",
+    "induce_dictionary",
     "load_map",
     "make_map",
     "map_hidden",
     "numeral_pairs",
     "read_bitext",
     "run_mapped",
+    "score_links",
+    "symmetrise",
+    "train_aligner",
 ]
 
 __getattr__ = lazy_exports(__name__, _HOMES)

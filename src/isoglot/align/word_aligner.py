@@ -1,0 +1,281 @@
+"""Which word translates which: an aligner learned from bitext in both directions, kept in a file, used on any pairs.
+
+>>> pairs = [("the house".split(), "das haus".split()), ("the book".split(), "das buch".split())]
+>>> pairs += [("a book".split(), "ein buch".split())]
+>>> aligner = train_aligner(pairs)
+>>> aligner.align([("a house".split(), "ein haus".split())])
+[[(0, 0), (1, 1)]]
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.align.diagonal import Direction, DirectionTrainer, WordAlignConfig, best_of
+from isoglot.align.em_loops import FLOOR, look_up, merge
+from isoglot.align.indexed import IndexedBitext, PairCounts, Words
+from isoglot.align.symmetry import METHODS, Symmetry
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, nearest_name, shown
+from isoglot.core.files import read_bytes, writable_folder, write_bytes
+from isoglot.core.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from isoglot.align.indexed import Pair
+    from isoglot.text.alignment import Links
+
+FILE = "aligner.safetensors"
+FORMAT = 1
+_KEY = "isoglot"
+_CHUNK = 10_000  # sentence pairs that are aligned together
+
+
+@dataclass(eq=False, kw_only=True)
+class WordAligner:
+    """What was learned in both directions; see :func:`train_aligner`."""
+
+    config: WordAlignConfig
+    languages: tuple[str, str] | None
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+    """The word types of the source and the target."""
+    rows: np.ndarray
+    """Where the entries of each source type begin."""
+    columns: np.ndarray
+    """The target type of each entry."""
+    forward: Direction
+    """The target explained by the source."""
+    backward: Direction
+    """The source explained by the target."""
+    counts: PairCounts
+    """What it was learned from."""
+
+    def stream(
+        self,
+        pairs: Iterable[Pair],
+        method: Symmetry = "grow-diag-final-and",
+        *,
+        counts: PairCounts | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[Links]:
+        """The links (source, target) of each pair, in order; a few thousand pairs are held at a time.
+
+        A pair that is blank, one-sided or overlong has none. A word that was not seen in training stays near the
+        diagonal.
+
+        Args:
+            pairs: Sentence pairs, as lists of words.
+            method: How the two directions are made one.
+            counts: Counts the pairs, if given.
+            progress: Shows how far it is.
+
+        Raises:
+            ConfigError: There is no such method.
+        """
+        if method not in METHODS:
+            raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS))
+        counts = PairCounts() if counts is None else counts
+        known = [Words(words, case=self.config.case) for words in self.words]
+        source = iter(pairs)
+        with progress.task("aligning", total=None, unit="pairs") as task:
+            while chunk := list(islice(source, _CHUNK)):
+                usable = [counts.usable(*pair, self.config.longest) for pair in chunk]
+                found = iter(
+                    self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], known, method)
+                )
+                yield from [next(found) if good else [] for good in usable]
+                task.advance(len(chunk))
+
+    def align(self, pairs: Iterable[Pair], method: Symmetry = "grow-diag-final-and") -> list[Links]:
+        """The links of all pairs; as :meth:`stream`."""
+        return list(self.stream(pairs, method))
+
+    def _links(self, pairs: Sequence[Pair], words: Sequence[Words], method: Symmetry) -> list[Links]:
+        bitext = IndexedBitext.of(pairs, *words)
+        place = look_up(self.rows, self.columns, bitext.rows, bitext.columns, len(words[1]))
+        best = []
+        for learned, side, backward in ((self.forward, 1, False), (self.backward, 0, True)):
+            given = np.where(place >= 0, learned.given[place], np.float32(0)) if len(learned.given) else place * 0.0
+            given_null = np.zeros(len(words[side]), np.float32)
+            given_null[: len(learned.given_null)] = learned.given_null
+            best.append(best_of(learned, bitext, given, given_null, backward=backward, null=self.config.null))
+        starts, sources, targets = merge(
+            best[0],
+            best[1],
+            bitext.source_starts,
+            bitext.target_starts,
+            method.startswith("grow"),
+            method.endswith("final-and"),
+            method == "union",
+            bitext.longest,
+        )
+        links = list(zip(sources.tolist(), targets.tolist(), strict=True))
+        return [links[start:stop] for start, stop in pairwise(starts.tolist())]
+
+    def translations(self, word: str, limit: int = 5) -> list[tuple[str, float]]:
+        """The likeliest target words of a source word, with their probabilities given it."""
+        number = {each: place for place, each in enumerate(self.words[0])}.get(word)
+        if number is None:
+            return []
+        low, high = int(self.rows[number]), int(self.rows[number + 1])
+        order = np.argsort(-self.forward.given[low:high], kind="stable")[:limit] + low
+        return [(self.words[1][self.columns[slot]], float(self.forward.given[slot])) for slot in order]
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as one safetensors file, or as ``aligner.safetensors`` in a folder; returns the file.
+
+        Raises:
+            StorageError: The file cannot be written.
+        """
+        from safetensors.numpy import save
+
+        file = _file(path)
+        writable_folder(file.parent)
+        tensors = {
+            "rows": self.rows,
+            "columns": self.columns,
+            "forward": self.forward.given,
+            "backward": self.backward.given,
+            "forward_null": self.forward.given_null,
+            "backward_null": self.backward.given_null,
+        }
+        for side, words in zip(("source", "target"), self.words, strict=True):
+            tensors[f"{side}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
+        about = {
+            "format": FORMAT,
+            "config": self.config.model_dump(),
+            "languages": self.languages,
+            "counts": {name: value for name, value in self.counts.facts().items() if name != "used"},
+            "tensions": [self.forward.tension, self.backward.tension],
+            "likelihoods": [self.forward.likelihoods, self.backward.likelihoods],
+        }
+        about["sha256"] = _digest(about, tensors)
+        write_bytes(file, save(tensors, metadata={_KEY: json.dumps(about, sort_keys=True)}))
+        return file
+
+    @classmethod
+    def load(cls, path: str | Path) -> WordAligner:
+        """Read one from a file or folder.
+
+        Raises:
+            CorruptFileError: The file is not what was written.
+            InputError: It is not one of ours.
+            StorageError: It cannot be read.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
+        file = _file(path)
+        data = read_bytes(file)
+        try:
+            tensors = load(data)
+            size = int.from_bytes(data[:8], "little")
+            about = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
+            known = about.pop("sha256")
+            form, tensions = about["format"], about["tensions"]
+        except SafetensorError as error:
+            raise CorruptFileError(
+                f"not a whole safetensors file: {error}", remedy="copy or make it again", file=file
+            ) from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError("no word aligner", remedy="make one with isoglot align links", file=file) from error
+        if form != FORMAT:
+            raise InputError(f"not an aligner of format {FORMAT}", remedy="make it again with this version", file=file)
+        if known != _digest(about, tensors):
+            raise CorruptFileError("the numbers are not those written", remedy="copy or make it again", file=file)
+        words = [tuple(tensors[f"{side}_words"].tobytes().decode().split("\n")) for side in ("source", "target")]
+        directions = [
+            Direction(given=tensors[name], given_null=tensors[f"{name}_null"], tension=tension, likelihoods=likelihoods)
+            for name, tension, likelihoods in zip(("forward", "backward"), tensions, about["likelihoods"], strict=True)
+        ]
+        return cls(
+            config=WordAlignConfig(**about["config"]),
+            languages=tuple(about["languages"]) if about["languages"] else None,
+            words=(words[0], words[1]),
+            rows=tensors["rows"],
+            columns=tensors["columns"],
+            forward=directions[0],
+            backward=directions[1],
+            counts=PairCounts(**about["counts"]),
+        )
+
+
+def train_aligner(
+    pairs: Iterable[Pair],
+    config: WordAlignConfig | None = None,
+    *,
+    languages: tuple[str, str] | None = None,
+    progress: Progress = SILENT,
+) -> WordAligner:
+    """Learn from sentence pairs which words translate each other, in both directions.
+
+    Args:
+        pairs: Sentence pairs, as lists of words. Those that are blank, one-sided or overlong are counted and left out.
+        config: How.
+        languages: Those of the two sides, for the record.
+        progress: Shows how far it is.
+
+    Raises:
+        InputError: No pair has words on both sides.
+    """
+    config = WordAlignConfig() if config is None else config
+    counts = PairCounts()
+    usable = [pair for pair in pairs if counts.usable(*pair, config.longest)]
+    if not usable:
+        raise InputError(
+            f"none of {counts.pairs} sentence pairs can be aligned: {counts.blank} blank, {counts.one_sided} "
+            f"one-sided, {counts.overlong} over {config.longest} words",
+            remedy="give sentences with their translations",
+        )
+    source_words, target_words = Words(case=config.case), Words(case=config.case)
+    bitext = IndexedBitext.of(usable, source_words, target_words)
+    del usable
+    types = len(source_words), len(target_words)
+    directions = []
+    with progress.task("learning to align", total=2 * config.iterations, unit="rounds") as task:
+        for backward in (False, True):
+            trainer = DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
+            for _ in range(config.iterations):
+                task.note(f"{trainer.round():.3f} nats a word")
+                task.advance()
+            learned = trainer.learned
+            # In single precision from here on, so that what is read from a file is what was learned.
+            learned.given, learned.given_null = learned.given.astype(np.float32), learned.given_null.astype(np.float32)
+            directions.append(learned)
+            del trainer
+    forward, backward_ = directions
+    kept = (forward.given > FLOOR) | (backward_.given > FLOOR)  # the others count as never seen
+    rows = np.zeros(types[0] + 1, np.int64)
+    np.cumsum(np.bincount(bitext.row_of[kept], minlength=types[0]), out=rows[1:])
+    for learned in directions:
+        learned.given = learned.given[kept]
+    return WordAligner(
+        config=config,
+        languages=languages,
+        words=(tuple(source_words.numbers), tuple(target_words.numbers)),
+        rows=rows,
+        columns=bitext.columns[kept],
+        forward=forward,
+        backward=backward_,
+        counts=counts,
+    )
+
+
+def _file(path: str | Path) -> Path:
+    path = Path(path)
+    return path if path.suffix == ".safetensors" else path / FILE
+
+
+def _digest(about: dict[str, object], tensors: dict[str, np.ndarray]) -> str:
+    digest = sha256(json.dumps(about, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
+        digest.update(tensor.tobytes())
+    return digest.hexdigest()
