@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from isoglot.align.diagonal import WordAlignConfig
+from isoglot.align.symmetry import Symmetry
 from isoglot.core.config import Config
 from isoglot.core.errors import InputError
 from isoglot.text.dictionary import Entry
@@ -47,6 +49,17 @@ class InducedConfig(Config):
     """words only, of letters, and no pair of the same letters; or numbers, signs and identical pairs too"""
     weight: Literal["count", "probability"] = "count"
     """the links of a pair, right in both directions, or p(target | source)"""
+
+
+class DictionaryConfig(Config):
+    """A dictionary from bitext that has no links yet."""
+
+    align: WordAlignConfig = Field(default_factory=WordAlignConfig)
+    """how words are aligned"""
+    symmetry: Symmetry = "intersection"
+    """how the two directions are made one: what both say is the cleanest"""
+    keep: InducedConfig = Field(default_factory=InducedConfig)
+    """which translations are kept"""
 
 
 def induce_dictionary(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli import align_links
+from isoglot.cli.bitext_option import one_each, paths_of, two_sides
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import parse_pairs, two_languages
-from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, shown
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
     Work = Callable[[EncoderLike, EncoderLike, Path, dict[str, Any]], Alignment]
 
-app = typer.Typer(help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer.")
+app = typer.Typer(
+    help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
+    "is which in bitext, and the dictionary in it."
+)
+
+align_links.add_to(app)
 
 PAGE = "figure.html"
 
@@ -141,7 +147,7 @@ def types(
     output = Output(json=json, quiet=quiet)
     config = _config(method, normalise, allow_leak, seed, settings)
     languages, files = _dictionaries(dictionary, test)
-    texts = _one_each(text, "--text")
+    texts = one_each(text, "--text")
     if set(texts) != set(languages):
         raise ConfigError(
             f"--text names {', '.join(texts)}, the dictionary {' and '.join(languages)}",
@@ -234,7 +240,7 @@ def words(
             **more,
         )
 
-    read = [*_paths(files, tests), *(each for each in (links, test_links) if each is not None)]
+    read = [*paths_of(files, tests), *(each for each in (links, test_links) if each is not None)]
     _run(work, (source, target), out, config, read, device, output)
 
 
@@ -280,7 +286,7 @@ def sentences(
             one, other, *pairs, languages=languages, layers=parse_layers(layers), scratch=scratch, **more
         )
 
-    _run(work, (source, target), out, config, _paths(files, tests), device, output)
+    _run(work, (source, target), out, config, paths_of(files, tests), device, output)
 
 
 @app.command(
@@ -381,51 +387,16 @@ def _bitexts(
         raise ConfigError(
             "--parallel is missing", remedy="give --parallel en=a.txt --parallel fr=b.txt, or --builtin en-fr"
         )
-    languages, files = _two(parallel, "--parallel")
+    languages, files = two_sides(parallel, "--parallel")
     if not test:
         return languages, files, {}
-    others, tests = _two(test, "--test-parallel")
+    others, tests = two_sides(test, "--test-parallel")
     if set(others) != set(languages):
         raise ConfigError(
             f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",
             remedy="score on the languages that were aligned",
         )
     return languages, files, tests
-
-
-def _two(named: list[str], option: str) -> tuple[tuple[str, str], dict[str, Path] | Path]:
-    """The two languages, and a file for each, or the table that has both."""
-    from isoglot.text.parallel import read_parallel
-
-    table = Path(named[0]).expanduser()
-    files: dict[str, Path] = {}
-    if len(named) == 1 and "=" not in named[0]:
-        if not table.is_file():
-            raise ConfigError(
-                f"{option} {shown(named[0])}: no such file", remedy=f"write {option} en=a.txt {option} fr=b.txt"
-            )
-        codes = list(next(read_parallel(table), ()))
-    else:
-        files = _one_each(named, option)
-        codes = list(files)
-    if len(codes) != 2:
-        raise ConfigError(
-            f"{option} names {', '.join(codes) or 'no language'}",
-            remedy=f"name two languages: {option} en=a.txt {option} fr=b.txt",
-        )
-    return (codes[0], codes[1]), files or table
-
-
-def _paths(*given: dict[str, Path] | Path) -> list[Path]:
-    return [path for each in given for path in (each.values() if isinstance(each, dict) else [each])]
-
-
-def _one_each(named: list[str], option: str) -> dict[str, Path]:
-    files = parse_named(named, option)
-    for code, paths in files.items():
-        if len(paths) > 1:
-            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
-    return {code: paths[0] for code, paths in files.items()}
 
 
 def _seen(encoders: Sequence[tuple[EncoderLike, str]], language: str) -> frozenset[str]:

@@ -1,0 +1,259 @@
+"""``isoglot align links`` and ``isoglot align dictionary``: which word is which in bitext, and the dictionary in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.bitext_option import paths_of, two_sides
+from isoglot.cli.named_pairs import two_languages
+from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.output import Output, command_line
+from isoglot.core.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from isoglot.align import LinkScores, WordAligner
+    from isoglot.align.bitext import Bitext
+    from isoglot.align.segmented import Segmenting
+    from isoglot.text.alignment import Links
+
+    Pairs = list[tuple[list[str], list[str]]]
+
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
+]
+Langs = Annotated[
+    str | None, typer.Option("--langs", metavar="FROM-TO", help="Which two languages of a table with more.")
+]
+Builtin = Annotated[
+    str | None, typer.Option("--builtin", metavar="FROM-TO", help="Built-in sentences instead of files, as en-fr.")
+]
+Count = Annotated[int, typer.Option("--sentences", min=2, max=1_000_000, help="With --builtin: how many.")]
+Segment = Annotated[
+    Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
+    typer.Option("--segment", help="How text is cut into words; left out: auto, or blanks where --links is given."),
+]
+Aligner = Annotated[
+    Path | None, typer.Option("--aligner", metavar="PATH", help="One that align links wrote; left out: it learns here.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the verbs."""
+    app.command("links", epilog="Example: isoglot align links --parallel en=en.txt --parallel fr=fr.txt --out links/")(
+        links
+    )
+    app.command(
+        "dictionary", epilog="Example: isoglot align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words/"
+    )(dictionary)
+
+
+def links(
+    out: Out,
+    parallel: Parallel = None,
+    langs: Langs = None,
+    builtin: Builtin = None,
+    sentences: Count = 10_000,
+    segment: Segment = None,
+    aligner: Aligner = None,
+    method: Annotated[
+        Literal["intersection", "union", "grow-diag", "grow-diag-final-and"],
+        typer.Option("--method", help="How the two directions are made one."),
+    ] = "grow-diag-final-and",
+    gold: Annotated[
+        Path | None, typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh), a line a pair.")
+    ] = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn from bitext which word translates which, and link the words of every pair.
+
+    Writes links.txt (Pharaoh), the words of both sides with blanks between them, the aligner and metrics.json. What it
+    writes is what align words reads: --parallel en=OUT/en.txt --parallel fr=OUT/fr.txt --links OUT/links.txt.
+    """
+    from rich.text import Text
+
+    from isoglot.align import WordAlignConfig, score_links
+    from isoglot.align.indexed import PairCounts
+    from isoglot.align.word_aligner import FILE
+    from isoglot.core.config import build_config
+    from isoglot.core.files import write_json
+    from isoglot.core.record import record_run
+    from isoglot.text.alignment import read_pharaoh, write_pharaoh
+    from isoglot.text.lines import line_writer
+
+    output = Output(json=json, quiet=quiet)
+    if aligner is not None and settings:
+        raise ConfigError("--set and --aligner together", remedy="an aligner has its settings: leave --set out")
+    config = build_config(WordAlignConfig, settings=settings or ())
+    languages, files = _languages(parallel, langs, builtin)
+    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
+        for path in [*paths_of(files), *(each for each in (aligner, gold) if each is not None and each.is_file())]:
+            run.add_input(path)
+        pairs, known = _pairs(files, languages, segment or "auto", sentences, seed)
+        model = _aligner(pairs, aligner, config, languages, output)
+        counts = PairCounts()
+        found = list(model.stream(pairs, method, counts=counts, progress=output.progress))
+        sure = known.links if known else list(read_pharaoh(gold)) if gold else None
+        scores = None if sure is None else score_links(found, sure)
+        names = [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
+        write_pharaoh(names[0], found)
+        for side, path in enumerate(names[1:]):
+            with line_writer(path) as writer:
+                for pair in pairs:
+                    writer.write(" ".join(pair[side]))
+        if aligner is None:
+            names.append(model.save(out / FILE))
+        facts = _facts(model, counts.facts(), found, method, scores)
+        write_json(out / "metrics.json", facts)
+        for path in [*names, out / "metrics.json"]:
+            run.add_output(path)
+    shown = f"{facts['links']:,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
+    if scores is not None:
+        shown += (
+            f"; AER {scores.error_rate:.3f}, precision {scores.precision:.3f}, recall {scores.recall:.3f}, "
+            f"F1 {scores.f1:.3f}"
+        )
+    output.result({"out": str(out), **facts}, Text(shown))
+    if counts.used < counts.pairs:
+        output.say(f"Left out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong")
+    output.say(f"Links, words and metrics in {out}")
+
+
+def dictionary(
+    out: Out,
+    parallel: Parallel = None,
+    langs: Langs = None,
+    builtin: Builtin = None,
+    sentences: Count = 10_000,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            "--links", metavar="FILE", help="Which word is which, as 0-0 1-2 (Pharaoh); left out: aligned here."
+        ),
+    ] = None,
+    segment: Segment = None,
+    aligner: Aligner = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Induce a weighted dictionary, in both directions, from bitext: anchors for languages that have no dictionary.
+
+    Writes en-fr.tsv and fr-en.tsv: word, translation, weight. Settings of the aligner are --set align.KEY=VALUE, those
+    of what is kept --set keep.KEY=VALUE.
+    """
+    from rich.text import Text
+
+    from isoglot.align.induced import DictionaryConfig, induce_dictionary
+    from isoglot.core.config import build_config
+    from isoglot.core.record import record_run
+    from isoglot.text.alignment import read_pharaoh
+    from isoglot.text.dictionary import write_dictionary
+
+    output = Output(json=json, quiet=quiet)
+    if links is not None and (aligner is not None or builtin is not None):
+        raise ConfigError("--links with --aligner or --builtin", remedy="the links are there already: leave it out")
+    config = build_config(DictionaryConfig, settings=settings or ())
+    languages, files = _languages(parallel, langs, builtin)
+    method: Segmenting = segment or ("auto" if links is None else "blanks")
+    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
+        for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
+            run.add_input(path)
+        pairs, _ = _pairs(files, languages, method, sentences, seed)
+        if links is None:
+            model = _aligner(pairs, aligner, config.align, languages, output)
+            found = list(model.stream(pairs, config.symmetry, progress=output.progress))
+        else:
+            found = list(read_pharaoh(links))
+            if len(found) != len(pairs):
+                raise InputError(
+                    f"{len(found)} lines of links for {len(pairs)} sentence pairs",
+                    remedy="give one line of links, even a blank one, for each pair",
+                    file=links,
+                )
+        sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
+        lines = []
+        for one, other in ((0, 1), (1, 0)):
+            turned = found if one == 0 else [[(j, i) for i, j in each] for each in found]
+            entries = induce_dictionary(sides[one], sides[other], turned, config.keep)
+            name = f"{languages[one]}-{languages[other]}"
+            write_dictionary(out / f"{name}.tsv", entries, layout="weighted")
+            run.add_output(out / f"{name}.tsv")
+            words = len({entry.source for entry in entries})
+            facts[name] = {"words": words, "entries": len(entries)}
+            lines.append(f"{name}: {words:,} words, {len(entries):,} entries")
+    output.result(facts, Text("\n".join(lines)))
+    output.say(f"Dictionaries in {out}")
+
+
+def _languages(
+    parallel: list[str] | None, langs: str | None, builtin: str | None
+) -> tuple[tuple[str, str], dict[str, Path] | Path]:
+    if builtin is not None:
+        if parallel or langs:
+            raise ConfigError("--builtin and --parallel together", remedy="align the one or the other")
+        return two_languages(builtin, "--builtin"), {}
+    if not parallel:
+        raise ConfigError(
+            "--parallel is missing", remedy="give --parallel en=a.txt --parallel fr=b.txt, or --builtin en-fr"
+        )
+    return two_sides(parallel, "--parallel", langs)
+
+
+def _pairs(
+    files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting, sentences: int, seed: int
+) -> tuple[Pairs, Bitext | None]:
+    """The words of every pair, and the built-in sentences with their gold where those are asked for."""
+    from isoglot.align import builtin_bitext
+    from isoglot.align.segmented import read_word_pairs
+
+    if files:
+        return read_word_pairs(files, languages, segment), None
+    bitext = builtin_bitext(languages, sentences, seed=seed)
+    return list(zip(bitext.source, bitext.target, strict=True)), bitext
+
+
+def _aligner(
+    pairs: Pairs,
+    path: Path | None,
+    config: Any,  # noqa: ANN401 - WordAlignConfig, which is not imported before it is needed
+    languages: tuple[str, str],
+    output: Output,
+) -> WordAligner:
+    from isoglot.align import WordAligner, train_aligner
+    from isoglot.align.em_loops import COMPILED
+
+    if not COMPILED:
+        output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")
+    if path is None:
+        return train_aligner(pairs, config, languages=languages, progress=output.progress)
+    model = WordAligner.load(path)
+    if model.languages not in (None, languages):
+        raise ConfigError(
+            f"the aligner is for {' and '.join(model.languages or ())}, the text is {' and '.join(languages)}",
+            remedy="name the languages in the aligner's order, or train one",
+        )
+    return model
+
+
+def _facts(
+    model: WordAligner, counts: dict[str, int], found: list[Links], method: str, scores: LinkScores | None
+) -> dict[str, Any]:
+    return {
+        "pairs": counts,
+        "method": method,
+        "links": sum(map(len, found)),
+        "tension": {"forward": model.forward.tension, "backward": model.backward.tension},
+        "log_likelihood_a_word": {"forward": model.forward.likelihoods, "backward": model.backward.likelihoods},
+        "scores": None if scores is None else scores.facts(),
+    }

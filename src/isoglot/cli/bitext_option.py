@@ -1,0 +1,72 @@
+"""Options that name bitext: a file for each of two languages, or one table that has both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isoglot.cli.named_pairs import two_languages
+from isoglot.cli.named_paths import parse_named
+from isoglot.core.errors import ConfigError, shown
+
+
+def two_sides(
+    named: list[str], option: str, langs: str | None = None
+) -> tuple[tuple[str, str], dict[str, Path] | Path]:
+    """The two languages, and a file for each, or the table that has both.
+
+    Args:
+        named: What the user typed.
+        option: The option, for error messages.
+        langs: Which two of a table with more, as ``en-de``; None where it has just two.
+
+    Raises:
+        ConfigError: There is no such file, or not two languages.
+        InputError: The table names no languages.
+    """
+    from isoglot.text.parallel import read_parallel
+
+    table = Path(named[0]).expanduser()
+    files: dict[str, Path] = {}
+    if len(named) == 1 and "=" not in named[0]:
+        if not table.is_file():
+            raise ConfigError(
+                f"{option} {shown(named[0])}: no such file", remedy=f"write {option} en=a.txt {option} fr=b.txt"
+            )
+        codes = list(next(read_parallel(table), ()))
+        if langs is not None:
+            wanted = two_languages(langs, "--langs")
+            missing = [code for code in wanted if code not in codes]
+            if missing:
+                raise ConfigError(
+                    f"--langs {langs}: {table} has no {missing[0]}", remedy=f"it has {', '.join(codes) or 'none'}"
+                )
+            codes = list(wanted)
+    else:
+        if langs is not None:
+            raise ConfigError("--langs chooses from a table", remedy="leave it out: the files name theirs")
+        files = one_each(named, option)
+        codes = list(files)
+    if len(codes) != 2:
+        raise ConfigError(
+            f"{option} names {', '.join(codes) or 'no language'}",
+            remedy=f"name two languages: {option} en=a.txt {option} fr=b.txt",
+        )
+    return (codes[0], codes[1]), files or table
+
+
+def one_each(named: list[str], option: str) -> dict[str, Path]:
+    """The file of each language.
+
+    Raises:
+        ConfigError: A language has two, and as for :func:`parse_named`.
+    """
+    files = parse_named(named, option)
+    for code, paths in files.items():
+        if len(paths) > 1:
+            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
+    return {code: paths[0] for code, paths in files.items()}
+
+
+def paths_of(*given: dict[str, Path] | Path) -> list[Path]:
+    """All files."""
+    return [path for each in given for path in (each.values() if isinstance(each, dict) else [each])]
