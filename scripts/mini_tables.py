@@ -1,0 +1,118 @@
+"""The model card's tables, from the JSON of figures that ``mini_card.py`` writes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+WAYS = ("raw", "centred", "Procrustes")
+"""How sentences are compared: as they are, with each language's mean removed, then turned by a learned rotation."""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def _mean(each: Mapping[str, float]) -> float:
+    return (each["to_en"] + each["from_en"]) / 2
+
+
+def tables(card: Mapping[str, Any]) -> dict[str, str]:
+    """The parts of the card that have numbers, by the name of their place."""
+    model = card["model"]
+    sizes = [str(model["layers"]), str(model["width"]), f"{model['vocabulary']:,}"]
+    sizes += [f"{model['parameters'] / 1e6:.1f} M", ", ".join(model["languages"])]
+    found = {"model": _table(["layers", "width", "vocabulary", "parameters", "languages"], [sizes])}
+    if "training" in card:
+        found["training"] = _table(["", ""], [[key, str(value)] for key, value in card["training"].items()])
+    found |= _sentence_tables(card["tatoeba"])
+    if "cka" in card:
+        rows = [[code, *(f"{value:.2f}" for value in each["debiased"])] for code, each in card["cka"].items()]
+        found["cka"] = _table(["with English", *_layers(card)], rows)
+    if "muse" in card:
+        found["muse"] = _word_table(card)
+    if "steer" in card:
+        found |= _shift_tables(card["steer"])
+    if "perplexity" in card:
+        each = card["perplexity"]
+        numbers = {code: f"{value['perplexity']:.1f}" for code, value in each["languages"].items()}
+        head = f"Rows of {each['length']} tokens, {each['masked']:.0%} masked.\n\n"
+        found["perplexity"] = head + _table(["language", "perplexity"], [[*pair] for pair in numbers.items()])
+    return found
+
+
+def _layers(card: Mapping[str, Any]) -> list[str]:
+    return [f"layer {layer}" for layer in card["tatoeba"]["layers"]]
+
+
+def _sentence_tables(tatoeba: Mapping[str, Any]) -> dict[str, str]:
+    chosen, pairs = tatoeba.get("chosen"), tatoeba["pairs"]
+    every = []
+    for code, ways in pairs.items():
+        for way in (way for way in WAYS if way in ways):
+            every.append([f"{code}, {way}", *(_percent(_mean(each)) for each in ways[way])])  # noqa: PERF401
+    found = {"tatoeba-layers": _table(["with English", *(f"layer {n}" for n in tatoeba["layers"])], every)}
+    if chosen:
+        rows = []
+        for code, ways in pairs.items():
+            cells = [*(ways[way][chosen[way]] for way in WAYS), ways["CSLS"]]
+            rows += [[f"{code} → en", *(_percent(each["to_en"]) for each in cells)]]
+            rows += [[f"en → {code}", *(_percent(each["from_en"]) for each in cells)]]
+        choice, size = tatoeba["choice"], next(iter(pairs.values()))["sentences"]
+        found["tatoeba"] = (
+            _table(["P@1, %", *(f"{way} (layer {chosen[way]})" for way in WAYS), "centred, CSLS"], rows)
+            + f"\n\n{size:,} pairs of each language. Layers chosen on {choice['chosen_on']:,} sentences of"
+            f" `{choice['table']}`, Procrustes learned on {choice['learned_on']:,} others."
+        )
+    return found
+
+
+def _word_table(card: Mapping[str, Any]) -> str:
+    layer, rows = card["tatoeba"].get("chosen", {}).get("centred"), []
+    for code, each in card["muse"]["pairs"].items():
+        by = {(row["layer"], row["centre"]): row for row in each["layers"]}
+        cells = [by[layer, centre] for centre in ("none", "mean")]
+        numbers = [cell for row in cells for cell in (f"{row['mrr']:.3f}", _percent(row["p@1"]))]
+        rows.append([f"en → {code}", f"{each['entries'][0]:,} of {each['entries'][1]:,}", *numbers])
+    head = ["", "entries with contexts", "MRR", "P@1, %", "MRR, centred", "P@1, %, centred"]
+    notes = "".join(f" Without {code}: {why}." for code, why in card["muse"]["missing"].items())
+    return _table(head, rows) + f"\n\nLayer {layer}, chosen by sentences.{notes}"
+
+
+def _shift_tables(steer: Mapping[str, Any]) -> dict[str, str]:
+    rows, every, layers = [], [], []
+    for code, each in steer["pairs"].items():
+        layers = each["layers"]
+        at = layers.index(each["layer"])
+        for alpha, figures in each["alphas"].items():
+            bleu = figures["bleu_1"][at]
+            numbers = [_percent(figures[name][at]) for name in ("convert_rate", "precision", "begun")]
+            rows.append([f"en → {code}", str(each["layer"]), alpha, *numbers, "–" if bleu is None else f"{bleu:.1f}"])
+        for name in ("convert_rate", "precision"):
+            title = name.replace("_", " ")
+            every.append([f"en → {code}, α = 2, {title}", *(_percent(v) for v in each["alphas"]["2"][name])])
+    head = ["", "layer", "α", "convert rate, %", "precision, %", "right or begun, %", "BLEU-1"]
+    return {
+        "steer": _table(head, rows),
+        "steer-layers": _table(["", *(f"layer {layer}" for layer in layers)], every),
+    }
+
+
+def filled(text: str, parts: Mapping[str, str]) -> str:
+    r"""The text with what stands between ``<!-- name -->`` and ``<!-- /name -->`` replaced.
+
+    >>> filled("a <!-- x -->old<!-- /x --> b", {"x": "new"})
+    'a <!-- x -->\nnew\n<!-- /x --> b'
+    """
+    for name, part in parts.items():
+        between = re.compile(f"(<!-- {re.escape(name)} -->).*?(<!-- /{re.escape(name)} -->)", re.DOTALL)
+        text = between.sub(lambda match, part=part: f"{match[1]}\n{part}\n{match[2]}", text)  # type: ignore[misc]
+    return text
