@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from isoglot.align.em_loops import best_sources, expect, expected_distance, maximise
+from isoglot.align.em_loops import best_sources, expect, expect_agreed, expected_distance, maximise
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
@@ -29,10 +29,12 @@ TENSIONS = (0.1, 40.0)
 
 
 class WordAlignConfig(Config):
-    """How words are aligned. The defaults are those of the authors' program with all its options on."""
+    """How words are aligned. With ``agreement=0`` it is what the authors' program does with all its options on."""
 
     iterations: int = Field(5, ge=1)
-    """rounds of EM"""
+    """rounds of EM in each direction by itself"""
+    agreement: int = Field(5, ge=0)
+    """rounds after those in which the two directions learn together, and only what both say counts"""
     estimate: Literal["bayes", "likelihood"] = "bayes"
     """variational Bayes under a Dirichlet prior, or maximum likelihood"""
     concentration: float = Field(0.01, gt=0)
@@ -59,7 +61,7 @@ class Direction:
     """That of each explained word from nowhere."""
     tension: float
     likelihoods: list[float] = field(default_factory=list)
-    """The log-likelihood of a word before each round of EM; with bayes, that of the expected logarithms."""
+    """The log-likelihood of a word before each round; with bayes, that of the expected logarithms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,14 +133,18 @@ class DirectionTrainer:
             size_counts,
             longest,
         )
-        concentration = config.concentration if config.estimate == "bayes" else 0.0
-        maximise(counts, self.condition, self.conditions, concentration)
-        maximise(null_counts, np.zeros(len(null_counts), np.int32), 1, concentration)
-        learned.given, learned.given_null = counts, null_counts
+        self.take(counts, null_counts)
         if config.tension_rule == "learned":
             learned.tension = self._best_tension(distance, size_counts, learned.tension)
         learned.likelihoods.append(likelihood / max(len(self.explained), 1))
         return learned.likelihoods[-1]
+
+    def take(self, counts: np.ndarray, null_counts: np.ndarray) -> None:
+        """The M step of the words: the counts, which are used up, become what is learned."""
+        concentration = self.config.concentration if self.config.estimate == "bayes" else 0.0
+        maximise(counts, self.condition, self.conditions, concentration)
+        maximise(null_counts, np.zeros(len(null_counts), np.int32), 1, concentration)
+        self.learned.given, self.learned.given_null = counts, null_counts
 
     def _best_tension(self, distance: float, size_counts: np.ndarray, tension: float) -> float:
         """Where the expected distance from the diagonal is the one that was counted."""
@@ -157,6 +163,40 @@ class DirectionTrainer:
                 return following
             tension = following
         return tension
+
+
+def agree(forward: DirectionTrainer, backward: DirectionTrainer) -> None:
+    """A round of both directions together (Liang, Taskar & Klein 2006).
+
+    A link counts by the product of what the two directions think of it, and both learn from the same counts. A word
+    that explains too much in one direction is not confirmed by the other, so that most errors of rare words go; the two
+    likelihoods need not grow any more. The tensions stay.
+    """
+    bitext, one, other = forward.bitext, forward.learned, backward.learned
+    counts = np.zeros_like(one.given)
+    null_counts = np.zeros_like(one.given_null), np.zeros_like(other.given_null)
+    likelihoods = expect_agreed(
+        bitext.source,
+        bitext.source_starts,
+        bitext.target,
+        bitext.target_starts,
+        bitext.cells,
+        bitext.cell_starts,
+        one.given,
+        one.given_null,
+        other.given,
+        other.given_null,
+        (one.tension, other.tension),
+        forward.config.null,
+        counts,
+        *null_counts,
+        bitext.longest,
+    )
+    one.given[:] = counts  # in the memory of what was known before
+    forward.take(one.given, null_counts[0])
+    backward.take(counts, null_counts[1])
+    for trainer, likelihood in zip((forward, backward), likelihoods, strict=True):
+        trainer.learned.likelihoods.append(likelihood / max(len(trainer.explained), 1))
 
 
 def best_of(

@@ -194,6 +194,107 @@ def expect(
 
 
 @compiled
+def posteriors(
+    words: np.ndarray,
+    start: int,
+    length: int,
+    sources: int,
+    cells: np.ndarray,
+    cell_start: int,
+    backward: bool,
+    given: np.ndarray,
+    given_null: np.ndarray,
+    tension: float,
+    null: float,
+    prior: np.ndarray,
+    posterior: np.ndarray,
+) -> float:
+    """Of one sentence: how likely each word comes from each source place, or from nowhere (the place behind the last).
+
+    Returns:
+        The log-likelihood of its words.
+    """
+    likelihood = 0.0
+    for j in range(length):
+        share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
+        first = cell_start + (j if backward else j * sources)
+        stride = length if backward else 1
+        total = null * given_null[words[start + j]]
+        posterior[j, sources] = total
+        for i in range(sources):
+            posterior[j, i] = prior[i] * share * given[cells[first + i * stride]]
+            total += posterior[j, i]
+        if total > 0.0:
+            likelihood += math.log(total)
+            posterior[j, : sources + 1] /= total
+    return likelihood
+
+
+@compiled
+def expect_agreed(
+    source: np.ndarray,
+    source_starts: np.ndarray,
+    target: np.ndarray,
+    target_starts: np.ndarray,
+    cells: np.ndarray,
+    cell_starts: np.ndarray,
+    forward: np.ndarray,
+    forward_null: np.ndarray,
+    backward: np.ndarray,
+    backward_null: np.ndarray,
+    tensions: tuple[float, float],
+    null: float,
+    counts: np.ndarray,
+    forward_counts: np.ndarray,
+    backward_counts: np.ndarray,
+    longest: int,
+) -> tuple[float, float]:
+    """An E step of both directions in which a link counts as far as both make it: the product of their posteriors.
+
+    Args:
+        source: The source words, end to end.
+        source_starts: Where sentences begin (S + 1).
+        target: The target words.
+        target_starts: Where sentences begin (S + 1).
+        cells: See above.
+        cell_starts: See above.
+        forward: The probability of each slot's target given its source (K).
+        forward_null: That of each target type from nowhere.
+        backward: The probability of each slot's source given its target (K).
+        backward_null: That of each source type from nowhere.
+        tensions: Of the two directions.
+        null: The probability that a word comes from nowhere.
+        counts: Added to (K); both directions have the same.
+        forward_counts: Added to: target words from nowhere.
+        backward_counts: Added to: source words from nowhere.
+        longest: The longest sentence.
+
+    Returns:
+        The log-likelihood of the target words, and of the source words.
+    """
+    prior = np.empty(longest)
+    one = np.zeros((longest, longest + 1))
+    other = np.zeros((longest, longest + 1))
+    likelihood, reverse = 0.0, 0.0
+    for s in range(len(source_starts) - 1):
+        i0, j0, cell = source_starts[s], target_starts[s], cell_starts[s]
+        m, n = source_starts[s + 1] - i0, target_starts[s + 1] - j0
+        likelihood += posteriors(
+            target, j0, n, m, cells, cell, False, forward, forward_null, tensions[0], null, prior, one
+        )
+        reverse += posteriors(
+            source, i0, m, n, cells, cell, True, backward, backward_null, tensions[1], null, prior, other
+        )
+        for j in range(n):
+            forward_counts[target[j0 + j]] += one[j, m]
+            for i in range(m):
+                counts[cells[cell + j * m + i]] += one[j, i] * other[i, j]
+        for i in range(m):
+            backward_counts[source[i0 + i]] += other[i, n]
+    return likelihood, reverse
+
+
+@compiled
 def expected_distance(
     lengths: np.ndarray, sources: np.ndarray, starts: np.ndarray, size_counts: np.ndarray, tension: float, longest: int
 ) -> tuple[float, float]:
@@ -303,84 +404,3 @@ def look_up(
             if row_of[wanted_columns[slot]] == row:
                 found[slot] = place[wanted_columns[slot]]
     return found
-
-
-@compiled
-def merge(
-    forward: np.ndarray,
-    backward: np.ndarray,
-    source_starts: np.ndarray,
-    target_starts: np.ndarray,
-    grow: bool,
-    final: bool,
-    union: bool,
-    longest: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two directions made one, all sentences at once; what :func:`isoglot.align.symmetry.symmetrise` does with sets.
-
-    Args:
-        forward: The source place of each target word, or -1.
-        backward: The target place of each source word, or -1.
-        source_starts: Where sentences begin (S + 1).
-        target_starts: Likewise.
-        grow: Whether neighbours are added to the intersection.
-        final: Whether links between words without any are added then.
-        union: Everything either has.
-        longest: The longest sentence.
-
-    Returns:
-        Where the links of each sentence begin (S + 1), and the source and the target place of each link, in order.
-    """
-    link_starts = np.zeros(len(source_starts), np.int64)
-    sources = np.empty(len(forward) + len(backward), np.int32)
-    targets = np.empty(len(forward) + len(backward), np.int32)
-    one = np.zeros((longest, longest), np.uint8)  # 1 forward, 2 backward, 4 chosen
-    linked_source = np.zeros(longest, np.bool_)
-    linked_target = np.zeros(longest, np.bool_)
-    count = 0
-    for s in range(len(source_starts) - 1):
-        m, n = source_starts[s + 1] - source_starts[s], target_starts[s + 1] - target_starts[s]
-        one[:m, :n] = 0
-        linked_source[:m] = False
-        linked_target[:n] = False
-        for j in range(n):
-            i = forward[target_starts[s] + j]
-            if i >= 0:
-                one[i, j] |= 1
-        for i in range(m):
-            j = backward[source_starts[s] + i]
-            if j >= 0:
-                one[i, j] |= 2
-        for i in range(m):
-            for j in range(n):
-                if one[i, j] == 3 or (union and one[i, j]):
-                    one[i, j] |= 4
-                    linked_source[i] = linked_target[j] = True
-        added = grow
-        while added:
-            added = False
-            for i in range(m):
-                for j in range(n):
-                    if not one[i, j] & 4:
-                        continue
-                    for a, b in ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)):
-                        x, y = i + a, j + b
-                        if x < 0 or y < 0 or x >= m or y >= n or not one[x, y] or one[x, y] & 4:
-                            continue
-                        if not (linked_source[x] and linked_target[y]):
-                            one[x, y] |= 4
-                            linked_source[x] = linked_target[y] = added = True
-        if final:
-            for direction in (1, 2):
-                for i in range(m):
-                    for j in range(n):
-                        if one[i, j] & direction and not linked_source[i] and not linked_target[j]:
-                            one[i, j] |= 4
-                            linked_source[i] = linked_target[j] = True
-        for i in range(m):
-            for j in range(n):
-                if one[i, j] & 4:
-                    sources[count], targets[count] = i, j
-                    count += 1
-        link_starts[s + 1] = count
-    return link_starts, sources[:count].copy(), targets[:count].copy()

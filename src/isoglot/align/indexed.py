@@ -1,7 +1,7 @@
 """Bitext as numbers: word ids end to end, and which pairs of words meet in some sentence pair.
 
 Memory: 4 bytes a word of either side, 4 bytes a cell (a word beside a word of the other side), of which a word has at
-most ``longest``, and 4 bytes a pair of types that meet; while a direction learns, 20 more. All of it grows with the
+most ``longest``, and 4 bytes a pair of types that meet; while it is learned from, 32 more. All of it grows with the
 number of sentence pairs and no faster.
 """
 

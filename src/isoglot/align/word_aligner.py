@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.diagonal import Direction, DirectionTrainer, WordAlignConfig, best_of
-from isoglot.align.em_loops import FLOOR, look_up, merge
+from isoglot.align.diagonal import Direction, DirectionTrainer, WordAlignConfig, agree, best_of
+from isoglot.align.em_loops import FLOOR, look_up
 from isoglot.align.indexed import IndexedBitext, PairCounts, Words
+from isoglot.align.merge_links import merge
 from isoglot.align.symmetry import METHODS, Symmetry
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, nearest_name, shown
 from isoglot.core.files import read_bytes, writable_folder, write_bytes
@@ -238,18 +239,24 @@ def train_aligner(
     bitext = IndexedBitext.of(usable, source_words, target_words)
     del usable
     types = len(source_words), len(target_words)
-    directions = []
-    with progress.task("learning to align", total=2 * config.iterations, unit="rounds") as task:
-        for backward in (False, True):
-            trainer = DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
+    trainers = [
+        DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
+        for backward in (False, True)
+    ]
+    total = 2 * config.iterations + config.agreement
+    with progress.task("learning to align", total=total, unit="rounds") as task:
+        for trainer in trainers:
             for _ in range(config.iterations):
                 task.note(f"{trainer.round():.3f} nats a word")
                 task.advance()
-            learned = trainer.learned
-            # In single precision from here on, so that what is read from a file is what was learned.
-            learned.given, learned.given_null = learned.given.astype(np.float32), learned.given_null.astype(np.float32)
-            directions.append(learned)
-            del trainer
+        for _ in range(config.agreement):
+            agree(*trainers)
+            task.advance()
+    directions = [trainer.learned for trainer in trainers]
+    del trainers
+    for learned in directions:
+        # In single precision from here on, so that what is read from a file is what was learned.
+        learned.given, learned.given_null = learned.given.astype(np.float32), learned.given_null.astype(np.float32)
     forward, backward_ = directions
     kept = (forward.given > FLOOR) | (backward_.given > FLOOR)  # the others count as never seen
     rows = np.zeros(types[0] + 1, np.int64)
