@@ -45,7 +45,7 @@ class Arrival:
             self._peaks_L = _copied(vectors_LKD.abs().amax(dim=(1, 2)))
             self._vectors_LKD = _copied(vectors_LKD)
             self._event = torch.cuda.Event()
-            self._event.record()
+            self._event.record(torch.cuda.current_stream(vectors_LKD.device))
         else:
             self._peaks_L = self._vectors_LKD = vectors_LKD.cpu()
 

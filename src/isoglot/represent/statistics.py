@@ -75,10 +75,7 @@ class LanguageMoments:
             ConfigError: They were left out.
         """
         if self.covariances_LDD is None:
-            raise ConfigError(
-                "these are means without covariances",
-                remedy="learn both from text: isoglot steer fit MODEL --out means/, then --means means/",
-            )
+            raise ConfigError("these are means without covariances", remedy="learn both from text")
         return self.covariances_LDD
 
     def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
