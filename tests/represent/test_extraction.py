@@ -376,3 +376,18 @@ def test_the_largest_number_of_a_layer_tells_whether_all_are_numbers():
         with pytest.raises(InputError, match="the output of layer 7 is not finite"):
             check_finite(vectors_LKD.abs().amax(dim=(1, 2)), [0, 7, 9])
     check_finite(torch.full((2,), torch.finfo(torch.float32).max), [0, 1])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_a_gpu_gives_what_the_cpu_gives(encoder: EncoderLike, sentences: list[str]):
+    import copy
+
+    plain = extract(encoder, sentences, language="en", chunk=7, batch_tokens=60)
+    there: Any = copy.deepcopy(encoder)
+    fast = extract(there.to("cuda"), sentences, language="en", chunk=7, batch_tokens=60)
+    np.testing.assert_allclose(fast.stacked(), plain.stacked(), atol=1e-3)
+    assert fast.header == plain.header, "the hash of the weights, too"
+    with torch.no_grad():
+        next(there.parameters()).fill_(torch.nan)
+    with pytest.raises(InputError, match="is not finite"):
+        extract(there, sentences, language="en")
