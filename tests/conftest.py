@@ -43,6 +43,12 @@ def small_texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path
     return texts
 
 
+@pytest.fixture
+def without_mini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package in which isoglot-mini is not."""
+    monkeypatch.setattr("isoglot.model.load.EMBEDDED_FOLDER", tmp_path / "no isoglot-mini")
+
+
 class Result(NamedTuple):
     """What a command left: its exit code and what it printed."""
 

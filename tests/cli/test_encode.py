@@ -99,6 +99,7 @@ def test_lines_of_one_word_to_a_vec(encode, tmp_path: Path, folder: Path):
     )
 
 
+@pytest.mark.usefixtures("without_mini")
 def test_what_cannot_be_done_is_one_line(encode, tmp_path: Path, folder: Path):
     (folder / "empty.txt").write_text("")
     (folder / "gap.txt").write_text("the cat\n\nthe\n")

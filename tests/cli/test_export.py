@@ -49,6 +49,7 @@ def test_a_view_is_written(isoglot, model: Path, tmp_path: Path):
     )
 
 
+@pytest.mark.usefixtures("without_mini")
 def test_what_cannot_be_done_is_one_line(isoglot, model: Path, tmp_path: Path):
     target = str(tmp_path / "hf")
     result = isoglot("export", str(model), target)
@@ -61,6 +62,13 @@ def test_what_cannot_be_done_is_one_line(isoglot, model: Path, tmp_path: Path):
         "isoglot: isoglot-mini does not come with this version; train one with isoglot pretrain RECIPE --out DIR, "
         "or name a Hugging Face encoder such as xlm-roberta-base\n"
     )
+    for given, line in (
+        (("--step", "0.1"), "--step is for --format packed; leave it out, or add --format packed"),
+        (("--means", "m"), "--means is for --format packed; leave it out, or add --format packed"),
+        (("--lang", "fr", "--format", "packed"), "--lang is for --format hf; leave it out, or add --format hf"),
+        (("--format", "packed", "--step", "2"), "a step of 2.0; give a share of a row's spread such as 0.0833"),
+    ):
+        assert isoglot("export", str(model), target, *given).err == f"isoglot: {line}\n"
     assert not Path(target).exists()
 
 

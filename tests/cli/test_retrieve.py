@@ -270,6 +270,7 @@ def test_words_of_the_vocabulary_and_the_shards_are_refused(words, folder: Path,
     assert words("--model", "model", *rest, *shards).err == f"{line}{REMEDY}\n"
 
 
+@pytest.mark.usefixtures("without_mini")
 def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path, tmp_path: Path):
     (folder / "short.txt").write_text("le chat dort\nle chien mange\n")
     (folder / "blank.txt").write_text("\n" * 6)
@@ -286,7 +287,6 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
     Center().fit(np.eye(5, dtype=np.float32)).save(folder / "centre.safetensors")
     model = ("--model", "model")
     cases = [
-        ((), "nothing to look in; give --parallel en=a.txt --parallel de=b.txt, or --source and --target with vectors"),
         (
             (*model, "--parallel", "en=a.txt", "--parallel", "fr=short.txt"),
             "a.txt:3: 6 lines, but short.txt has 2; aligned files have the same sentence on the same line: find where one is missing",

@@ -16,11 +16,11 @@ import torch
 from rich.console import Console
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from isoglot.steer.language_files import read_known
 from isoglot.cli.steer_output import translation_view
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
+from isoglot.steer.language_files import read_known
 from isoglot.steer.trade_off import default_erasers
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.scheme import SPECIAL

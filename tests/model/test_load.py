@@ -51,6 +51,7 @@ def test_a_hugging_face_folder_gives_no_remarks(hf_folder, shake, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("without_mini")
 def test_what_is_not_there_names_two_ways_to_get_one(tmp_path: Path):
     for source, problem in (
         ("isoglot-mini", f"isoglot-mini does not come with this version; {WAYS}"),

@@ -39,7 +39,7 @@ def test_merging_equals_going_on():
     one.merge(two)
     one.merge(LanguageStatistics([0, 1]))
     np.testing.assert_allclose(one.result().means_LD, whole.result().means_LD, rtol=1e-12)
-    np.testing.assert_allclose(one.result().covariances_LDD, whole.result().covariances_LDD, atol=1e-9)
+    np.testing.assert_allclose(one.result().spreads_LDD(), whole.result().spreads_LDD(), atol=1e-9)
 
 
 def test_float32_rows_are_summed_in_float64():

@@ -32,7 +32,8 @@ STEP = 1 / 12
 EXPONENT = ".exponent"
 _LARGEST = 127
 _LEAST_EXPONENT, _MOST_EXPONENT = -126, 127  # those of float32's normal numbers, and of int8
-_NOT_FINITE, _REMEDY = "has a weight that is not finite", "train again with a lower learning rate"
+_TOO_LARGE = 2.0**127  # what is larger might, rounded up, no longer be a float32
+_NOT_FINITE, _REMEDY = "has a weight that is not finite or nearly so", "train again with a lower learning rate"
 _LEVEL = 1  # of Zstandard: there are no repetitions to look for, and looking costs more bytes than it saves
 
 
@@ -52,13 +53,13 @@ def quantise(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
 
     Raises:
         ConfigError: The step is no such share.
-        InputError: An entry is not finite.
+        InputError: An entry is not finite, or beyond 2 ** 127.
     """
     if not 0 < step <= 1:
         raise ConfigError(f"a step of {step}", remedy=f"give a share of a row's spread such as {STEP:.3g}")
     with np.errstate(over="ignore"):  # what float32 does not have becomes infinite, and is refused as that
         exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
-    if not np.isfinite(exact_RD).all():
+    if not (np.abs(exact_RD) <= _TOO_LARGE).all():
         raise InputError(f"the matrix {_NOT_FINITE}", remedy=_REMEDY)
     largest_R = np.abs(exact_RD).max(axis=1, initial=0.0)
     there_R = largest_R > 0
@@ -98,7 +99,7 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP) -> bytes:
 
     Raises:
         ConfigError: The step is no share of a row's spread.
-        InputError: A weight is not finite; the message has its name.
+        InputError: A weight is not finite, or beyond 2 ** 127; the message has its name.
     """
     from safetensors.torch import save
 
@@ -106,7 +107,7 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP) -> bytes:
     for name, given in weights.items():
         tensor = given.detach().cpu().contiguous()
         tensors[name] = tensor = tensor.float() if tensor.is_floating_point() else tensor
-        if not bool(torch.isfinite(tensor).all()):
+        if tensor.is_floating_point() and not bool((tensor.abs() <= _TOO_LARGE).all()):
             raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY)
         if tensor.is_floating_point() and tensor.dim() > 1:
             numbers_RD, exponents_R = quantise(tensor.reshape(-1, tensor.shape[-1]).numpy(), step)

@@ -129,6 +129,11 @@ class LanguageMeans:
         """
         moments = self._of(language)
         self.check_layer(layer)
+        if moments.covariances_LDD is None:
+            raise ConfigError(
+                "the means came without covariances, which transport and erasers need",
+                remedy="learn both from text: isoglot steer fit MODEL --out means/, then --means means/",
+            )
         return moments.covariance(layer)
 
     def difference(self, source: str, target: str, layer: int) -> np.ndarray:

@@ -1,0 +1,215 @@
+"""Packed weights: what rounding may do is a theorem, and the file is whole or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
+from isoglot.model import Encoder, encoder_config, export_to_hf, load_encoder, make_batch, save_encoder
+from isoglot.model.folder import PACKED, WEIGHTS, folder_size, open_encoder
+from isoglot.model.packed import STEP, pack, packing_error, quantise, restore, unpack
+from isoglot.vocab import Vocabulary, train_vocabulary
+
+HUGE = np.nextafter(np.float32(2.0**127), np.float32(0))
+FINITE = st.floats(float(-HUGE), float(HUGE), width=32)
+LEAST = np.float32(1e-45)  # the smallest number float32 has
+
+
+def restored(numbers_RD: np.ndarray, exponents_R: np.ndarray) -> np.ndarray:
+    found: np.ndarray = restore(torch.from_numpy(numbers_RD), torch.from_numpy(exponents_R)).numpy()
+    return found
+
+
+@given(arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FINITE), st.floats(1e-3, 1))
+@example(np.zeros((2, 3), np.float32), STEP)
+@example(np.full((2, 3), 0.1, np.float32), STEP)
+@example(np.array([[HUGE, -HUGE, 1], [LEAST, 0, -LEAST], [HUGE, LEAST, 0]], np.float32), STEP)
+@example(np.array([[127.5, 1], [127.4, 1], [-127.5, 0.3]], np.float32), 1e-3)
+def test_no_entry_moves_by_more_than_half_its_step(matrix_RD: np.ndarray, step: float):
+    numbers_RD, exponents_R = quantise(matrix_RD, step)
+    assert [str(each.dtype) for each in (numbers_RD, exponents_R)] == ["int8", "int8"]
+    assert numbers_RD.min() >= -127
+    found_RD = restored(numbers_RD, exponents_R)
+    apart_RD = np.abs(found_RD.astype(np.float64) - matrix_RD)
+    assert (apart_RD <= np.ldexp(1.0, exponents_R.astype(int))[:, None] / 2).all()
+    assert torch.equal(torch.from_numpy(found_RD).bfloat16().float(), torch.from_numpy(found_RD))
+    for again, first in zip(quantise(found_RD), (numbers_RD, exponents_R), strict=True):
+        np.testing.assert_array_equal(again, first)  # whatever the step
+
+
+def test_the_step_follows_the_spread_of_a_row_and_widens_for_an_outlier():
+    chance = np.random.default_rng(0)
+    rows_RD = chance.normal(0, 1, (3, 4000)) * [[1.0], [1000.0], [1.0]]
+    rows_RD[2, 0] = 123 * 2**13
+    numbers_RD, exponents_R = quantise(rows_RD)
+    assert exponents_R.tolist() == [-4, 6, 13]  # nearest to 1/12 and 1000/12; the outlier at most 127 steps
+    assert 0 < np.abs(numbers_RD[0]).max() < 127
+    assert numbers_RD[2, 0] == 123
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39, 2.0**127.5])
+def test_what_is_not_finite_is_refused(bad: float):
+    with pytest.raises(InputError, match=r"the matrix has a weight that is not finite or nearly so; train again"):
+        quantise(np.array([[0.0, 1.0], [bad, 0.0]]))
+    weights = {"norm": torch.ones(2), "deep.weight": torch.tensor([[0.0, bad]])}
+    with pytest.raises(InputError, match=r"^deep\.weight has a weight that is not finite"):
+        pack(weights)
+    with pytest.raises(InputError, match=r"^norm has a weight that is not finite"):
+        pack({"norm": torch.tensor([bad, 1.0])})
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, 1.5, float("nan")])
+def test_a_step_that_will_not_do(step: float):
+    with pytest.raises(ConfigError, match=f"a step of {step}; give a share of a row's spread such as 0.0833"):
+        quantise(np.ones((1, 1)), step)
+
+
+def test_vectors_whole_numbers_and_shapes_stay():
+    weights = {
+        "bias": torch.tensor([0.1, 1e-9]),
+        "ids": torch.tensor([[5, 2**40]]),
+        "cube": torch.arange(24.0).reshape(2, 3, 4),
+        "half": torch.tensor([[0.5, 0.25]], dtype=torch.bfloat16),
+        "alone": torch.tensor(0.3),
+    }
+    found = unpack(pack(weights))
+    assert set(found) == set(weights)
+    for name, tensor in weights.items():
+        assert torch.equal(found[name], tensor.float() if tensor.is_floating_point() else tensor), name
+    assert packing_error(weights, found) == 0
+
+
+def test_packed_again_is_the_same_bytes():
+    chance = torch.Generator().manual_seed(0)
+    weights = {f"m{n}": torch.randn(40, 64, generator=chance) * 10.0**-n for n in range(4)}
+    data = pack(weights)
+    assert pack(weights) == data
+    once = unpack(data)
+    assert pack(once) == data == pack(once, step=1 / 3)
+    assert 0 < packing_error(weights, once) < STEP * 2**0.5 / 12**0.5
+    assert 8 * len(data) / (4 * 40 * 64) < 7
+    assert len(pack(weights, step=1 / 3)) < len(data)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(small_texts) -> Vocabulary:
+    return train_vocabulary(small_texts, mode="joint", size=360, coverage=1.0)
+
+
+@pytest.fixture(scope="module")
+def encoder(vocabulary: Vocabulary) -> Encoder:
+    """One like isoglot-mini, with softmax biases that are not 0."""
+    special = vocabulary.special
+    config = encoder_config(
+        "modern",
+        "nano",
+        vocabulary_size=len(vocabulary),
+        languages=("en", "fr"),
+        pad_id=special["[PAD]"],
+        unk_id=special["[UNK]"],
+    )
+    made = Encoder(config, vocabulary).eval()
+    chance = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=chance) * 0.1)
+    return made
+
+
+@torch.no_grad()
+def test_a_packed_folder_opens_as_any_other(encoder: Encoder, vocabulary: Vocabulary, tmp_path: Path):
+    whole = save_encoder(encoder, tmp_path / "whole", about={"steps": 3})
+    files = save_encoder(encoder, tmp_path / "packed", about={"steps": 3}, form="packed")
+    assert [path.relative_to(tmp_path / "packed").as_posix() for path in files] == [
+        "encoder.safetensors.zst",
+        "vocabulary/tokenizer.json.zst",
+        "vocabulary/tokenizer_config.json.zst",
+        "vocabulary/counts.npy.zst",
+        "vocabulary/vocabulary.json.zst",
+        "encoder.json",
+    ]
+    assert folder_size(tmp_path / "packed") < 0.3 * sum(path.stat().st_size for path in whole)
+    found = load_encoder(tmp_path / "packed", device="cpu")
+    assert isinstance(found, Encoder)
+    assert found.vocabulary.hash == vocabulary.hash
+    for code in ("en", "fr"):
+        np.testing.assert_array_equal(found.vocabulary.ids_of(code), vocabulary.ids_of(code))
+        np.testing.assert_array_equal(found.vocabulary.counts(code), vocabulary.counts(code))
+    batch = make_batch(vocabulary, ["the girl sees a cat", "yes"], "en")
+    logits_BTV = found.logits(found.layers(batch, "en")[-1], "en")
+    wanted_BTV = encoder.logits(encoder.layers(batch, "en")[-1], "en")
+    assert 0 < float((logits_BTV - wanted_BTV).std()) < 0.1 * float(wanted_BTV.std())
+    again = save_encoder(found, tmp_path / "again", about={"steps": 3}, form="packed")
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in files]
+    # A folder is one or the other, also where it was the other before.
+    save_encoder(found, tmp_path / "packed")
+    assert not (tmp_path / "packed" / PACKED).exists()
+    assert not list((tmp_path / "packed").rglob("*.zst"))
+    unpacked = open_encoder(tmp_path / "packed").state_dict()
+    assert all(torch.equal(tensor, unpacked[name]) for name, tensor in found.state_dict().items())
+
+
+@torch.no_grad()
+def test_exported_it_has_the_same_logits_in_transformers(encoder: Encoder, vocabulary: Vocabulary, tmp_path: Path):
+    from transformers import AutoModelForMaskedLM
+
+    save_encoder(encoder, tmp_path / "packed", form="packed")
+    found = open_encoder(tmp_path / "packed")
+    export_to_hf(found, tmp_path / "hf")
+    model = AutoModelForMaskedLM.from_pretrained(tmp_path / "hf", attn_implementation="sdpa").eval()
+    assert type(model).__name__ == "ModernBertForMaskedLM"
+    batch = make_batch(vocabulary, ["the girl sees a cat", "yes"], "en")
+    theirs_BTV = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long()).logits
+    ours_BTV = found.logits(found.layers(batch)[-1])
+    torch.testing.assert_close(theirs_BTV[batch.mask_BT], ours_BTV[batch.mask_BT], atol=2e-5, rtol=1e-4)
+
+
+def test_what_is_damaged_is_refused_in_one_line(encoder: Encoder, tmp_path: Path):
+    save_encoder(encoder, tmp_path, form="packed")
+    path = tmp_path / PACKED
+    data = path.read_bytes()
+    altered = bytearray(data)
+    altered[len(data) // 2] ^= 1
+    for wrong in (data[:-1], data[:100], b"", bytes(altered)):
+        path.write_bytes(wrong)
+        with pytest.raises(CorruptFileError) as failure:
+            open_encoder(tmp_path)
+        assert str(failure.value).startswith(f"{path}: {len(wrong):,} bytes with SHA-256 ")
+        with pytest.raises(CorruptFileError, match=rf"{PACKED}: no whole Zstandard frame; the file was cut short"):
+            unpack(wrong, path)
+    path.unlink()
+    with pytest.raises(StorageError, match="no weights here; copy the folder again, whole"):
+        open_encoder(tmp_path)
+    path.write_bytes(data)
+    small = tmp_path / "vocabulary" / "tokenizer.json.zst"
+    small.write_bytes(small.read_bytes()[:-5])
+    with pytest.raises(CorruptFileError, match=r"tokenizer\.json\.zst: no whole Zstandard frame"):
+        open_encoder(tmp_path)
+
+
+def test_a_frame_with_something_else_in_it(tmp_path: Path):
+    from safetensors.torch import save
+
+    from isoglot.core.compressed import compressed
+
+    wrong = {"m": torch.ones(2, 3, dtype=torch.int8), "m.exponent": torch.ones(4, dtype=torch.int8)}
+    for content in (b"", b"some text", save(wrong)):
+        with pytest.raises(CorruptFileError) as failure:
+            unpack(compressed(content), tmp_path / "x")
+        assert str(failure.value) == f"{tmp_path / 'x'}: no packed weights; copy or make it again"
+
+
+def test_another_form_is_not_read(encoder: Encoder, tmp_path: Path):
+    save_encoder(encoder, tmp_path)
+    index = tmp_path / "encoder.json"
+    index.write_text(index.read_text().replace('"format": 1,', '"format": 1, "form": "folded",'))
+    with pytest.raises(InputError, match="not an encoder of format 1"):
+        open_encoder(tmp_path)
+    assert (tmp_path / WEIGHTS).exists()
