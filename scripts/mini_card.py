@@ -41,6 +41,7 @@ from isoglot.represent import extract
 from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
 from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
+from isoglot.retrieve.layers import Side
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
 from isoglot.steer import LanguageMeans, bleu_1, sweep_shifts
 from isoglot.text.dictionary import read_dictionary
@@ -52,8 +53,9 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.encoder import Encoder
     from isoglot.represent import Representations
-    from isoglot.retrieve.layers import PairScores, Side
+    from isoglot.retrieve.layers import PairScores
     from isoglot.steer import Sweep
+    from isoglot.text.dictionary import Entry
 
 TEMPLATE = Path(__file__).with_name("mini_card.md")
 ENGLISH = "en"
@@ -75,7 +77,7 @@ class Effort(NamedTuple):
     pool: int
     """sentences in which contexts of words are looked for"""
     contexts: int
-    """of a word, at most"""
+    """of a word, at most; with 0, words are only read alone"""
     shifted: int
     """sentences that a shift is measured on"""
     tried: int
@@ -85,7 +87,7 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "usual": Effort(400, 200, 100, 3000, 1, 50, 25, 16),
+    "usual": Effort(400, 200, 200, 3000, 0, 200, 40, 64),
     "thorough": Effort(10_000, 1000, 2000, 60_000, 5, 500, 200, 512),
 }
 
@@ -184,12 +186,25 @@ class Card:
     # --- words ---
 
     def muse(self, folder: Path, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-        """MRR and P@1 of the test dictionaries; a word is its mean over contexts."""
+        """MRR and P@1 of the test dictionaries: words read alone, and words as means over contexts in text."""
         files = {code: _file(folder, f"en-{code}.5000-6500.txt") for code in self.languages}
         entries = {(ENGLISH, code): list(read_dictionary(path)) for code, path in files.items() if path is not None}
         words = words_by_language(entries)
-        sides: dict[str, Side] = {}
-        missing: dict[str, str] = {}
+        alone = {}
+        for code, listed in words.items():
+            rows = self.vectors(listed, code)
+            alone[code] = Side(name=code, layers={layer: rows[layer] for layer in rows.layers}, items=listed)
+        found: dict[str, Any] = {"alone": self._dictionaries(entries, alone, folder)}
+        if self.effort.contexts:
+            sides, missing = self._in_contexts(words, texts)
+            found["contexts"] = self._dictionaries(entries, sides, folder) | {"missing": missing}
+        return {"muse": found | {"of_a_word": self.effort.contexts}}
+
+    def _in_contexts(
+        self, words: Mapping[str, list[str]], texts: Mapping[str, list[str]]
+    ) -> tuple[dict[str, Side], dict[str, str]]:
+        """The words that are met in text; and why a language is left out."""
+        sides, missing = {}, {}
         with tempfile.TemporaryDirectory() as place:
             for code in [code for code in words if code in texts]:
                 path = Path(place) / f"{code}.txt"
@@ -200,42 +215,55 @@ class Card:
                     )
                 except MissingPartError as error:
                     missing[code] = str(error)
+        return sides, missing
+
+    def _dictionaries(
+        self, entries: Mapping[tuple[str, str], Sequence[Entry]], sides: Mapping[str, Side], folder: Path
+    ) -> dict[str, Any]:
         score = partial(score_layers, methods=("cosine",), resamples=1, device=self.encoder.device)
         found = {}
         for pair, right in entries.items():
             if set(pair) <= set(sides):
                 source, target = own_words(sides, pair, right)
                 found[pair[1]] = _words_found(score_dictionary(source, target, right, folder, score=score))
-        return {"muse": {"contexts": self.effort.contexts, "missing": missing, "pairs": found}}
+        return {"pairs": found}
 
     # --- steering ---
 
     def steer(self, folder: Path, tatoeba: Path, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-        """Token translation from English: every layer and alpha, the layer chosen on other sentences."""
+        """Token translation from English: all layers on some sentences, the one chosen there on others."""
         codes = [code for code in (ENGLISH, *self.languages) if code in texts]
         fitted = {code: texts[code][-self.effort.means :] for code in codes}
         means = LanguageMeans.fit(self.encoder, fitted, name=str(self.options.model), progress=self.progress)
-        found = {}
-        for code, rows in zip(self.languages, tatoeba_sets(tatoeba, self.languages), strict=True):
+        first, last = self.effort.shifted, self.effort.shifted + self.effort.tried
+        sets = dict(zip(self.languages, tatoeba_sets(tatoeba, self.languages), strict=True))
+        sweeps, tried = {}, {}
+        worth_L = np.zeros(self.encoder.depth + 1)
+        for code, rows in sets.items():
             path = _file(folder, f"en-{code}.txt")
             if code not in texts or path is None:
                 continue
             entries = list(read_dictionary(path))
-            sweep = partial(sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, dictionary=entries)
-            first, last = self.effort.shifted, self.effort.shifted + self.effort.tried
-            tried = sweep(rows.sentences[ENGLISH][first:last], alphas=[2.0], progress=self.progress)
-            layer = int(np.nan_to_num(tried.grid("headline")[:, 0]).argmax())
-            given, references = rows.sentences[ENGLISH][:first], rows.sentences[code][:first]
-            made = sweep(given, alphas=ALPHAS, progress=self.progress)
+            sweeps[code] = partial(
+                sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, alphas=ALPHAS, dictionary=entries
+            )
+            tried[code] = sweeps[code](rows.sentences[ENGLISH][first:last], progress=self.progress)
+            at = tried[code].alphas.index(2.0)
+            # Where nothing is right, what keeps most decides.
+            worth_L += np.nan_to_num(tried[code].grid("headline")[:, at])
+            worth_L += 1e-3 * np.nan_to_num(tried[code].grid("harmonic")[:, at])
+        found: dict[str, Any] = {}
+        for code, sweep in sweeps.items():
+            given, references = (sets[code].sentences[one][:first] for one in (ENGLISH, code))
+            made = sweep(given, layers=[int(worth_L.argmax())], progress=self.progress)
             found[code] = {
                 "sentences": len(given),
-                "chosen_on": self.effort.tried,
-                "layer": tried.layers[layer],
                 "token_sets": made.about_sets(),
-                "layers": list(made.layers),
                 "alphas": _shifted(made, references),
+                "all_layers": _shifted(tried[code], sets[code].sentences[code][first:last]),
             }
-        return {"steer": {"mean_of": self.effort.means, "pairs": found}}
+        facts = {"layer": int(worth_L.argmax()), "chosen_on": self.effort.tried, "mean_of": self.effort.means}
+        return {"steer": facts | {"pairs": found}}
 
     # --- perplexity ---
 

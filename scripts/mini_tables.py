@@ -77,32 +77,39 @@ def _sentence_tables(tatoeba: Mapping[str, Any]) -> dict[str, str]:
 
 def _word_table(card: Mapping[str, Any]) -> str:
     layer, rows = card["tatoeba"].get("chosen", {}).get("centred"), []
-    for code, each in card["muse"]["pairs"].items():
-        by = {(row["layer"], row["centre"]): row for row in each["layers"]}
-        cells = [by[layer, centre] for centre in ("none", "mean")]
-        numbers = [cell for row in cells for cell in (f"{row['mrr']:.3f}", _percent(row["p@1"]))]
-        rows.append([f"en → {code}", f"{each['entries'][0]:,} of {each['entries'][1]:,}", *numbers])
-    head = ["", "entries with contexts", "MRR", "P@1, %", "MRR, centred", "P@1, %, centred"]
-    notes = "".join(f" Without {code}: {why}." for code, why in card["muse"]["missing"].items())
+    muse = card["muse"]
+    for way, title in (("alone", "read alone"), ("contexts", f"{muse['of_a_word']} contexts")):
+        for code, each in muse.get(way, {"pairs": {}})["pairs"].items():
+            by = {(row["layer"], row["centre"]): row for row in each["layers"]}
+            cells = [by[layer, centre] for centre in ("none", "mean")]
+            numbers = [cell for row in cells for cell in (f"{row['mrr']:.3f}", _percent(row["p@1"]))]
+            rows.append([f"en → {code}, {title}", f"{each['entries'][0]:,} of {each['entries'][1]:,}", *numbers])
+    head = ["", "entries", "MRR", "P@1, %", "MRR, centred", "P@1, %, centred"]
+    missing = muse.get("contexts", {}).get("missing", {})
+    notes = "".join(f" No contexts of {code}: {why}." for code, why in missing.items())
     return _table(head, rows) + f"\n\nLayer {layer}, chosen by sentences.{notes}"
 
 
 def _shift_tables(steer: Mapping[str, Any]) -> dict[str, str]:
-    rows, every, layers = [], [], []
+    rows, every, depth = [], [], 0
     for code, each in steer["pairs"].items():
-        layers = each["layers"]
-        at = layers.index(each["layer"])
         for alpha, figures in each["alphas"].items():
-            bleu = figures["bleu_1"][at]
-            numbers = [_percent(figures[name][at]) for name in ("convert_rate", "precision", "begun")]
-            rows.append([f"en → {code}", str(each["layer"]), alpha, *numbers, "–" if bleu is None else f"{bleu:.1f}"])
+            (bleu,) = figures["bleu_1"]
+            numbers = [_percent(figures[name][0]) for name in ("convert_rate", "precision", "begun")]
+            rows.append([f"en → {code}", alpha, *numbers, "–" if bleu is None else f"{bleu:.1f}"])
         for name in ("convert_rate", "precision"):
-            title = name.replace("_", " ")
-            every.append([f"en → {code}, α = 2, {title}", *(_percent(v) for v in each["alphas"]["2"][name])])
-    head = ["", "layer", "α", "convert rate, %", "precision, %", "right or begun, %", "BLEU-1"]
+            title, values = name.replace("_", " "), each["all_layers"]["2"][name]
+            depth = len(values)
+            every.append([f"en → {code}, {title}", *(_percent(value) for value in values)])
+    head = ["", "α", "convert rate, %", "precision, %", "right or begun, %", "BLEU-1"]
+    sentences = next(iter(steer["pairs"].values()), {"sentences": 0})["sentences"]
+    notes = (
+        f"\n\nLayer {steer['layer']}, chosen on {steer['chosen_on']:,} other sentences, those of the table below;"
+        f" {sentences:,} sentences of Tatoeba; each mean is of {steer['mean_of']:,} sentences."
+    )
     return {
-        "steer": _table(head, rows),
-        "steer-layers": _table(["", *(f"layer {layer}" for layer in layers)], every),
+        "steer": _table(head, rows) + notes,
+        "steer-layers": _table(["α = 2, %", *(f"layer {layer}" for layer in range(depth))], every),
     }
 
 

@@ -94,7 +94,9 @@ def test_a_card_from_data_to_page(
         assert all(0 <= each[side] <= 1 for each in pair[way] for side in ("to_en", "from_en"))
         assert card["tatoeba"]["chosen"][way] in range(depth + 1)
     assert set(card["steer"]["pairs"]["fr"]["alphas"]) == {"1", "2", "3"}
-    assert card["muse"]["pairs"]["fr"]["layers"]
+    for way in ("alone", "contexts"):
+        assert len(card["muse"][way]["pairs"]["fr"]["layers"]) == 2 * (depth + 1)
+    assert card["steer"]["layer"] in range(depth + 1)
     assert card["perplexity"]["languages"]["fr"]["perplexity"] > 1
     text = page.read_text("utf-8")
     template = script.TEMPLATE.read_text("utf-8")
