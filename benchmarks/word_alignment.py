@@ -39,7 +39,8 @@ def main() -> None:
         rate = len(pairs) * (10 + 2 * agreement) / 5 / seconds
         print(
             f"agreement {agreement}: {seconds:.1f} core-seconds to learn {len(pairs):,} pairs both ways, "
-            f"{rate:,.0f} pairs/s a core for five rounds of one way; {linking:.1f} to link; {_gigabytes():.2f} GB ({before:.2f} before)"
+            f"{rate:,.0f} pairs/s a core for five rounds of one way; "
+            f"{linking:.1f} to link; {_gigabytes():.2f} GB ({before:.2f} before)"
             + (f"; AER {score_links(links, gold).error_rate:.3f}" if gold else "")
         )
 
