@@ -87,7 +87,7 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "usual": Effort(400, 200, 200, 3000, 0, 200, 40, 64),
+    "usual": Effort(400, 200, 200, 3000, 0, 150, 30, 64),
     "thorough": Effort(10_000, 1000, 2000, 60_000, 5, 500, 200, 512),
 }
 
