@@ -8,8 +8,8 @@ DIR has ``tatoeba/`` (line-aligned files), ``muse/`` (en-xx.txt, en-xx.5000-6500
 can be named on its own, and .xz is read as it is. What is not there is left out and said so.
 
 Nothing is chosen on what it is reported on. One layer for all languages, for each way of comparing: by P@1 on sentences
-of the parallel table that no map is learned on. The layer of a shift: by convert rate times precision at alpha 2, on
-Tatoeba sentences that the figures are not of. Procrustes is learned on the parallel table and turns Tatoeba's rows with
+of the parallel table that no map is learned on. The layer of a shift: by the share of tokens that are rightly
+switched at alpha 2, on Tatoeba sentences that the figures are not of. Procrustes is learned on the parallel table and turns Tatoeba's rows with
 each language's own mean removed, as in the column before it.
 
 Shapes: ``N`` rows, ``D`` width.
@@ -248,10 +248,10 @@ class Card:
                 sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, alphas=ALPHAS, dictionary=entries
             )
             tried[code] = sweeps[code](rows.sentences[ENGLISH][first:last], progress=self.progress)
-            at = tried[code].alphas.index(2.0)
-            # Where nothing is right, what keeps most decides.
-            worth_L += np.nan_to_num(tried[code].grid("headline")[:, at])
-            worth_L += 1e-3 * np.nan_to_num(tried[code].grid("harmonic")[:, at])
+            # Not convert rate times precision: where nearly all tokens are of both languages, that is of a handful.
+            for cell, scores in tried[code].scores.items():
+                if cell.alpha == 2.0:
+                    worth_L[cell.layer] += (scores.precision or 0.0) * (scores.judged or 0) / scores.tokens
         found: dict[str, Any] = {}
         for code, sweep in sweeps.items():
             given, references = (sets[code].sentences[one][:first] for one in (ENGLISH, code))
