@@ -9,8 +9,8 @@ can be named on its own, and .xz is read as it is. What is not there is left out
 
 Nothing is chosen on what it is reported on. One layer for all languages, for each way of comparing: by P@1 on sentences
 of the parallel table that no map is learned on. The layer of a shift: by the share of tokens that are rightly
-switched at alpha 2, on Tatoeba sentences that the figures are not of. Procrustes is learned on the parallel table and turns Tatoeba's rows with
-each language's own mean removed, as in the column before it.
+switched at alpha 2, on Tatoeba sentences that the figures are not of. Procrustes is learned on the parallel
+table and turns Tatoeba's rows with each language's own mean removed, as in the column before it.
 
 Shapes: ``N`` rows, ``D`` width.
 """
