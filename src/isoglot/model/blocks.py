@@ -11,13 +11,29 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from isoglot.model.dropout import Dropout
+
 if TYPE_CHECKING:
     from isoglot.model.settings import EncoderConfig
 
 
-def norm(config: EncoderConfig) -> nn.LayerNorm:
+class Norm(nn.LayerNorm):
+    """A layer norm that computes in float32 and gives the number format of products.
+
+    torch's gives float32 under autocast; what goes from layer to layer would then be read and written in twice the
+    bytes, and on a fast GPU that is what norms cost.
+    """
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalised vectors."""
+        normed: torch.Tensor = super().forward(x)
+        kind = x.device.type
+        return normed.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else normed
+
+
+def norm(config: EncoderConfig) -> Norm:
     """The norm of the family: with a bias or without."""
-    return nn.LayerNorm(config.width, eps=config.norm_eps, bias=config.bias == "all")
+    return Norm(config.width, eps=config.norm_eps, bias=config.bias == "all")
 
 
 def rotation(places: torch.Tensor, size: int, base: float) -> torch.Tensor:
@@ -78,12 +94,13 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: torch.Tensor) -> torch.Tensor:
         """Each token by itself."""
-        up_BTF = self.up(x_BTD)
-        if self.gated:
-            value_BTF, gate_BTF = up_BTF.chunk(2, dim=-1)
-            up_BTF = F.gelu(value_BTF) * gate_BTF
+        if self.gated:  # two products: the gradients of both halves would have to be put together again for one
+            bias_F: torch.Tensor | None = self.up.bias
+            biases = (None, None) if bias_F is None else bias_F.chunk(2)
+            value_FD, gate_FD = self.up.weight.chunk(2)
+            up_BTF = F.gelu(F.linear(x_BTD, value_FD, biases[0])) * F.linear(x_BTD, gate_FD, biases[1])
         else:
-            up_BTF = F.gelu(up_BTF)
+            up_BTF = F.gelu(self.up(x_BTD))
         down: torch.Tensor = self.down(up_BTF)
         return down
 
@@ -104,7 +121,7 @@ class Block(nn.Module):
         self.attention_norm = nn.Identity() if self.pre and layer == 0 else norm(config)
         self.mlp = FeedForward(config)
         self.mlp_norm = norm(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(
         self, x_BTD: torch.Tensor, mask: torch.Tensor | None = None, turn: torch.Tensor | None = None

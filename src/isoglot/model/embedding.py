@@ -14,6 +14,7 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError
 from isoglot.model.blocks import norm
+from isoglot.model.dropout import Dropout
 from isoglot.model.per_language import SHARED, PerLanguage
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Embedding(nn.Module):
             else None
         )
         self.norm = PerLanguage(own, lambda _: norm(config))
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def _rows(self, name: str) -> int:
         return self.config.vocabulary_size if name == SHARED else len(self.members[name].ids)

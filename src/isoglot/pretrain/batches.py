@@ -60,6 +60,8 @@ class StepBatch:
     pairs: PairRows | None = None
     weight: float | Tensor = 1.0
     """What the mean loss of these rows counts for."""
+    parts_of: str | None = None
+    """The language, where the encoder has parts of its own for it; a compiled encoder is one for each it is told."""
 
     def parts(self, count: int) -> Iterator[StepBatch]:
         """The share in so many parts of one size, whose weighted losses add up to its own."""
@@ -70,13 +72,13 @@ class StepBatch:
         pairs = [None] * count if self.pairs is None else _chunks(self.pairs, count)
         for masked, pair in zip(_chunks(self.masked, count), pairs, strict=True):
             weight = 1 / count if kept is None else (masked.targets_BK != IGNORED).sum() / kept
-            yield StepBatch(self.language, masked, pair, self.weight * weight)
+            yield StepBatch(self.language, masked, pair, self.weight * weight, self.parts_of)
 
     def loss(self, module: Callable[..., Tensor]) -> Tensor:
         """What the rows add to the mean loss of the step."""
         inputs = self.masked.inputs_BT, self.masked.at_BK, self.masked.targets_BK
         if self.pairs is None:
-            return module(*inputs, self.language) * self.weight
+            return module(*inputs, self.parts_of) * self.weight
         where = {
             "languages_BT": self.pairs.languages_BT,
             "positions_BT": self.pairs.positions_BT,
@@ -124,6 +126,7 @@ class Batches:
                 remedy="set batch.rows to a multiple of both together",
             )
         self.config, self.world, self.length = config, world, length
+        self.separate = config.model.is_separate
         self.special = vocabulary.special
         mine = world.share_of(count)
         self.first, self.count = mine.start, mine.stop - mine.start
@@ -178,7 +181,7 @@ class Batches:
             switched = switcher.switched(ids_BT[:, 1:-1], step, self.numbers_B)
             ids_BT = pad(pad(switched.ids_BT, (1, 0), value=self.special["[CLS]"]), (0, 1), value=self.special["[SEP]"])
         masked = self.masker.masked(ids_BT, step, self.numbers_B, turn.language, progress=progress)
-        return StepBatch(turn.language, masked)
+        return StepBatch(turn.language, masked, parts_of=turn.language if self.separate else None)
 
     def _next_pairs(self, pairs: Pairs, step: int, progress: float) -> StepBatch:
         rows = pairs.take(self.pair_rows + self.first, self.count)

@@ -64,6 +64,11 @@ class ModelConfig(Config):
         SharingPlan.parse(self.plan, self.layers or SIZES[self.size]["layers"])  # its errors say all there is to say
         return self
 
+    @property
+    def is_separate(self) -> bool:
+        """Whether each language has weights to itself: private parts, or a vector of its own."""
+        return not SharingPlan.parse(self.plan).is_default or self.language_embeddings == "added"
+
     def encoder(self, *, vocabulary_size: int, languages: tuple[str, ...], pad_id: int, unk_id: int) -> EncoderConfig:
         """The whole config of the encoder, for a vocabulary and languages.
 
