@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.core.errors import CorruptFileError
 from isoglot.model import Encoder, encoder_config
 from isoglot.pretrain.optimiser import Optimiser, OptimiserConfig, build_optimiser
 
@@ -70,15 +70,6 @@ def test_muon_takes_the_matrices_of_the_layers_and_nothing_else():
     for name in {name.rpartition("/")[0] for name in optimiser.state()}:
         by_muon = f"{name}/momentum_buffer" in optimiser.state()
         assert by_muon == (name.startswith("blocks.") and name.endswith(".weight") and "norm" not in name), name
-
-
-def test_a_torch_without_muon_is_named(monkeypatch):
-    monkeypatch.delattr(torch.optim, "Muon")
-    with pytest.raises(ConfigError) as error:
-        build_optimiser(dict(encoder().named_parameters()), OptimiserConfig(kind="muon"), "cpu")
-    assert str(error.value) == (
-        f"torch {torch.__version__} has no Muon; install torch 2.9 or newer, or --set optimiser.kind=adamw"
-    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,7 +16,8 @@ import torch
 from pydantic import Field
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.core.errors import CorruptFileError
+from isoglot.pretrain.muon import Muon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,23 +122,17 @@ def build_optimiser(
         parameters: Every parameter by its name; those of the layers begin with ``blocks.``.
         config: What kind, and its numbers.
         device: Where the parameters are: one kernel does all the work where torch has one.
-
-    Raises:
-        ConfigError: Muon is wanted and this torch has none.
     """
     of_layers = {name for name, p in parameters.items() if name.startswith("blocks.") and p.dim() == 2}
     matrices = of_layers if config.kind == "muon" else set()
     parts: list[Optimizer] = []
     if matrices:
-        if not hasattr(torch.optim, "Muon"):
-            raise ConfigError(
-                f"torch {torch.__version__} has no Muon",
-                remedy="install torch 2.9 or newer, or --set optimiser.kind=adamw",
-            )
         rate = config.matrix_rate or config.rate
-        groups = [_group([parameters[name] for name in sorted(matrices)], rate, config.weight_decay)]
-        # On the scale of AdamW's steps, so that one rate serves both and any shape.
-        parts.append(torch.optim.Muon(groups, lr=rate, momentum=config.momentum, adjust_lr_fn="match_rms_adamw"))
+        held: dict[int, list[torch.nn.Parameter]] = {}
+        for name in sorted(matrices):
+            held.setdefault(_matrices_in(name, parameters), []).append(parameters[name])
+        groups = [{**_group(some, rate, config.weight_decay), "parts": count} for count, some in held.items()]
+        parts.append(Muon(groups, lr=rate, momentum=config.momentum))
     rest = [(name, p) for name, p in parameters.items() if name not in matrices]
     groups = [
         _group([p for _, p in rest if p.dim() > 1], config.rate, config.weight_decay),
@@ -149,6 +144,15 @@ def build_optimiser(
     if groups:
         parts.append(kind(groups, lr=config.rate, betas=config.betas, eps=config.eps, fused=fused))
     return Optimiser(parts, parameters, config.clip)
+
+
+def _matrices_in(name: str, parameters: Mapping[str, torch.nn.Parameter]) -> int:
+    """How many maps a parameter of a layer holds: queries, keys and values; the two halves of a gate."""
+    if name.endswith("qkv.weight"):
+        return 3
+    if name.endswith("up.weight"):
+        return parameters[name].shape[0] // parameters[name.removesuffix("up.weight") + "down.weight"].shape[1]
+    return 1
 
 
 def _group(parameters: list[torch.nn.Parameter], rate: float, decay: float) -> dict[str, object]:
