@@ -67,6 +67,17 @@ def test_a_run_is_told_and_resumed(isoglot, given, tmp_path: Path):
     assert "9 (1,152 tokens)" in resumed.out
 
 
+def test_a_run_stops_when_its_time_is_over_and_goes_on(isoglot, given, tmp_path: Path):
+    run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "2steps", "--device", "cpu", "--out", f"{tmp_path}/run"]
+    first = isoglot(*run, "--stop-after", "0s")
+    assert first.code == 0
+    assert "checkpoint" in first.out
+    assert "the same command with --resume goes on" in first.err + first.out
+    assert not (tmp_path / "run" / "encoder.json").exists()
+    facts = json.loads(isoglot(*run, "--resume", "--json", "--quiet").out)
+    assert (facts["finished"], facts["steps"]) == (True, 2)
+
+
 def test_lines_in_a_pipe_and_a_refused_checkpoint(isoglot, given, tmp_path: Path):
     run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "8steps", "--device", "cpu", "--out", f"{tmp_path}/run"]
     first = isoglot(*run)
@@ -120,6 +131,11 @@ def test_the_recipes_are_listed(isoglot):
         (["micr"], "there is no recipe 'micr'; did you mean 'micro'? (or give the path of a .toml file)"),
         (["micro"], "--shards is missing; name a file for each language: --shards en=file.txt"),
         (["micro", "--budget", "9"], "'9' is not a budget; write 8m, 90s, 2h, 2000steps or 400Mtokens"),
+        (["micro", "--stop-after", "soon"], "--stop-after soon: not a time; write 90s, 9m or 2h"),
+        (
+            ["micro", "--stop-after", "9steps"],
+            "--stop-after 9steps: not a time; write 90s, 9m or 2h; --budget takes steps and tokens",
+        ),
         (
             ["micro", "--shards", "en={made}/shards/en"],
             "--vocab is missing; name the vocabulary the shards were made with",

@@ -36,6 +36,18 @@ def assert_same_end(out: Path, whole: Path) -> None:
         assert [line.get(name) for line in lines] == [line.get(name) for line in expected]
 
 
+def test_a_run_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus, nano):
+    """Each slice is over at once and takes one step; only the last writes the encoder."""
+    config = nano("log.every=1", "budget=5steps", "evaluation.every=2", "checkpoints.every=100")
+    run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", resume=True)
+    run(tmp_path / "whole")
+    slices = [run(tmp_path / "cut", stop_after=0.0) for _ in range(4)]
+    assert [(done.finished, done.position.step) for done in slices] == [(False, step) for step in (1, 2, 3, 4)]
+    assert not (tmp_path / "cut" / "encoder.json").exists()
+    assert run(tmp_path / "cut", stop_after=0.0).finished
+    assert_same_end(tmp_path / "cut", tmp_path / "whole")
+
+
 @pytest.mark.parametrize(
     "settings",
     [

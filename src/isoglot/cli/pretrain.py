@@ -62,6 +62,12 @@ def pretrain(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    stop_after: Annotated[
+        str | None,
+        typer.Option(
+            "--stop-after", metavar="TIME", help="Stop with a checkpoint after 9m or 2h, and go on later: --resume."
+        ),
+    ] = None,
     draw: Annotated[
         Path | None, typer.Option("--draw", metavar="FILE", help="Only draw the plan, as SVG, and stop.")
     ] = None,
@@ -87,8 +93,9 @@ def pretrain(
         if draw is not None:
             _draw(config, list(parse_named(shards, "--shards")) if shards else ["en", "fr"], draw, output)
             return
+        lent = None if stop_after is None else _seconds(stop_after)
         given = _given(shards, vocab, out, dictionary or [], parallel or [])
-    _train(config, given, resume=resume, device=device, output=output)
+    _train(config, given, resume=resume, stop_after=lent, device=device, output=output)
 
 
 @contextmanager
@@ -145,7 +152,24 @@ def _given(
     return _Given(texts, open_vocabulary(vocab), out, _dictionaries(dictionary), _parallel(parallel))
 
 
-def _train(config: PretrainConfig, given: _Given, *, resume: bool, device: str, output: Output) -> None:
+def _seconds(text: str) -> float:
+    """A time as a person writes it."""
+    from isoglot.pretrain.budget import parse_budget
+
+    try:
+        time = parse_budget(text)
+    except ConfigError as error:
+        raise ConfigError(f"--stop-after {text}: not a time", remedy="write 90s, 9m or 2h") from error
+    if time.kind != "time":
+        raise ConfigError(
+            f"--stop-after {text}: not a time", remedy="write 90s, 9m or 2h; --budget takes steps and tokens"
+        )
+    return time.amount
+
+
+def _train(
+    config: PretrainConfig, given: _Given, *, resume: bool, stop_after: float | None, device: str, output: Output
+) -> None:
     from isoglot.pretrain.train import pretrain as run
 
     done = run(
@@ -157,12 +181,15 @@ def _train(config: PretrainConfig, given: _Given, *, resume: bool, device: str, 
         dictionaries=given.dictionaries,
         parallel=given.parallel,
         resume=resume,
+        stop_after=stop_after,
         command=command_line(),
         progress=output.progress,
         say=lambda text: None if output.quiet else typer.echo(f"isoglot: {text}", err=True),
     )
     if done.rank == 0:
         output.result(_facts(done), _table(done))
+        if not done.finished:
+            output.say("\nNot finished: the same command with --resume goes on.")
 
 
 def _shards(named: list[str] | None) -> Mapping[str, Shards]:
@@ -232,6 +259,7 @@ def _facts(done: Pretrained) -> dict[str, Any]:
     best = {"step": position.best_step, "perplexity": position.best} if position.best is not None else None
     return {
         "out": str(done.out),
+        "finished": done.finished,
         "steps": position.step,
         "tokens": position.tokens,
         "seconds": round(position.seconds, 3),
@@ -248,7 +276,7 @@ def _table(done: Pretrained) -> Table:
 
     position = done.position
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_row("encoder", str(done.out))
+    table.add_row("encoder" if done.finished else "checkpoint", str(done.out))
     table.add_row("steps", f"{position.step:,} ({position.tokens:,} tokens) in {duration(position.seconds)}")
     if position.dev:
         table.add_row("dev perplexity", "  ".join(f"{code} {value:.1f}" for code, value in position.dev.items()))

@@ -83,6 +83,8 @@ class Pretrained:
     """Checkpoints that were not whole, in words."""
     rank: int = 0
     """Which process this is."""
+    finished: bool = True
+    """Whether the budget is spent; if not, there is a checkpoint to resume from and no encoder yet."""
 
 
 def pretrain(
@@ -96,6 +98,7 @@ def pretrain(
     parallel: Sequence[Mapping[str, str]] = (),
     probes: Sequence[Probe] = (),
     resume: bool = False,
+    stop_after: float | None = None,
     command: str = "isoglot.pretrain",
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
@@ -115,6 +118,8 @@ def pretrain(
         probes: Each is called with the encoder and the step whenever dev perplexity is measured; what it returns is
             logged.
         resume: Go on with the run in the folder.
+        stop_after: Seconds from the call after which the run stops, at least one step further, with a checkpoint to
+            resume from: for a machine that is lent for a time. None: when the budget is spent.
         command: What the user typed, for the record.
         progress: Shows how far it is.
         say: Told what the user should know, such as a checkpoint that was refused.
@@ -125,6 +130,7 @@ def pretrain(
         StorageError: The folder cannot be written to, or the disk is full.
     """
     out, dictionaries = Path(out), dictionaries or {}
+    end = None if stop_after is None else time.monotonic() + stop_after
     if config.log.tensorboard == "on":
         import_part("tensorboard")
     with join_world(device) as world:
@@ -137,10 +143,13 @@ def pretrain(
                 say(f"there is no run in {out} to resume: this one begins")
         with _recorded(trainer, command) as record, closing(trainer):
             trainer.resume()
-            trainer.train(progress if world.first else SILENT)
-            trainer.finish(record)
+            finished = trainer.train(progress if world.first else SILENT, end)
+            if finished:
+                trainer.finish(record)
+            else:
+                trainer.pause()
         refused = tuple(trainer.checkpoints.refused)
-        return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank)
+        return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank, finished=finished)
 
 
 def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
@@ -263,8 +272,8 @@ class Trainer:
 
     # --- the loop ---
 
-    def train(self, progress: Progress) -> None:
-        """Take steps until the budget is spent."""
+    def train(self, progress: Progress, end: float | None = None) -> bool:
+        """Take steps until the budget is spent, or until a moment of the monotonic clock; whether it is spent."""
         config, position = self.config, self.position
         total = self.budget.steps(self.batches.tokens)
         left = None if total is None else max(0, total - position.step)
@@ -281,6 +290,13 @@ class Trainer:
                 if position.step % config.checkpoints.every == 0:
                     self._save()
                 position.seconds = self._seconds()
+                if self._over(end):
+                    break
+        return self._spent()
+
+    def _over(self, end: float | None) -> bool:
+        """Whether a moment has come, in the first process: all stop at the same step."""
+        return end is not None and bool(self.world.from_first(float(time.monotonic() >= end)))
 
     def _spent(self) -> bool:
         position = self.position
@@ -415,6 +431,11 @@ class Trainer:
         """No more is logged, however the run has ended."""
         if self.metrics is not None:
             self.metrics.close()
+
+    def pause(self) -> None:
+        """Write a checkpoint to go on from."""
+        if self.saved != self.position.step:
+            self._save()
 
     def finish(self, record: RunRecord | None) -> None:
         """Measure once more, write the last checkpoint and the encoder, and record what the run read and wrote."""
