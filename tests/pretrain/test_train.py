@@ -86,11 +86,25 @@ def test_perplexity_falls_and_starts_near_the_size_of_the_vocabulary(run, corpus
 
 def test_best_is_kept_by_english_or_by_whom_one_says(run, corpus):
     assert open_encoder(run("a", "evaluation.best_by=fr") / "best").config.languages == ("en", "fr")
+    assert not (run("d", "evaluation.best=counted") / "best").exists()
     french = {"fr": corpus.shards["fr"]}
     assert open_encoder(run("b", shards=french) / "best").config.languages == ("fr",)
     with pytest.raises(ConfigError) as error:
         run("c", "evaluation.best_by=de")
     assert str(error.value) == "evaluation.best_by is 'de', and there are no shards of it; choose one of en, fr"
+
+
+def test_runs_that_mask_differently_can_be_measured_alike(run):
+    """Random encoders with one seed: the same dev positions give the same perplexity, others another."""
+    perplexities = [
+        read_metrics(run(name, "budget=0steps", *settings))[-1]["perplexity"]
+        for name, settings in {
+            "a": [],
+            "b": ["masking.rate=0.5", "evaluation.rate=0.15"],
+            "c": ["masking.rate=0.5"],
+        }.items()
+    ]
+    assert perplexities[0] == perplexities[1] != perplexities[2]
 
 
 def test_no_budget_is_the_random_encoder(run, corpus):

@@ -281,5 +281,7 @@ def _table(done: Pretrained) -> Table:
     if position.dev:
         table.add_row("dev perplexity", "  ".join(f"{code} {value:.1f}" for code, value in position.dev.items()))
     if position.best is not None:
-        table.add_row("best", f"{done.out / 'best'} (step {position.best_step:,}, {position.best:.1f})")
+        folder = done.out / "best"
+        kept = f"{folder} " if folder.exists() else ""
+        table.add_row("best", f"{kept}(step {position.best_step:,}, {position.best:.1f})")
     return table

@@ -9,7 +9,7 @@ Shapes: ``B`` rows, ``T`` tokens, ``K`` masked positions a row.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
@@ -38,6 +38,10 @@ class EvaluationConfig(Config):
     """steps between two evaluations, one more at the end; 0: none, and no dev text is needed"""
     rows: int = Field(256, ge=1)
     """dev rows of each language, the first of its text, or all if there are fewer"""
+    rate: float | None = Field(None, gt=0, le=1)
+    """the share of a dev row's tokens to predict, to compare runs that mask differently; None: as training begins"""
+    best: Literal["kept", "counted"] = "kept"
+    """whether the encoder with the lowest perplexity is written to best/, or only its step is known"""
     best_by: str | None = None
     """the language whose perplexity says which model is kept as best; None: English, else the first"""
 
@@ -76,6 +80,8 @@ class Dev:
                 f"evaluation.best_by is {self.best_by!r}, and there are no shards of it",
                 remedy=nearest_name(self.best_by, shards),
             )
+        if config.rate is not None:
+            masking = masking.model_copy(update={"rate": config.rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
         self.rows = {
             code: Rows(one, length=length, special=vocabulary.special, device=world.device, split="dev").fixed(

@@ -394,7 +394,7 @@ class Trainer:
                     with torch.no_grad():
                         found = probe(self.encoder, position.step)
                     self.metrics.add({"step": position.step, "kind": "probe", "value": found})
-                if better:
+                if better and self.config.evaluation.best == "kept":
                     about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
                     replace_folder(self.out / BEST, lambda folder: save_encoder(self.encoder, folder, about=about))
             self.encoder.train()

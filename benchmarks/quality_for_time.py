@@ -1,0 +1,134 @@
+"""How soon ``modern`` is where ``paper`` is after its time: dev loss against the clock, in the same run.
+
+Both are base (8 layers x 768), compiled, on the same shards and vocabulary, with rows of 256 tokens; a warm-up of 10 %
+of the budget; dev losses are of the same rows and the same positions (15 %), whatever is masked in training. ``paper``
+gets the best of three learning rates. Each run is compiled before its clock starts. At the end of each: P@1 of parallel
+sentences (their means removed, each layer), for a better loss should be a better space.
+
+    python benchmarks/quality_for_time.py VOCABULARY SHARDS-EN SHARDS-DE PARALLEL-EN PARALLEL-DE OUT [RUN...]
+
+RUN is paper:RATE:SECONDS or modern:SECONDS, with settings after commas (modern:180,optimiser.kind=adamw); left out:
+the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.core.config import build_config
+from isoglot.pretrain import PretrainConfig, pretrain
+from isoglot.pretrain.log import read_metrics
+from isoglot.represent import extract
+from isoglot.vocab import Shards, Vocabulary
+
+if TYPE_CHECKING:
+    from isoglot.model import Encoder
+
+COMMON = """model.size=base compile=on batch.rows=256 batch.length=256 schedule.warmup=0.1 evaluation.rate=0.15
+evaluation.rows=512 log.every=50 log.peak=off checkpoints.every=1000000 evaluation.best=counted"""
+PRESETS = {
+    "paper": "model.preset=paper optimiser.kind=adam schedule.kind=inverse-sqrt",
+    "modern": """model.preset=modern optimiser.kind=muon optimiser.rate=1e-3 optimiser.matrix_rate=2e-3
+        optimiser.weight_decay=0.1 optimiser.betas=[0.9,0.98] schedule.kind=trapezoid schedule.cooldown=0.4
+        masking.rate=0.25""",
+}
+RUNS = ("paper:1e-4:360", "paper:2e-4:360", "paper:4e-4:360", "modern:180")
+EVERY = 100
+"""Steps between two measurements of the dev loss."""
+
+
+def config_of(run: str) -> PretrainConfig:
+    name, *settings = run.split(",")
+    preset, *rest = name.split(":")
+    rate = [f"optimiser.rate={rest[0]}"] if preset == "paper" else []
+    values = [*COMMON.split(), *PRESETS[preset].split(), *rate, f"budget={rest[-1]}s", f"evaluation.every={EVERY}"]
+    return build_config(PretrainConfig, settings=[*values, *settings])
+
+
+def mean_loss(perplexities: dict[str, float]) -> float:
+    return float(np.mean([math.log(value) for value in perplexities.values()]))
+
+
+def retrieved(encoder: Encoder, parallel: dict[str, list[str]]) -> list[float]:
+    """P@1 in % of each layer, both directions averaged, the mean of each language removed."""
+    X, Y = (
+        extract(encoder, lines, language=code, layers="all", precision="bfloat16") for code, lines in parallel.items()
+    )
+    found = []
+    for layer in range(encoder.depth + 1):
+        a, b = (np.asarray(z[layer], dtype=np.float32) for z in (X, Y))
+        a, b = (z - z.mean(0) for z in (a, b))
+        a, b = (z / np.linalg.norm(z, axis=1, keepdims=True) for z in (a, b))
+        scores = a @ b.T
+        right = np.arange(len(a))
+        found.append(50 * float((scores.argmax(1) == right).mean() + (scores.argmax(0) == right).mean()))
+    return found
+
+
+def measured(
+    run: str, vocabulary: Vocabulary, shards: dict[str, Shards], parallel: dict[str, list[str]]
+) -> dict[str, Any]:
+    from isoglot.model import load_encoder
+
+    config = config_of(run)
+    with tempfile.TemporaryDirectory() as name:
+        brief = config.model_copy(update={"budget": "3steps"})
+        pretrain(brief, shards, vocabulary, Path(name) / "warm", device="auto")
+        started = time.perf_counter()
+        pretrain(config, shards, vocabulary, Path(name) / "run", device="auto")
+        lines = read_metrics(Path(name) / "run")
+        trained = [line for line in lines if line["kind"] == "train"]
+        seconds = {line["step"]: line["seconds"] for line in trained}
+        curve = [
+            (round(seconds[line["step"]], 1), round(mean_loss(line["perplexity"]), 4))
+            for line in lines
+            if line["kind"] == "dev" and line["step"] in seconds
+        ]
+        encoder: Any = load_encoder(Path(name) / "run", device="auto")
+        return {
+            "run": run,
+            "wall": round(time.perf_counter() - started, 1),
+            "tokens": trained[-1]["tokens"],
+            "tokens_per_second": float(np.median([line["tokens_per_second"][0] for line in trained])),
+            "curve": curve,
+            "p_at_1": [round(value, 1) for value in retrieved(encoder, parallel)],
+        }
+
+
+def main(vocabulary: str, english: str, german: str, first: str, second: str, out: str, *runs: str) -> None:
+    shards = {"en": Shards.open(english), "de": Shards.open(german)}
+    parallel = {
+        code: Path(path).read_text(encoding="utf-8").splitlines() for code, path in (("en", first), ("de", second))
+    }
+    found = []
+    for run in runs or RUNS:
+        found.append(measured(run, Vocabulary.load(vocabulary), shards, parallel))
+        last = found[-1]
+        print(
+            f"{run}: dev loss {last['curve'][-1][1]:.4f} after {last['curve'][-1][0]:.0f} s, "
+            f"{last['tokens'] / 1e6:.0f}M tokens, P@1 {max(last['p_at_1']):.1f} %",
+            flush=True,
+        )
+        with Path(out).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(last) + "\n")
+    papers = [one for one in found if one["run"].startswith("paper")]
+    if papers:
+        best = min(papers, key=lambda one: one["curve"][-1][1])
+        seconds, loss = best["curve"][-1]
+        for one in found:
+            if one["run"].startswith("modern"):
+                there = next((at for at, value in one["curve"] if value <= loss), None)
+                said = "not reached" if there is None else f"after {there:.0f} s, {there / seconds:.2f} of its time"
+                print(f"{one['run']}: {loss:.4f} of {best['run']} {said}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
