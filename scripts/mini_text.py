@@ -1,0 +1,70 @@
+"""The text that isoglot-mini learns from, one file a language, from a folder of corpora.
+
+    python scripts/mini_text.py CORPORA OUT
+
+CORPORA has NAME.txt.xz for every name below (a paragraph a line, a blank line between documents) and
+``docs.en-fr-ru-zh-de.tsv.xz``, sentences in five languages. OUT gets ``en.txt`` … ``zh.txt``, the sentences as
+``parallel.en`` … ``parallel.zh``, and ``parallel.tsv`` with a header line for ``isoglot align dictionary``.
+
+Every fourth document and every fourth sentence of Chinese is converted to Traditional characters by OpenCC (``pip
+install opencc``), for the corpora are in Simplified ones and readers are not. The table stays as it is.
+"""
+
+from __future__ import annotations
+
+import lzma
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+CORPORA = {
+    "en": ("wiki.en", "europarl.en", "docs.en"),
+    "fr": ("europarl.fr", "docs.fr"),
+    "de": ("wiki.de", "europarl.de"),
+    "ru": ("novels.ru", "docs.ru"),
+    "zh": ("wiki.zh", "docs.zh"),
+}
+TABLE = "docs.en-fr-ru-zh-de.tsv.xz"
+COLUMNS = ("en", "fr", "ru", "zh", "de")
+EVERY = 4
+
+
+def mixed(parts: Iterable[str], convert: Callable[[str], str]) -> list[str]:
+    """The parts, every fourth of them converted."""
+    return [convert(part) if number % EVERY == 0 else part for number, part in enumerate(parts)]
+
+
+def content(path: Path) -> str:
+    """A compressed text."""
+    return lzma.decompress(path.read_bytes()).decode()
+
+
+def main(corpora: str, out: str) -> None:
+    """Write the files."""
+    source, target = Path(corpora), Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    convert: Callable[[str], str] = import_module("opencc").OpenCC("s2t").convert
+    for language, names in CORPORA.items():
+        documents = [
+            document
+            for name in names
+            for document in content(source / f"{name}.txt.xz").split("\n\n")
+        ]
+        if language == "zh":
+            documents = mixed(documents, convert)
+        (target / f"{language}.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    table = content(source / TABLE).splitlines()
+    (target / "parallel.tsv").write_text("\n".join(["\t".join(COLUMNS), *table]) + "\n", encoding="utf-8")
+    for column, language in enumerate(COLUMNS):
+        sentences = [row.split("\t")[column] for row in table]
+        if language == "zh":
+            sentences = mixed(sentences, convert)
+        (target / f"parallel.{language}").write_text("\n".join(sentences) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
