@@ -49,11 +49,7 @@ def main(corpora: str, out: str) -> None:
     target.mkdir(parents=True, exist_ok=True)
     convert: Callable[[str], str] = import_module("opencc").OpenCC("s2t").convert
     for language, names in CORPORA.items():
-        documents = [
-            document
-            for name in names
-            for document in content(source / f"{name}.txt.xz").split("\n\n")
-        ]
+        documents = [document for name in names for document in content(source / f"{name}.txt.xz").split("\n\n")]
         if language == "zh":
             documents = mixed(documents, convert)
         (target / f"{language}.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
