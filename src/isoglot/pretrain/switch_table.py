@@ -14,9 +14,17 @@ cannot show:
 - a word cut by the edge of a row is no word: it is neither counted nor replaced;
 - a word in mixed case (*cAt*) is looked up as it is written only, where the offline rule tries lower case too.
 
-In text without blanks, such as Chinese, words are found only if it was segmented before it was encoded, one blank
-between words (``isoglot text segment``; the first paper segments Chinese too). Where it was not, whole clauses look
-like words, next to none has an entry, and nothing warns of it.
+Text without blanks, such as Chinese, has no marks to see. There a word is the longest run of at most :data:`LONGEST`
+pieces that is one of the dictionaries, looked for from the left; a piece in no such run is a word by itself, and other
+writing inside (*Python*, *3.5*) has its own words as above. A word that shares a piece with its neighbour is not found,
+nor one with a character that the vocabulary has as bytes only; and a character with an entry is found inside a longer
+word that the dictionaries do not have. So they may have words of weight 0, which are never replaced but are words. Of
+what is found in Chinese (32k BPE, 5,000 words with translations) ``jieba`` calls 62 % words, with 110,000 words of
+weight 0 88 %; of the words that have an entry 82 % and 80 % are found.
+
+Where such text was segmented before it was encoded, one blank between words (``isoglot text segment``; the first paper
+segments Chinese too), marks decide as in any other language; how often the vocabulary's own text has them tells which
+it is. WordPiece, where pieces inside a word are others than at its beginning, always goes by marks.
 
 Shapes: ``V`` vocabulary.
 """
@@ -33,6 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.text.recorded import UsedDictionary, use_dictionary
+from isoglot.text.scripts import OWN, letter_table, written_with_blanks
 from isoglot.text.segment import segmenter
 from isoglot.text.switch import Switcher, in_case_of
 from isoglot.vocab.scheme import BYTES, CONTINUES, MARK, literal
@@ -49,9 +58,12 @@ if TYPE_CHECKING:
     from isoglot.vocab.seen_words import Facts
     from isoglot.vocab.vocabulary import Vocabulary
 
-OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE = (1 << bit for bit in range(7))
+OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE, ALONE = (1 << bit for bit in range(8))
 """Traits of a piece: it has the mark; it is of letters or digits; it ends in a letter, in a digit; it joins what has
-letters, digits on both sides; it is the mark alone."""
+letters, digits on both sides; it is the mark alone; it is of letters that are written without blanks, in text that has
+none (then it has no other trait but perhaps the mark)."""
+LONGEST = 4
+"""Pieces of the longest word that is looked for in text without blanks."""
 STEP_BITS = 32
 """A translation's probability is a multiple of ``2**-STEP_BITS``."""
 
@@ -85,10 +97,27 @@ class SwitchTable:
     entries: Mapping[tuple[int, ...], tuple[Option, ...]]
     left_out: tuple[str, ...]
     """Words of the dictionaries that are no word as ids, such as ``l'``: they are never replaced."""
+    longest: int = 1
+    """How many pieces are joined to a word that no mark shows; 1 where words have marks."""
+    known: frozenset[tuple[int, ...]] = frozenset()
+    """Words without translation that pieces are joined to."""
 
     def spans(self, ids: Sequence[int]) -> list[Span]:
         """A row cut into words and what is between them; the plain twin of what the device does."""
-        return spans_of([int(self.traits[index]) for index in ids])
+        traits = [int(self.traits[index]) for index in ids]
+        spans = {span.start: span for span in spans_of(traits)}
+        size, start = len(ids), 0
+        found = []
+        while start < size:
+            stops = [stop for stop in range(start + self.longest, start + 1, -1) if stop in spans or stop == size]
+            runs = ((stop, tuple(ids[start:stop])) for stop in stops)
+            stop = next((stop for stop, run in runs if run in self.entries or run in self.known), None)
+            if stop is None:
+                found.append(spans[start])
+            else:
+                found.append(Span(start, stop, stop < size and bool(start or traits[start] & OPENS)))
+            start = found[-1].stop
+        return found
 
 
 def spans_of(traits: Sequence[int]) -> list[Span]:
@@ -104,7 +133,7 @@ def spans_of(traits: Sequence[int]) -> list[Span]:
     for start, stop in zip(starts, [*starts[1:], size], strict=True):
         whole = stop < size and bool(start or traits[start] & OPENS)
         head = traits[start + 1] if traits[start] & BARE and stop > start + 1 else traits[start]
-        spans.append(Span(start, stop, whole and bool(head & WORD)))
+        spans.append(Span(start, stop, whole and bool(head & (WORD | ALONE))))
     return spans
 
 
@@ -116,9 +145,9 @@ def _glues(before: int, here: int, after: int) -> bool:
 
 
 def _starts(before: int, here: int, glued: bool) -> bool:
-    if here & OPENS:
-        return True
-    return not before & BARE and not glued and bool((before ^ here) & WORD)
+    if here & OPENS or before & BARE:
+        return bool(here & OPENS)
+    return bool((before | here) & ALONE) or (not glued and bool((before ^ here) & WORD))
 
 
 # --- making it ---
@@ -131,10 +160,12 @@ def build_switch_table(
 
     Each word is looked for as text has it, with the mark and without (behind a bracket): as it is written, Capitalised
     and in UPPER case, by the precedence of :class:`isoglot.text.switch.Switcher` and with its probabilities; the
-    translation gets the word's case and mark. Translations have the ids of their own language's view.
+    translation gets the word's case and mark. Translations have the ids of their own language's view. Those into a
+    language whose text has no blanks have no mark, as inside such text; those from it into others have one.
 
     Args:
-        dictionaries: As for the switcher; each serves text of either language.
+        dictionaries: As for the switcher; each serves text of either language. Where text has no blanks, a word of
+            weight 0 is a word, and none of its characters is replaced.
         vocabulary: What the ids of the text come from.
         language: The language of the text.
 
@@ -158,6 +189,7 @@ def build_switch_table(
             f"no dictionary has {shown(code)}", remedy=f"those given are for {', '.join(switcher.languages) or 'none'}"
         )
     choices = {word: switcher.probabilities(word, code) for word in _words_of(entries, code)}
+    unused = [word for word, choice in choices.items() if not choice]
     choices = {word: choice for word, choice in choices.items() if choice}
     forms = [(word, form) for word in choices for form in _forms(word) if form == word or form not in choices]
     written = {
@@ -174,18 +206,28 @@ def build_switch_table(
     ids = {name: _encoded(sorted(found), vocabulary, name) for name, found in texts.items()}
     traits = traits_of(vocabulary, code)
     kinds, unknown = traits.tolist(), vocabulary.special["[UNK]"]
+    apart = {name: words_are_marked(vocabulary, name) for name in texts}
     table: dict[tuple[int, ...], tuple[Option, ...]] = {}
     found: set[str] = set()
     for word, form in forms:
         for marked, key in enumerate(ids[code][form]):
             if unknown not in key and _is_word(tuple(kinds[index] for index in key)):
                 found.add(word)
-                table.setdefault(key, _options([(*one, ids[one[0]][one[1]][marked]) for one in written[word, form]]))
+                with_mark = {name: apart[name] and bool(marked or not apart[code]) for name in texts}
+                table.setdefault(
+                    key, _options([(*one, ids[one[0]][one[1]][with_mark[one[0]]]) for one in written[word, form]])
+                )
     if not table:
         raise ConfigError(
             f"no word of the {code} dictionaries is a word in this vocabulary", remedy="is it a dictionary of words?"
         )
-    return SwitchTable(code, traits, table, tuple(word for word in choices if word not in found))
+    left_out = tuple(word for word in choices if word not in found)
+    if apart[code]:
+        return SwitchTable(code, traits, table, left_out)
+    runs = {run for both in _encoded(unused, vocabulary, code).values() for run in both} - table.keys()
+    runs = {run for run in runs if len(run) > 1 and unknown not in run}
+    known = frozenset(run for run in runs if _is_word(tuple(kinds[index] for index in run)))
+    return SwitchTable(code, traits, table, left_out, LONGEST, known)
 
 
 def _forms(word: str) -> list[str]:
@@ -233,9 +275,31 @@ def _words_of(dictionaries: Mapping[tuple[str, str], Sequence[Entry]], language:
 
 @lru_cache(maxsize=10_000)
 def _is_word(traits: tuple[int, ...]) -> bool:
-    """Whether pieces stand for one word wherever they occur: in a row, they would be one span."""
+    """Whether pieces stand for one word wherever they occur: in a row, they are one span, or spans to be joined."""
     sign, opens = 0, OPENS
-    return Span(1, 1 + len(traits), word=True) in spans_of([sign, *traits, opens])
+    spans = spans_of([sign, *traits, opens])[1:-1]
+    if not spans or spans[0].start != 1 or not all(span.word for span in spans):
+        return False
+    joined = any(trait & ALONE for trait in traits) and not any(trait & OPENS for trait in traits[1:])
+    return len(spans) == 1 or (joined and len(traits) <= LONGEST)
+
+
+def words_are_marked(vocabulary: Vocabulary, language: str) -> bool:
+    """Whether the words of a language's text have marks: it is written with blanks, or was segmented.
+
+    The vocabulary's counts tell what was segmented: of unsegmented Chinese one piece of letters in fifty has the mark,
+    of text with blanks every other one or more.
+    """
+    if written_with_blanks(language) or vocabulary.about.get("model") == "wordpiece":
+        return True
+    counts = vocabulary.counts(language)
+    if counts is None:
+        return False
+    marks = sum(int(counts[index]) for index, piece in enumerate(vocabulary.pieces) if piece.startswith(MARK))
+    letters = (
+        int(counts[index]) for index, piece in enumerate(vocabulary.pieces) if piece.removeprefix(MARK)[:1].isalpha()
+    )
+    return 4 * marks > sum(letters)
 
 
 def traits_of(vocabulary: Vocabulary, language: str) -> np.ndarray:
@@ -253,6 +317,11 @@ def traits_of(vocabulary: Vocabulary, language: str) -> np.ndarray:
         if wordpiece and len(piece) > len(CONTINUES):
             piece = piece.removeprefix(CONTINUES)  # noqa: PLW2901
         traits[index] = bytes_[piece] if piece in bytes_ else _traits(piece, joins)
+    if not words_are_marked(vocabulary, language):
+        own = letter_table(language)
+        for index, piece in enumerate(vocabulary.pieces):
+            if piece.removeprefix(MARK) and all(own[ord(letter)] == OWN for letter in piece.removeprefix(MARK)):
+                traits[index] = traits[index] & OPENS | ALONE
     traits[list(vocabulary.special.values())] = OPENS
     # WordPiece gives [UNK] for a whole word, mark and all; the others for a character.
     traits[vocabulary.special["[UNK]"]] = WORD | LETTER | (OPENS if wordpiece else 0)
@@ -295,6 +364,7 @@ def dictionaries_record(
     """What a model folder keeps of the dictionaries its text was switched by: no score is taken on their words.
 
     The facts are those that vocabularies and shards keep (:mod:`isoglot.vocab.seen_words`), each dictionary once.
+    Entries of weight 0 are never used.
 
     Args:
         dictionaries: The entries by (source, target).
@@ -305,7 +375,7 @@ def dictionaries_record(
     """
     used = []
     for pair, found in dictionaries.items():
-        entries = list(found)
+        entries = [entry for entry in found if entry.weight]
         if files and pair in files:
             used.append(use_dictionary(*pair, files[pair], entries))
             continue

@@ -33,7 +33,7 @@ from torch.nn.functional import pad
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
 from isoglot.pretrain.chance import LARGEST, draws, entry, high, step_key, stream
-from isoglot.pretrain.switch_table import BARE, DIGIT, HYPHEN, LETTER, OPENS, POINT, STEP_BITS, WORD, SwitchTable
+from isoglot.pretrain.switch_table import ALONE, BARE, DIGIT, HYPHEN, LETTER, OPENS, POINT, STEP_BITS, WORD, SwitchTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +107,7 @@ class DeviceSwitcher:
         self.language, self.window, self.length = table.language, window, length
         self._rate, self._cap = round(rate * 2**RATE_BITS), round(cap * 2**CAP_BITS)
 
+        self._longest = table.longest
         self._stream = stream(seed, f"switching {table.language}")
         self._traits_V = torch.from_numpy(table.traits.astype("int64")).to(device)
         self._values_V = entry(torch.arange(1, len(table.traits) + 1)).to(device)
@@ -115,6 +116,9 @@ class DeviceSwitcher:
         forms = list(table.entries)
         hashes_N, order_N = span_hashes(forms).sort()
         self._hashes_N = hashes_N.to(device)
+        self._words_N = self._hashes_N
+        if table.known:
+            self._words_N = torch.cat([hashes_N, span_hashes(sorted(table.known))]).sort()[0].to(device)
         options = [table.entries[forms[number]] for number in order_N.tolist()]
         steps_O = [(form << STEP_BITS) + one.step for form, some in enumerate(options) for one in some]
         self._steps_O = torch.tensor(steps_O).to(device)
@@ -133,10 +137,13 @@ class DeviceSwitcher:
             T ids a row, cut where the row ends. Where translations are so much shorter that the window does not fill
             it, the row goes on with its own beginning.
         """
-        starts_BW, stops_BW, words_BW = self._spans(raw_BS)
-        hashes_BW = self._hashes(raw_BS, starts_BW, stops_BW)
-        form_BW = torch.searchsorted(self._hashes_N, hashes_BW).clamp(max=len(self._hashes_N) - 1)
-        with_entry_BW = words_BW & (self._hashes_N[form_BW] == hashes_BW)
+        added = pad((self._values_V[raw_BS] * self._powers_S).cumsum(1), (1, 0))
+        starts_BW, stops_BW, words_BW = self._spans(raw_BS, added)
+        # The hash of a span is a polynomial of its ids, from differences of what is added up along the row.
+        inverse_BW = self._inverses_S[starts_BW.clamp(max=self.window - 1)]
+        hashes_BW = (added.gather(1, stops_BW) - added.gather(1, starts_BW)) * inverse_BW
+        form_BW, found_BW = _looked_up(hashes_BW, self._hashes_N)
+        with_entry_BW = words_BW & found_BW
 
         chance = draws(step_key(self._stream, step), rows_B, 1 + 2 * self.window)
         round_B, whether_BW, which_BW = chance[:, 0], chance[:, 1::2], chance[:, 2::2]
@@ -147,14 +154,14 @@ class DeviceSwitcher:
         ids_BT = self._packed(raw_BS, starts_BW, stops_BW, chosen_BW, option_BW)
         return Switched(ids_BT, words_BW.sum(1), with_entry_BW.sum(1), chosen_BW.sum(1))
 
-    def _spans(self, raw_BS: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _spans(self, raw_BS: Tensor, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Where each span of a row starts and stops (both S for those that are not there), and whether it is a word.
 
-        The same as :func:`.switch_table.spans_of`.
+        The same as :meth:`.switch_table.SwitchTable.spans`.
         """
         traits_BS = self._traits_V[raw_BS]
         before_BS, after_BS = pad(traits_BS[:, :-1], (1, 0)), pad(traits_BS[:, 1:], (0, 1))
-        opens_BS, word_BS = traits_BS & OPENS != 0, traits_BS & WORD != 0
+        opens_BS, word_BS = traits_BS & OPENS != 0, traits_BS & (WORD | ALONE) != 0
         letters_BS = (traits_BS & HYPHEN != 0) & (before_BS & LETTER != 0) & (after_BS & WORD != 0)
         digits_BS = (traits_BS & POINT != 0) & (before_BS & DIGIT != 0) & (after_BS & DIGIT != 0)
         glue_BS = (letters_BS | digits_BS) & ((traits_BS | after_BS) & OPENS == 0)
@@ -162,20 +169,43 @@ class DeviceSwitcher:
         meets_BS = ((before_BS ^ traits_BS) & WORD != 0) & (before_BS & BARE == 0) & ~glued_BS
         place_S = torch.arange(self.window, device=raw_BS.device)
         starts_BS = opens_BS | meets_BS | (place_S == 0)
+        if self._longest > 1:
+            starts_BS |= ((before_BS | traits_BS) & ALONE != 0) & (before_BS & BARE == 0)
+            starts_BS &= self._seen(self._joined(starts_BS, added))
         # The place of each start goes where the span's number says; all else goes to a column that is not read.
         number_BS = torch.where(starts_BS, starts_BS.cumsum(1) - 1, self.window + 1)
         edges = torch.full((len(raw_BS), self.window + 2), self.window, device=raw_BS.device)
         edges = edges.scatter(1, number_BS, place_S.expand_as(raw_BS))
         starts_BW, stops_BW = edges[:, :-2], edges[:, 1:-1]
-        head_BS = word_BS | (traits_BS & BARE != 0) & (after_BS & WORD != 0) & (after_BS & OPENS == 0)
+        head_BS = word_BS | (traits_BS & BARE != 0) & (after_BS & (WORD | ALONE) != 0) & (after_BS & OPENS == 0)
         whole_BW = (stops_BW < self.window) & ((starts_BW > 0) | opens_BS[:, :1])
         return starts_BW, stops_BW, whole_BW & head_BS.gather(1, starts_BW.clamp(max=self.window - 1))
 
-    def _hashes(self, raw_BS: Tensor, starts_BW: Tensor, stops_BW: Tensor) -> Tensor:
-        """The hash of each span: a polynomial of its ids, from differences of what is added up along the row."""
-        added = pad((self._values_V[raw_BS] * self._powers_S).cumsum(1), (1, 0))
-        inverse_BW = self._inverses_S[starts_BW.clamp(max=self.window - 1)]
-        return (added.gather(1, stops_BW) - added.gather(1, starts_BW)) * inverse_BW
+    def _joined(self, starts_BS: Tensor, added: Tensor) -> Tensor:
+        """Where the longest word of several pieces stops that begins at each place; without one, the next place.
+
+        It begins and stops where spans do.
+        """
+        place_S = torch.arange(self.window, device=added.device)
+        stops_BS = (place_S + 1).expand_as(starts_BS)
+        edges = pad(starts_BS, (0, 1), value=True)
+        for size in range(2, min(self._longest, self.window) + 1):
+            count = self.window - size + 1  # places that a word of this size fits behind
+            hashes = (added[:, size:] - added[:, :count]) * self._inverses_S[:count]
+            found = _looked_up(hashes, self._words_N)[1] & starts_BS[:, :count] & edges[:, size:]
+            stops_BS = torch.where(pad(found, (0, size - 1)), place_S + size, stops_BS)
+        return stops_BS
+
+    def _seen(self, next_BS: Tensor) -> Tensor:
+        """The places that a walk from the first comes to, each telling the next; by strides that double."""
+        end = self.window
+        next_BS = pad(next_BS, (0, 1), value=end)
+        seen_BS = (torch.arange(end + 1, device=next_BS.device) == 0).expand_as(next_BS)
+        for _ in range(end.bit_length()):
+            # What was not seen leads to the end, which is not read; no place is written to with two values.
+            seen_BS = seen_BS | torch.zeros_like(seen_BS).scatter(1, torch.where(seen_BS, next_BS, end), True)
+            next_BS = next_BS.gather(1, next_BS)
+        return seen_BS[:, :-1]
 
     def _chosen(self, with_entry_BW: Tensor, words_B: Tensor, whether_BW: Tensor, round_B: Tensor) -> Tensor:
         """The words to replace: draws below the rate, and of those the smallest that the cap allows."""
@@ -202,6 +232,12 @@ class DeviceSwitcher:
         kept_BT = raw_BS.gather(1, (starts_BW.gather(1, span_BT) + inside_BT).clamp(max=self.window - 1))
         pooled_BT = self._offsets_O[option_BW.gather(1, span_BT)] + inside_BT
         return torch.where(chosen_BW.gather(1, span_BT), self._pool[pooled_BT.clamp(max=len(self._pool) - 1)], kept_BT)
+
+
+def _looked_up(hashes: Tensor, sorted_N: Tensor) -> tuple[Tensor, Tensor]:
+    """The number of each hash in a table, and whether it is there."""
+    numbers = torch.searchsorted(sorted_N, hashes).clamp(max=len(sorted_N) - 1)
+    return numbers, sorted_N[numbers] == hashes
 
 
 def span_hashes(spans: Sequence[Sequence[int]]) -> Tensor:
