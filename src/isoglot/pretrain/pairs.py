@@ -7,15 +7,20 @@ sentence, as in XLM (Lample and Conneau 2019), and every token knows its languag
 A pair too long for a row is cut: the longer side first, down to half the row, so that the beginnings, which are
 parallel, stay. A pair more than twice as long as fits is left out: too little of it would be.
 
-Shapes: ``B`` rows, ``T`` tokens of a row, ``N`` pairs.
+Most pairs are much shorter than a row, so :meth:`Pairs.by_length` makes a few streams of them, the shorter ones in
+shorter rows: of five languages of software manuals in rows of 128, 46 % are tokens and not padding, and 76 % in rows of
+64, 96 and 128.
+
+Shapes: ``B`` rows, ``T`` tokens of a row, ``N`` pairs, ``M`` sentences.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -80,43 +85,59 @@ class Pairs:
             raise ConfigError(f"no pair fits a row of {length}", remedy="it takes 5 tokens or more")
         codes = [language_code(language) for language in languages]
         sentences: dict[str, list[str]] = {code: [] for code in codes}
-        pairs: list[tuple[tuple[str, int], tuple[str, int]]] = []
-        for row in rows:
-            places = []
+        columns: dict[str, tuple[int, list[str]]] = {}
+        places: list[tuple[int, int, int]] = []  # the row, language and number of each sentence
+        for number, row in enumerate(rows):
             for name, text in row.items():
-                code = language_code(name)
-                if code not in sentences:
-                    raise ConfigError(
-                        f"parallel text in {shown(code)}, which is not learned", remedy=nearest_name(code, codes)
-                    )
-                if text.strip():
-                    places.append((code, len(sentences[code])))
-                    sentences[code].append(text)
-            pairs += combinations(places, 2)
-        flat, spans = _encoded(sentences, vocabulary)
-        kept = []
-        self.cut = self.left_out = 0
-        for one, other in pairs:
-            (first, size), (second, other_size) = spans[one], spans[other]
-            if not size or not other_size or size + other_size > 2 * room:
-                self.left_out += 1
-                continue
-            sizes = cut_evenly(size, other_size, room)
-            self.cut += sizes != (size, other_size)
-            kept.append([[codes.index(one[0]), first, sizes[0]], [codes.index(other[0]), second, sizes[1]]])
-        if not kept:
+                if name not in columns:
+                    code = language_code(name)
+                    if code not in sentences:
+                        raise ConfigError(
+                            f"parallel text in {shown(code)}, which is not learned", remedy=nearest_name(code, codes)
+                        )
+                    columns[name] = codes.index(code), sentences[code]
+                if text and not text.isspace():
+                    language, found = columns[name]
+                    places.append((number, language, len(found)))
+                    found.append(text)
+        flat, spans_M3 = _encoded(sentences, vocabulary, places)
+        sides = spans_M3[_every_two(np.array([place[0] for place in places]))]  # N x 2 sides x (language, first, ids)
+        whole_N2 = sides[..., 2]
+        fits_N = whole_N2.all(1) & (whole_N2.sum(1) <= 2 * room)
+        sides, whole_N2 = sides[fits_N], whole_N2[fits_N]
+        self.left_out = len(fits_N) - len(sides)
+        if not len(sides):
             raise ConfigError(
                 f"no pair of sentences fits a row of {length} ({self.left_out:,} are left out)",
                 remedy="give parallel text, or longer rows",
             )
+        kept_N2 = np.stack(cut_evenly(whole_N2[:, 0], whole_N2[:, 1], room), 1)
+        self.cut = int((kept_N2 != whole_N2).any(1).sum())
         self.length = length
-        self._pairs = torch.tensor(kept).to(device)  # N x 2 sides x (language, first id, ids)
-        self._flat = torch.tensor(flat, dtype=torch.int32).to(device)
+        self._pairs = torch.from_numpy(np.concatenate([sides[..., :2], kept_N2[..., None]], 2)).to(device)
+        self._flat = torch.from_numpy(flat).to(device)
         self._special = {name: vocabulary.special[name] for name in ("[PAD]", "[CLS]", "[SEP]")}
         self._order, self._direction = stream(seed, "order of pairs"), stream(seed, "direction of pairs")
 
     def __len__(self) -> int:
         return len(self._pairs)
+
+    def by_length(self, lengths: Iterable[int]) -> list[Pairs]:
+        """The pairs as several streams, each in the shortest rows that hold it whole; those of no pair are left out.
+
+        Args:
+            lengths: Tokens of a row of each; pairs that are longer than all stay in rows of this stream's length.
+        """
+        tokens_N = self._pairs[:, :, 2].sum(1) + 3
+        streams, shorter = [], 0
+        for length in sorted({*lengths, self.length}):
+            part = copy(self)
+            part.length = length
+            part._pairs = self._pairs[(tokens_N > shorter) & (tokens_N <= length)]
+            shorter = length
+            if len(part):
+                streams.append(part)
+        return streams
 
     def take(self, first: int | Tensor, count: int) -> PairRows:
         """Rows number ``first`` to ``first + count - 1`` of the stream."""
@@ -149,33 +170,47 @@ class Pairs:
         )
 
 
-def cut_evenly(size: int, other: int, room: int) -> tuple[int, int]:
+def cut_evenly(size: np.ndarray, other: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
     """How much of two sentences is kept: all, or the longer one is cut, at most to half the room.
 
-    >>> cut_evenly(9, 3, 10), cut_evenly(9, 9, 10), cut_evenly(3, 4, 10)
-    ((7, 3), (5, 5), (3, 4))
+    >>> [[int(kept) for kept in cut_evenly(size, other, 10)] for size, other in ((9, 3), (9, 9), (3, 4))]
+    [[7, 3], [5, 5], [3, 4]]
     """
-    kept = min(size, max(room - room // 2, room - other))
-    return kept, min(other, room - kept)
+    kept = np.minimum(size, np.maximum(room - room // 2, room - other))
+    return kept, np.minimum(other, room - kept)
+
+
+def _every_two(row_M: np.ndarray) -> np.ndarray:
+    """The numbers of every two sentences of a row (N, 2), the row of each being given; rows are in order.
+
+    >>> _every_two(np.array([0, 0, 1, 2, 2, 2])).tolist()
+    [[0, 1], [3, 4], [3, 5], [4, 5]]
+    """
+    _, first_R, count_R = np.unique(row_M, return_index=True, return_counts=True)
+    pairs = [np.zeros((0, 2), dtype=np.int64)]
+    for count in np.unique(count_R):
+        two = np.stack(np.triu_indices(count, 1), 1)
+        pairs.append((first_R[count_R == count][:, None, None] + two).reshape(-1, 2))
+    found = np.concatenate(pairs)
+    return found[np.lexsort((found[:, 1], found[:, 0]))]
 
 
 def _encoded(
-    sentences: Mapping[str, Sequence[str]], vocabulary: Vocabulary
-) -> tuple[list[int], dict[tuple[str, int], tuple[int, int]]]:
-    """All ids end to end, and where each sentence (language, number) begins and how long it is."""
-    import numpy as np
-
-    flat: list[int] = []
-    spans = {}
+    sentences: Mapping[str, Sequence[str]], vocabulary: Vocabulary, places: Sequence[tuple[int, int, int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """All ids end to end, int32; and of each place (M, 3): its language, where its ids begin, how many there are."""
+    parts, sizes = [], []
     for code, texts in sentences.items():
-        if not texts:
-            continue
         encoder = vocabulary.line_encoder(code)
-        for number, raw in enumerate(encoder.encode(texts)):
-            ids = np.frombuffer(raw, encoder.dtype).tolist()
-            spans[code, number] = (len(flat), len(ids))
-            flat += ids
-    return flat, spans
+        raw = encoder.encode(texts) if texts else []
+        parts.append(np.frombuffer(b"".join(raw), encoder.dtype).astype(np.int32))
+        sizes.append(np.fromiter(map(len, raw), np.int64, len(raw)) // encoder.dtype.itemsize)
+    ends = np.concatenate(sizes).cumsum()
+    before = np.cumsum([0, *map(len, sizes)])[:-1]
+    _, language_M, number_M = np.array(places, dtype=np.int64).reshape(-1, 3).T
+    at_M = before[language_M] + number_M
+    size_M = np.concatenate(sizes)[at_M]
+    return np.concatenate(parts), np.stack([language_M, ends[at_M] - size_M, size_M], 1)
 
 
 def check_pairs(plan: SharingPlan) -> None:
