@@ -1,0 +1,269 @@
+"""How sure a score is, and whether one system is better than another: over the sentences of a test set.
+
+Every score here is a ratio of two sums over sentences: right words by words for LAS, twice the right spans by gold and
+predicted ones for F1, right sentences by sentences for accuracy. So a test set is a row of two counts a sentence, and
+drawing sentences anew is a matrix product. Sentences with equal counts are one row with a number: what is drawn is
+how often each row comes, so that 10,000 draws take no longer than a test set has different rows.
+
+Two kinds of chance are kept apart. An interval over *sentences* says how far the score of these very models would be
+on other sentences of the kind; the spread over *seeds* says how far training anew moves it. With several seeds, scores
+are means over them, and all seeds' counts of a sentence are drawn together.
+
+Shape legend: ``N`` sentences, ``S`` seeds, ``U`` different rows of counts, ``R`` draws, ``C`` counts of a sentence.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.seeds import random_stream
+from isoglot.retrieve.metrics import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DRAWS = 10_000
+LEVEL = 0.95
+# Draws are made in blocks, so that no matrix is larger than 64 MiB.
+_BLOCK = 2**23
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The scores of one system trained with several seeds."""
+
+    mean: float
+    deviation: float
+    """The standard deviation, by n - 1; 0 for a single seed, of which nothing is known."""
+    lowest: float
+    highest: float
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A score with both kinds of chance, each by itself."""
+
+    over_sentences: Interval
+    over_seeds: Spread
+
+    @property
+    def value(self) -> float:
+        """The score: the mean over seeds."""
+        return self.over_sentences.value
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How much one system is above another on the same sentences."""
+
+    difference: Interval
+    """Positive where the first is better; by paired bootstrap."""
+    p: float
+    """How likely a difference as large, in either direction, is between systems that are equally good: by approximate
+    randomisation. Not corrected: :func:`holm` does that over all that is compared."""
+
+
+def estimate(
+    ratio: np.ndarray | Sequence[np.ndarray], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
+) -> Estimate:
+    """A score, its bootstrap interval over sentences (percentile) and its spread over seeds.
+
+    >>> estimate(np.array([[1, 1]] * 80 + [[0, 1]] * 20)).value
+    80.0
+
+    Args:
+        ratio: Two counts a sentence (N × 2), the score being 100 times the sum of the first by that of the second; for
+            several seeds, one such matrix each (S × N × 2), sentences in the same order.
+        draws: How often the test set is drawn anew.
+        level: How much of the drawn scores the interval holds.
+        seed: Decides the draws.
+
+    Raises:
+        InputError: There is no sentence, or the seeds have different ones.
+        ConfigError: No draws, or a level that is not between 0 and 1.
+    """
+    counts_SN2 = _counts(ratio)
+    _check_options(draws, level)
+    values_S = _ratios(counts_SN2.sum(axis=1))
+    drawn_R = _drawn_scores(counts_SN2, draws, random_stream(seed, "transfer bootstrap")).mean(axis=1)
+    return Estimate(_interval(float(values_S.mean()), drawn_R, level), spread_over_seeds(values_S.tolist()))
+
+
+def compare(
+    one: np.ndarray | Sequence[np.ndarray],
+    other: np.ndarray | Sequence[np.ndarray],
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two systems on the same sentences.
+
+    The p-value is that of approximate randomisation (Noreen 1989): were the systems equally good, the two outputs for a
+    sentence could as well be exchanged. So many random exchanges give the distribution of the difference, and
+    p = (1 + draws at least as far from 0) / (1 + draws), which holds its level whatever the number of draws.
+
+    Args:
+        one: Two counts a sentence (N × 2), or for several seeds one such matrix each (S × N × 2).
+        other: The same of the other system. With several seeds, a sentence's outputs are exchanged for all together.
+        draws: How often sentences are drawn anew, and how often outputs are exchanged.
+        level: How much of the drawn differences the interval holds.
+        seed: Decides the draws.
+
+    Raises:
+        InputError: There is no sentence, or the two do not have as many, or as many seeds.
+        ConfigError: No draws, or a level that is not between 0 and 1.
+    """
+    one_SN2, other_SN2 = _counts(one), _counts(other)
+    _check_options(draws, level)
+    for axis, what in ((1, "sentences"), (0, "seeds")):
+        sizes = one_SN2.shape[axis], other_SN2.shape[axis]
+        if sizes[0] != sizes[1]:
+            raise InputError(
+                f"one system has {sizes[0]:,} {what}, the other {sizes[1]:,}",
+                remedy="compare systems on the same test set, with as many seeds",
+            )
+    seeds = len(one_SN2)
+    both_SN2 = np.concatenate([one_SN2, other_SN2])
+    difference = float(_differences(_ratios(both_SN2.sum(axis=1)), seeds))
+    drawn_R = _differences(_drawn_scores(both_SN2, draws, random_stream(seed, "transfer paired bootstrap")), seeds)
+    exchanged_R = _exchanged_differences(one_SN2, other_SN2, draws, random_stream(seed, "transfer randomisation"))
+    # Equal differences may differ in their last digits.
+    as_far = int((np.abs(exchanged_R) >= abs(difference) - 1e-9).sum())
+    return Comparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))
+
+
+def holm(p_values: np.ndarray | Sequence[float]) -> np.ndarray:
+    """Holm's correction over a table: p-values of which all below 0.05 may be believed at once, with 95 %.
+
+    The smallest of m is multiplied by m, the next by m - 1, and so on; none gets below the one before, or above 1.
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+
+    Args:
+        p_values: A list or a table of any shape; NaN where nothing was compared, which stays and does not count.
+
+    Raises:
+        InputError: A p-value is not between 0 and 1.
+    """
+    table = np.asarray(p_values, float)
+    there = ~np.isnan(table)
+    found_M = table[there]
+    wrong_M = found_M[(found_M < 0) | (found_M > 1)]
+    if len(wrong_M):
+        raise InputError(f"the p-value {wrong_M[0]}", remedy="p-values are between 0 and 1")
+    order_M = np.argsort(found_M, kind="stable")
+    corrected_M = np.empty_like(found_M)
+    steps_M = found_M[order_M] * np.arange(len(found_M), 0, -1)
+    corrected_M[order_M] = np.minimum(np.maximum.accumulate(steps_M), 1.0)
+    corrected = np.full(table.shape, np.nan)
+    corrected[there] = corrected_M
+    return corrected
+
+
+def spread_over_seeds(scores: Sequence[float]) -> Spread:
+    """The mean and the standard deviation of a system's scores over its seeds.
+
+    >>> spread_over_seeds([70.0, 72.0])
+    Spread(mean=71.0, deviation=1.4142135623730951, lowest=70.0, highest=72.0, seeds=2)
+
+    Raises:
+        InputError: There is none.
+    """
+    if not scores:
+        raise InputError("no seed has a score", remedy="give at least one")
+    deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
+    return Spread(statistics.fmean(scores), deviation, min(scores), max(scores), len(scores))
+
+
+# --- draws ---
+
+
+def _drawn_scores(counts_SN2: np.ndarray, draws: int, stream: np.random.Generator) -> np.ndarray:
+    """Each seed's score on each drawn test set (R × S)."""
+    sentences = counts_SN2.shape[1]
+    rows_UC, times_U = _distinct(_flat(counts_SN2))
+    drawn_RC = np.empty((draws, rows_UC.shape[1]))
+    for block in _blocks(draws, len(rows_UC)):
+        times_RU = stream.multinomial(sentences, times_U / sentences, size=block.stop - block.start)
+        drawn_RC[block] = times_RU.astype(float) @ rows_UC
+    return _ratios(drawn_RC.reshape(draws, -1, 2))
+
+
+def _exchanged_differences(
+    one_SN2: np.ndarray, other_SN2: np.ndarray, draws: int, stream: np.random.Generator
+) -> np.ndarray:
+    """The difference of scores in each draw, in which half the sentences have their outputs exchanged (R).
+
+    With a sign for each sentence, the sums of one are half of all counts plus half of the signed differences, those of
+    the other minus them. The signs of equal differences sum to a binomial number.
+    """
+    total_C = _flat(one_SN2 + other_SN2).sum(axis=0)
+    rows_UC, times_U = _distinct(_flat(one_SN2 - other_SN2))
+    signed_RC = np.empty((draws, len(total_C)))
+    for block in _blocks(draws, len(rows_UC)):
+        kept_RU = stream.binomial(times_U, 0.5, size=(block.stop - block.start, len(times_U)))
+        signed_RC[block] = (2.0 * kept_RU - times_U) @ rows_UC
+    first_RS, second_RS = (_ratios(((total_C + sign * signed_RC) / 2).reshape(draws, -1, 2)) for sign in (1, -1))
+    difference_R: np.ndarray = (first_RS - second_RS).mean(axis=1)
+    return difference_R
+
+
+def _flat(counts_SN2: np.ndarray) -> np.ndarray:
+    """All of a sentence's counts in one row (N × C)."""
+    return np.moveaxis(counts_SN2, 1, 0).reshape(counts_SN2.shape[1], -1)
+
+
+def _distinct(rows_NC: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows, and how often each is there."""
+    rows_UC, times_U = np.unique(rows_NC, axis=0, return_counts=True)
+    return rows_UC, times_U
+
+
+def _blocks(draws: int, width: int) -> list[slice]:
+    step = max(1, _BLOCK // width)
+    return [slice(start, min(start + step, draws)) for start in range(0, draws, step)]
+
+
+def _ratios(sums: np.ndarray) -> np.ndarray:
+    """100 times the first count by the second (… × 2); 0 where there is nothing to divide by."""
+    bottom = sums[..., 1]
+    ratios: np.ndarray = 100 * np.divide(sums[..., 0], bottom, out=np.zeros(bottom.shape), where=bottom != 0)
+    return ratios
+
+
+def _differences(scores: np.ndarray, seeds: int) -> np.ndarray:
+    """The mean over the first system's seeds less that over the second's (… × 2S)."""
+    difference: np.ndarray = scores[..., :seeds].mean(axis=-1) - scores[..., seeds:].mean(axis=-1)
+    return difference
+
+
+def _interval(value: float, drawn_R: np.ndarray, level: float) -> Interval:
+    low, high = np.quantile(drawn_R, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high))
+
+
+def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
+    """Counts with an axis of seeds, checked (S × N × 2)."""
+    seeds = [ratio] if isinstance(ratio, np.ndarray) and ratio.ndim == 2 else list(ratio)
+    shapes = sorted({np.shape(one) for one in seeds})
+    if len(shapes) != 1 or len(shapes[0]) != 2 or shapes[0][1] != 2 or not shapes[0][0]:
+        raise InputError(
+            f"counts of shapes {shapes}",
+            remedy="give two counts for each sentence, and the same sentences for all seeds",
+        )
+    return np.stack(seeds).astype(float)
+
+
+def _check_options(draws: int, level: float) -> None:
+    if draws < 1 or not 0 < level < 1:
+        raise ConfigError(
+            f"{draws} draws at the level {level}", remedy="give at least 1, and a level below 1 such as 0.95"
+        )
