@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import partial
+from itertools import combinations, islice
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,12 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
 from isoglot.languages import parallel
+from isoglot.model.folder import open_encoder
 from isoglot.model.plan import SharingPlan
+from isoglot.pretrain.batches import Batches
+from isoglot.pretrain.distributed import World
 from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs, cut_evenly
+from isoglot.pretrain.train import pretrain
 from isoglot.text.parallel import read_parallel, write_parallel
 from isoglot.vocab import Vocabulary, train_vocabulary
 
@@ -101,6 +106,101 @@ def test_three_languages_make_three_pairs_and_gaps_are_left_out(vocabulary: Voca
     stream = Pairs([{"en": "a cat", "fr": "a dog", "de": "a cat"}], joint, ["en", "fr", "de"], length=40)
     found = {frozenset(row) for row in stream.take(0, 3).languages_BT.tolist()}
     assert found == {frozenset(pair) for pair in ((0, 1), (0, 2), (1, 2))}
+
+
+def test_arrays_hold_what_lists_would(vocabulary: Vocabulary):
+    """Rows with gaps, of two and three languages, made one by one."""
+    joint = Vocabulary(mode="joint", languages=["en", "fr", "de"], views={"": vocabulary.view("en")})
+    rows = [{"fr": row["fr"], "en": row["en"] if number % 3 else " ", **({"de": row["en"]} if number % 2 else {})} for number, row in enumerate(ROWS)]  # fmt: skip
+    room, codes, kept, cut = 27, ["en", "fr", "de"], [], 0
+    for row in rows:
+        for one, other in combinations([code for code, text in row.items() if text.strip()], 2):
+            ids = [joint.encode(row[code], code) for code in (one, other)]
+            if len(ids[0]) + len(ids[1]) <= 2 * room:
+                sizes = [int(size) for size in cut_evenly(len(ids[0]), len(ids[1]), room)]
+                cut += sizes != [len(some) for some in ids]
+                kept.append([(codes.index(code), some[:size]) for code, some, size in zip((one, other), ids, sizes, strict=True)])  # fmt: skip
+    stream = Pairs(rows, joint, codes, length=room + 3)
+    flat = stream._flat.tolist()
+    found = [[(language, flat[at : at + size]) for language, at, size in pair] for pair in stream._pairs.tolist()]
+    assert found == kept
+    assert stream.cut == cut > 0
+
+
+# --- rows of several lengths ---
+
+
+def test_every_pair_is_in_the_shortest_rows_that_hold_it(vocabulary: Vocabulary):
+    stream = Pairs(ROWS, vocabulary, ["en", "fr"], length=48)
+    streams = stream.by_length([36, 24, 4])
+    assert [one.length for one in streams] == [24, 36, 48]
+    assert sum(map(len, streams)) == len(stream)
+    shorter = 0
+    found = []
+    for one in streams:
+        rows = one.take(0, len(one))
+        assert rows.ids_BT.shape == (len(one), one.length)
+        assert (rows.mask_BT.sum(1) > shorter).all()
+        shorter = one.length
+        found += [sorted(sentences(vocabulary, rows, row)) for row in range(len(one))]
+    rows = stream.take(0, len(stream))
+    assert sorted(found) == sorted(sorted(sentences(vocabulary, rows, row)) for row in range(len(stream)))
+
+
+class Alone(World):
+    """A process that does not wait for the others."""
+
+    def mean(self, value: torch.Tensor) -> torch.Tensor:
+        return value
+
+
+def batches_of(corpus, config, rank: int = 0, size: int = 1) -> Batches:
+    world = Alone(rank=rank, size=size, device=torch.device("cpu"))
+    return Batches(config, corpus.shards, corpus.vocabulary, length=config.model.length, world=world, parallel=ROWS)
+
+
+def test_a_step_has_its_tokens_and_every_pair_comes_as_often(corpus, nano):
+    batches = batches_of(corpus, nano("model.length=48", "batch.rows=4", "pairs.share=1"))
+    assert [one.length for one in batches.pairs] == [24, 40, 48]
+    shapes = [tuple(batches.next(step, 0).masked.inputs_BT.shape) for step in range(400)]
+    assert set(shapes) == {(8, 24), (4, 40), (4, 48)}
+    rounds = [batches.pair_rows[str(one.length)] / len(one) for one in batches.pairs]
+    assert sum(rows for rows, _ in shapes) == sum(batches.pair_rows.values())
+    assert max(rounds) < 1.3 * min(rounds)
+
+
+def test_processes_share_rows_of_any_length(corpus, nano):
+    config = nano("model.length=24", "batch.rows=4", "pairs.share=1", "batch.accumulate=1")
+    whole, shares = batches_of(corpus, config), [batches_of(corpus, config, rank, 4) for rank in range(4)]
+    for step in range(20):
+        expected = whole.next(step, 0).masked
+        parts = [one.next(step, 0).masked for one in shares]
+        assert torch.equal(torch.cat([part.inputs_BT for part in parts]), expected.inputs_BT)
+        assert torch.equal(torch.cat([part.targets_BK for part in parts]), expected.targets_BK)
+    assert {len(part.inputs_BT) for part in parts} <= {1, 2}
+    assert all(one.pair_rows == whole.pair_rows for one in shares)
+
+
+def test_a_run_on_pairs_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus, nano):
+    config = nano(
+        "model.length=48", "budget=6steps", "checkpoints.every=100", "evaluation.every=0", "pairs.share=0.8", "seed=3"
+    )
+    run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", parallel=ROWS, resume=True)
+    ends = [run(tmp_path / "whole"), *(run(tmp_path / "cut", stop_after=0.0) for _ in range(6))]
+    assert ends[0].position.pair_rows == ends[-1].position.pair_rows
+    assert sum(rows > 0 for rows in ends[0].position.pair_rows.values()) > 1
+    one, other = (open_encoder(tmp_path / name).state_dict() for name in ("whole", "cut"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_rows_that_were_counted_in_another_way_are_refused(corpus, nano):
+    batches = batches_of(corpus, nano("model.length=48"))
+    batches.restore_pairs(0)
+    batches.restore_pairs({"24": 8, "40": 0, "48": 4})
+    assert batches.pair_rows["24"] == 8
+    for rows in (64, {"48": 4}):
+        with pytest.raises(ConfigError, match=r"has counted rows of pairs as .*, not by their length \(24, 40, 48\)"):
+            batches.restore_pairs(rows)
 
 
 def test_refusals(vocabulary: Vocabulary):

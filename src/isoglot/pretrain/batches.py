@@ -1,14 +1,18 @@
 """What a step learns from: its language, its rows, switched and masked, for one process's share.
 
 Which rows these are depends on the step and on how many rows of the language came before, never on how many processes
-there are or into how many parts a share is cut.
+there are or into how many parts a share is cut. A step on pairs has rows of one of a few lengths
+(:meth:`.pairs.Pairs.by_length`), drawn so that every pair comes as often as any other, and as many rows as make the
+tokens of any step.
 
 Shapes: ``B`` rows of the share, ``T`` tokens of a row, ``S`` ids read for a row that is switched.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,6 +45,8 @@ RowsT = TypeVar("RowsT", Masked, PairRows)
 
 PAIRS = "pairs"
 """What stands for a language where a step is on pairs of sentences."""
+PAIR_LENGTHS = (0.5, 0.75)
+"""Rows of pairs that are shorter than others, as shares of their length."""
 
 
 class PairsConfig(Config):
@@ -88,8 +94,8 @@ class StepBatch:
 
 
 def _chunks(rows: RowsT, count: int) -> list[RowsT]:
-    """Tensors of rows side by side, cut into parts of one size."""
-    return [type(rows)(*piece) for piece in zip(*(one.chunk(count) for one in vars(rows).values()), strict=True)]
+    """Tensors of rows side by side, cut into parts of one size, or sizes that differ by one."""
+    return [type(rows)(*piece) for piece in zip(*(one.tensor_split(count) for one in vars(rows).values()), strict=True)]
 
 
 class Batches:
@@ -151,11 +157,14 @@ class Batches:
         self.masker = Masker(
             config.masking, mask_id=self.special["[MASK]"], pools=pools, seed=config.seed, device=world.device
         )
-        self.pairs = None
+        self.pairs: list[Pairs] = []
         if parallel:
             check_pairs(config.sharing)
-            self.pairs = Pairs(parallel, vocabulary, list(shards), length=length, seed=config.seed, device=world.device)
-        self.pair_rows = 0
+            pairs = Pairs(parallel, vocabulary, list(shards), length=length, seed=config.seed, device=world.device)
+            shorter = (ceil(share * length / 8) * 8 for share in PAIR_LENGTHS)  # multiples of 8 suit matrix units
+            self.pairs = pairs.by_length(one for one in shorter if one < length)
+        self.pair_rows = {str(one.length): 0 for one in self.pairs}
+        """Rows of pairs so far, by their length."""
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -169,11 +178,8 @@ class Batches:
 
     def next(self, step: int, progress: float) -> StepBatch:
         """This process's share of a step; the rows of all are counted."""
-        if (
-            self.pairs is not None
-            and high(host_draw(self.config.seed, "pairs", step), 53) < self.config.pairs.share * 2**53
-        ):
-            return self._next_pairs(self.pairs, step, progress)
+        if self.pairs and high(host_draw(self.config.seed, "pairs", step), 53) < self.config.pairs.share * 2**53:
+            return self._next_pairs(step, progress)
         turn = self.sampler.turn(step, self.config.batch.rows, progress)
         ids_BT = self.rows[turn.language].take(turn.first + self.first, self.count)
         switcher = self.switchers.get(turn.language)
@@ -183,15 +189,34 @@ class Batches:
         masked = self.masker.masked(ids_BT, step, self.numbers_B, turn.language, progress=progress)
         return StepBatch(turn.language, masked, parts_of=turn.language if self.separate else None)
 
-    def _next_pairs(self, pairs: Pairs, step: int, progress: float) -> StepBatch:
-        rows = pairs.take(self.pair_rows + self.first, self.count)
-        self.pair_rows += self.config.batch.rows
-        masked = self.masker.masked_among(
-            rows.ids_BT, rows.candidates_BT, step, self.numbers_B, PAIRS, progress=progress
-        )
+    def _next_pairs(self, step: int, progress: float) -> StepBatch:
+        tokens = list(accumulate(len(one) * one.length for one in self.pairs))
+        drawn = high(host_draw(self.config.seed, "lengths of pairs", step), 53)
+        pairs = self.pairs[bisect(tokens, drawn * tokens[-1] >> 53)]
+        count, before = self.tokens // pairs.length, self.pair_rows[str(pairs.length)]
+        self.pair_rows = {**self.pair_rows, str(pairs.length): before + count}
+        mine = self.world.share_of(count)
+        rows = pairs.take(before + mine.start, mine.stop - mine.start)
+        numbers_B = torch.arange(mine.start, mine.stop, device=self.world.device)
+        masked = self.masker.masked_among(rows.ids_BT, rows.candidates_BT, step, numbers_B, PAIRS, progress=progress)
         # Short pairs have fewer masked positions, so processes have to agree on what a position counts for.
-        mine = (masked.targets_BK != IGNORED).sum()
-        return StepBatch(PAIRS, masked, rows, mine / self.world.mean(mine))
+        kept = (masked.targets_BK != IGNORED).sum()
+        return StepBatch(PAIRS, masked, rows, kept / self.world.mean(kept))
+
+    def restore_pairs(self, rows: object) -> None:
+        """Go on after so many rows of pairs, as ``pair_rows`` had them.
+
+        Raises:
+            ConfigError: They were counted in another way.
+        """
+        if not rows:
+            return
+        if not isinstance(rows, dict) or rows.keys() != self.pair_rows.keys():
+            raise ConfigError(
+                f"the run has counted rows of pairs as {rows}, not by their length ({', '.join(self.pair_rows)})",
+                remedy="an earlier version wrote it: go on with that one, or begin anew with another --out",
+            )
+        self.pair_rows = dict(rows)
 
     def _switchers(
         self,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from isoglot.model.plan import SharingPlan
+    from isoglot.vocab.line_encoder import LineEncoder
     from isoglot.vocab.vocabulary import Vocabulary
 
 
@@ -200,8 +201,10 @@ def _encoded(
 ) -> tuple[np.ndarray, np.ndarray]:
     """All ids end to end, int32; and of each place (M, 3): its language, where its ids begin, how many there are."""
     parts, sizes = [], []
+    encoders: dict[str, LineEncoder] = {}  # one for all languages that have one view: words met before are known
     for code, texts in sentences.items():
-        encoder = vocabulary.line_encoder(code)
+        view = vocabulary.view(code)
+        encoder = encoders[view] = encoders.get(view) or vocabulary.line_encoder(code)
         raw = encoder.encode(texts) if texts else []
         parts.append(np.frombuffer(b"".join(raw), encoder.dtype).astype(np.int32))
         sizes.append(np.fromiter(map(len, raw), np.int64, len(raw)) // encoder.dtype.itemsize)

@@ -60,8 +60,8 @@ class Position:
     seconds: float = 0.0
     rows: dict[str, int] = field(default_factory=dict)
     """Rows of each language so far."""
-    pair_rows: int = 0
-    """Rows of pairs so far."""
+    pair_rows: dict[str, int] = field(default_factory=dict)
+    """Rows of pairs so far, by their length."""
     dev: dict[str, float] = field(default_factory=dict)
     """The last dev perplexities, and when they were measured."""
     dev_step: int = -1
@@ -222,7 +222,10 @@ class Trainer:
         self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
         self.parallel = _parallel(encoder, world)
         module = self.parallel or encoder
-        self.module: Callable[..., torch.Tensor] = torch.compile(module) if config.compile == "on" else module
+        # Rows have a few shapes, each compiled for itself; they have many where the share that is masked changes.
+        dynamic = False if config.masking.rate_end is None else None
+        compiled = torch.compile(module, dynamic=dynamic) if config.compile == "on" else module
+        self.module: Callable[..., torch.Tensor] = compiled
         self.losses = Losses(self.batches.languages, world)
         self.speed = Speed()
         private = encoder.config.sharing.is_private("softmax")
@@ -265,7 +268,7 @@ class Trainer:
         position = {key: found.state[key] for key in asdict(self.position)}
         self.position = Position(**position)
         self.batches.sampler.restore(self.position.rows)
-        self.batches.pair_rows = self.position.pair_rows
+        self.batches.restore_pairs(self.position.pair_rows)
         self.encoder.load_state_dict(found.tensors(MODEL))
         self.optimiser.load(found.tensors(OPTIMISER))
         self.saved = self.position.step
@@ -327,7 +330,7 @@ class Trainer:
         self.losses.add(position.step, batch.language, loss, self.gradient)
         position.tokens += self.batches.tokens
         position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
-        self.speed.add(self.batches.tokens // self.world.size, self._flops(batch.language, batch.masked.at_BK.shape[1]))
+        self.speed.add(self.batches.tokens // self.world.size, self._flops(batch))
 
     def _backward(self, batch: StepBatch) -> torch.Tensor:
         """The mean loss of this process's share, and its gradients; parts but the last are not yet sent around."""
@@ -415,14 +418,15 @@ class Trainer:
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.world.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
-    def _flops(self, language: str, masked: int) -> int:
+    def _flops(self, batch: StepBatch) -> int:
         """Operations of a step of all processes."""
+        length = batch.masked.inputs_BT.shape[1]
         return step_flops(
             self.encoder.config,
-            rows=self.config.batch.rows,
-            length=self.length,
-            masked=masked,
-            pieces=self.pieces.get(language),
+            rows=self.batches.tokens // length,
+            length=length,
+            masked=batch.masked.at_BK.shape[1],
+            pieces=self.pieces.get(batch.language),
         )
 
     # --- the end ---
