@@ -126,7 +126,7 @@ def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree]) -> ParseScore:
     pairs = []
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if one is None or other is None:
-            which = "gold" if one is None else "predicted trees"
+            which = "gold trees" if one is None else "predicted trees"
             raise InputError(f"the {which} end before sentence {number}", remedy="give the same sentences in both")
         _check_words(number, one, other)
         pairs.append((one, other))

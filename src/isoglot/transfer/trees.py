@@ -42,9 +42,7 @@ def spanning_trees(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> np.ndarray:
     Raises:
         InputError: The shapes do not fit, a score is not a number or infinite, or what is forbidden leaves no tree.
     """
-    scores_BTT, lengths_B = np.asarray(scores_BTT), np.asarray(lengths_B)
-    if scores_BTT.dtype != np.float32:
-        scores_BTT = scores_BTT.astype(np.float64, copy=False)
+    scores_BTT, lengths_B = np.asarray(scores_BTT), np.asarray(lengths_B, dtype=np.int64)
     _check_shapes(scores_BTT, lengths_B)
     places = scores_BTT.shape[1]
     within_BT = np.arange(places) <= lengths_B[:, None]
@@ -59,9 +57,11 @@ def spanning_trees(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> np.ndarray:
     heads_BT[~words_BT] = 0
     hard = np.flatnonzero(~are_trees(heads_BT, lengths_B))
     if len(hard):
-        without = _search_all(arcs_BTT, lengths_B, hard, heads_BT)
+        hard_heads_BT = heads_BT[hard]
+        without = _search_all(arcs_BTT[hard].astype(np.float64), lengths_B[hard], hard_heads_BT)
         if without >= 0:
-            raise _no_tree(without)
+            raise _no_tree(int(hard[without]))
+        heads_BT[hard] = hard_heads_BT
     found_BT: np.ndarray = heads_BT
     return found_BT
 
@@ -127,9 +127,9 @@ def _no_tree(sentence: int) -> InputError:
 
 
 @compiled
-def _search_all(arcs_BTT: np.ndarray, lengths_B: np.ndarray, which: np.ndarray, heads_BT: np.ndarray) -> int:
-    """Replace the best heads of some sentences by their best trees; returns a sentence that has none, or -1."""
-    for sentence in which:
+def _search_all(arcs_BTT: np.ndarray, lengths_B: np.ndarray, heads_BT: np.ndarray) -> int:
+    """Replace the best heads of words by those of the best trees; returns a sentence that has none, or -1."""
+    for sentence in range(len(lengths_B)):
         places = lengths_B[sentence] + 1
         arcs_TT = arcs_BTT[sentence, :places, :places]
         heads_T = heads_BT[sentence, :places]
@@ -139,7 +139,7 @@ def _search_all(arcs_BTT: np.ndarray, lengths_B: np.ndarray, which: np.ndarray, 
         _search(_weights(arcs_TT, best_T), heads_T)
         for word in range(1, places):
             if arcs_TT[word, heads_T[word]] < best_T[word] - FORBIDDEN:
-                return int(sentence)
+                return sentence
     return -1
 
 
