@@ -19,6 +19,7 @@ from isoglot.compare.judged import judge
 from isoglot.compare.kernel_alignment import cka
 from isoglot.compare.measure import MEASURES, Score, compute
 from isoglot.compare.models import chosen_measures, compare_models, judge_any
+from isoglot.compare.neighbours import Nearest
 from isoglot.compare.nulls import kernels
 from isoglot.compare.sentences import builtin_pairs
 from isoglot.compare.top_components import without_top
@@ -292,3 +293,28 @@ def test_the_jackknife_of_a_mean_is_its_standard_error(rng):
     assert 0.92 <= held / 300 <= 0.98
     assert groups_of(FEWEST - 1) == []
     assert sorted(np.concatenate(groups_of(101))) == list(range(101))
+
+
+@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.halves])
+@pytest.mark.parametrize(("rows", "widths"), [(70, (6, 9)), (45, (60, 50))])
+def test_in_two_steps_as_in_one(name, rows, widths, monkeypatch):
+    """What follows from each side by itself is what computing everything anew gives, duplicates and ties included."""
+    rng = np.random.default_rng(rows)
+    X = rng.normal(size=(rows, widths[0])).astype(np.float32)
+    Y = (X[:, :1] + rng.normal(size=(rows, widths[1]))).astype(np.float32)
+    X[3], Y[[5, 7]] = X[2], Y[4]
+    quick = judge_any(name, X, Y, draws=20, seed=1)
+    monkeypatch.setitem(MEASURES, name, replace(MEASURES[name], halves=None))
+    plain = judge_any(name, X, Y, draws=20, seed=1)
+    tolerance = {"null_mean": 0.003, "null_edge": 0.003} if name == "mutual-knn" else {}  # the order of duplicates
+    for field, value in plain.items():
+        assert quick[field] == pytest.approx(value, abs=tolerance.get(field, 1e-9)), field
+
+
+def test_neighbours_are_looked_for_anew_where_too_many_are_gone():
+    rng = np.random.default_rng(0)
+    rows_ND = torch.from_numpy(rng.normal(size=(60, 3)))
+    gone = Nearest.of(rows_ND, "X").nearest_NS[0, :35].sort().values
+    left = torch.from_numpy(np.setdiff1d(np.arange(60), gone.numpy()))
+    found = Nearest.of(rows_ND, "X").without(gone)
+    assert torch.equal(found.nearest_NS, left[Nearest.of(rows_ND[left], "X").nearest_NS[:, :10]])

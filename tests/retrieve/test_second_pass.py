@@ -49,10 +49,10 @@ def test_equals_the_plain_pass(kinds, sizes, k, neighbourhood, method, shape, se
     chance = np.random.default_rng(seed)
     X, Y = (vectors(kind, rows, chance, np.random.default_rng(seed)) for kind, rows in zip(kinds, sizes, strict=True))
     X_ND, Y_MD = paired_rows(X, Y, unit=True)
-    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood)
+    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, most=0)
     for queries, answers, rule in (
-        (X_ND, Y_MD, rules.forward(method)),
-        (Y_MD, X_ND, rules.backward(method)),
+        (X_ND, Y_MD, rules.rule(method, "forward")),
+        (Y_MD, X_ND, rules.rule(method, "backward")),
     ):
         again = search(queries, answers, k, rule, shape=shape)
         plain = search(queries, answers, k, replace(rule, kept_NS=None))
@@ -76,7 +76,7 @@ def test_many_columns_are_passed_over(kind, least, most, monkeypatch):
         return needs[-1]
 
     monkeypatch.setattr(second_pass, "_prefixes", counted)
-    rule = Rules(X_ND, Y_MD).forward("csls")
+    rule = Rules(X_ND, Y_MD, most=0).rule("csls", "forward")
     again = search(X_ND, Y_MD, 10, rule)
     assert float(needs[0].double().mean()) < most * 600
     assert int(needs[0].max()) >= least

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from isoglot.model import EncoderLike
-    from isoglot.retrieve.layers import PairScores
+    from isoglot.retrieve.layers import PairScores, Side
     from isoglot.vocab import Shards
 
 app = typer.Typer(help="How often the nearest neighbour in the other language is the translation, layer by layer.")
@@ -154,8 +154,11 @@ def sentences(
         encoder, name = _encoder(model, device)
         sets = sets or builtin_sets(encoder, langs, limit or BUILTIN_SENTENCES, seed)
         found = []
+        by_language: dict[str, Side] = {}
         for one in sets:
-            by_language = sentence_sides(encoder, one, layers=chosen, pool=pool, name=name, progress=output.progress)
+            by_language = sentence_sides(
+                encoder, one, layers=chosen, pool=pool, name=name, known=by_language, progress=output.progress
+            )
             found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
         left_out = {one.name: one.left_out for one in sets if one.left_out}
         remarks = [

@@ -6,10 +6,12 @@ The tests are generated from these declarations: what is declared holds, and wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import torch
 
 Invariance = Literal["orthogonal", "scaling", "translation", "invertible", "permutation", "rows"]
 
@@ -27,6 +29,25 @@ _IMPLIED: dict[Invariance, frozenset[Invariance]] = {
     "orthogonal": frozenset({"permutation"}),
     "invertible": frozenset({"orthogonal", "scaling", "permutation"}),
 }
+
+
+class Half(Protocol):
+    """What a measure needs to know of one space."""
+
+    def without(self, rows_G: torch.Tensor) -> Self:
+        """The same of all items but some, for less than computing it anew."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Halves:
+    """A measure in two steps: each space by itself, then both together. Most of the work is in the first."""
+
+    of: Callable[[torch.Tensor, str], Any]
+    """float64 rows (N × D), and what to call them, to a :class:`Half`"""
+    alike: Callable[[Any, Any], float]
+    """two of them to a number"""
+    shuffled: Callable[[Any, Any, torch.Tensor], float]
+    """the same with the items of the second in another order, given as the numbers of its rows"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +80,8 @@ class Measure:
     """the fewest rows it works on"""
     rows: int | None = None
     """the most rows it works on: :func:`compute` draws that many where there are more; None: any number"""
+    halves: Halves | None = None
+    """the function in two steps, where shuffling items or leaving some out is then cheap"""
 
     def as_dict(self) -> dict[str, Any]:
         """What it says about itself, for JSON; an infinite bound is None."""

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from isoglot.align.layers import layer_pairs
 from isoglot.compare.floor import placed
@@ -20,7 +21,8 @@ from isoglot.compare.jackknife import groups_of, half_width
 from isoglot.compare.judged import judge
 from isoglot.compare.layer_grid import layer_cka
 from isoglot.compare.layer_stream import stream_layer_cka
-from isoglot.compare.measure import MEASURES, compute, find_measure
+from isoglot.compare.measure import MEASURES, Score, compute, find_measure
+from isoglot.compare.pairs import paired
 from isoglot.compare.sentences import check_count, language_for
 from isoglot.compare.top_components import without_top
 from isoglot.core.errors import InputError
@@ -265,6 +267,7 @@ class _Diagonal:
         self.X, self.Y, self.floor, self.ceiling = X, Y, floor, ceiling
         self.top, self.rows, self.draws, self.seed = top, rows, draws, seed
         self.order_N = order_N
+        self._stripped: tuple[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] | None = None
 
     def measured(self, name: str, pair: tuple[int, int]) -> Measured:
         linear = name in CKA_FORMS
@@ -296,9 +299,16 @@ class _Diagonal:
             place=None
             if under is None or above is None
             else placed(held["value"], under, above, kind=find_measure(name).kind),
-            without_top=self._value(name, without_top(X, self.top), without_top(Y, self.top)) if self.top else None,
+            without_top=self._value(name, *self._without_top(pair, X, Y)) if self.top else None,
             **held,
         )
+
+    def _without_top(self, pair: tuple[int, int], X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both sides without their top components; those of the last measure, where its sentences were the same."""
+        asked = (*pair, len(X))
+        if self._stripped is None or self._stripped[0] != asked:
+            self._stripped = asked, (without_top(X, self.top), without_top(Y, self.top))
+        return self._stripped[1]
 
     def _value(self, name: str, X: np.ndarray, Y: np.ndarray) -> float:
         return compute(name, X, Y, seed=self.seed).value
@@ -323,18 +333,25 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
     """
     measure = find_measure(name)
     count = len(X_ND)
-    value = compute(name, X_ND, Y_NE, seed=seed)
     chance = random_stream(seed, "shuffled pairs", name)
-    shuffles = draws if measure.pairs else 0
-    nulls = [compute(name, X_ND, Y_NE[chance.permutation(count)], seed=seed).value for _ in range(shuffles)]
+    orders = [chance.permutation(count) for _ in range(draws if measure.pairs else 0)]
+    groups = groups_of(count, seed)
+    if measure.halves is not None and count <= (measure.rows or count):
+        halves, sides = measure.halves, paired(X_ND, Y_NE)
+        X, Y = (halves.of(side, label) for side, label in zip(sides, "XY", strict=True))
+        value = Score(halves.alike(X, Y), count, count)
+        nulls = [halves.shuffled(X, Y, torch.from_numpy(order)) for order in orders]
+        parts = [torch.from_numpy(group) for group in groups]
+        replicates = [halves.alike(X.without(part), Y.without(part)) for part in parts]
+    else:
+        value = compute(name, X_ND, Y_NE, seed=seed)
+        nulls = [compute(name, X_ND, Y_NE[order], seed=seed).value for order in orders]
+        kept = [np.setdiff1d(np.arange(count), group) for group in groups]
+        replicates = [compute(name, X_ND[rows], Y_NE[rows], seed=seed).value for rows in kept]
     distance = measure.kind == "distance"
     rounding = _ROUNDING * max(1.0, abs(value.value))
     beyond = [(value.value - null) if distance else (null - value.value) for null in nulls]
     near = sum(each >= -rounding for each in beyond)
-    replicates = []
-    for group in groups_of(count, seed):
-        kept_N = np.setdiff1d(np.arange(count), group)
-        replicates.append(compute(name, X_ND[kept_N], Y_NE[kept_N], seed=seed).value)
     half = half_width(replicates) if replicates else None
     return {
         "value": value.value,

@@ -5,12 +5,13 @@ Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbours.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
 
 from isoglot.align.rows import refuse_zeros
-from isoglot.compare.declaration import Measure, unchanged_by
+from isoglot.compare.declaration import Halves, Measure, unchanged_by
 from isoglot.compare.kernel_alignment import SAMPLED
 from isoglot.compare.pairs import in_range, paired, refuse_equal_rows
 from isoglot.core.errors import ConfigError, InputError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from isoglot.align.rows import Array
 
 NEIGHBOURS = 10
+SPARE = 4  # times as many are found, so that there are enough where a tenth of the items is left out
 
 
 def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBOURS) -> float:
@@ -38,10 +40,60 @@ def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBOURS) -> float:
         InputError: The rows will not do, one is all zeros, all of a side are the same, or there are too few to have k
             neighbours and others.
     """
-    own_NK, other_NK = (nearest_others(rows_ND, k, name) for name, rows_ND in zip("XY", paired(X, Y), strict=True))
-    member_NN = torch.zeros(len(own_NK), len(own_NK), dtype=torch.bool, device=own_NK.device)
-    member_NN.scatter_(1, other_NK, value=True)
-    return float(member_NN.gather(1, own_NK).double().mean())
+    X_ND, Y_NE = paired(X, Y)
+    return shared_neighbours(Nearest.of(X_ND, "X", k), Nearest.of(Y_NE, "Y", k))
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest others of every item of one space.
+
+    Attributes:
+        name: What error messages call the space.
+        rows_ND: The space.
+        items_N: The number of each row; others are called by it.
+        nearest_NS: The nearest others, the nearest first: more than K, for when some are left out.
+        k: How many of them count.
+    """
+
+    name: str
+    rows_ND: torch.Tensor
+    items_N: torch.Tensor
+    nearest_NS: torch.Tensor
+    k: int
+
+    @classmethod
+    def of(cls, rows_ND: torch.Tensor, name: str, k: int = NEIGHBOURS) -> Nearest:
+        """The neighbours in a space; errors as for :func:`mutual_knn`."""
+        nearest_NS = nearest_others(rows_ND, max(k, min(SPARE * k, len(rows_ND) - 2)), name)
+        return cls(name, rows_ND, torch.arange(len(rows_ND), device=rows_ND.device), nearest_NS, k)
+
+    def without(self, rows_G: torch.Tensor) -> Nearest:
+        """The same of all items but some: the next nearest take their places."""
+        left_N = torch.ones(len(self.items_N), dtype=torch.bool, device=rows_G.device)
+        left_N[rows_G] = False
+        rows_ND, items_N, nearest_NS = self.rows_ND[left_N], self.items_N[left_N], self.nearest_NS[left_N]
+        good_NS = left_N[nearest_NS]
+        chosen_NS = good_NS & (good_NS.cumsum(dim=1) <= self.k)
+        if int(chosen_NS.sum()) == len(items_N) * self.k:
+            nearest_NS = nearest_NS[chosen_NS].view(len(items_N), self.k)
+        else:
+            nearest_NS = items_N[nearest_others(rows_ND, self.k, self.name)]
+        return replace(self, rows_ND=rows_ND, items_N=items_N, nearest_NS=nearest_NS)
+
+
+def shared_neighbours(own: Nearest, other: Nearest) -> float:
+    """The share of neighbours in the one space that are neighbours in the other."""
+    return _shared(own.nearest_NS[:, : own.k], other.nearest_NS[:, : other.k])
+
+
+def shared_shuffled(own: Nearest, other: Nearest, order_N: torch.Tensor) -> float:
+    """The same with the items of the other space in another order: they keep their neighbours under other numbers."""
+    return _shared(own.nearest_NS[:, : own.k], order_N.argsort()[other.nearest_NS[order_N, : other.k]])
+
+
+def _shared(own_NK: torch.Tensor, other_NK: torch.Tensor) -> float:
+    return float((own_NK[:, :, None] == other_NK[:, None]).any(dim=2).double().mean())
 
 
 def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
@@ -76,4 +128,5 @@ MUTUAL_KNN = Measure(
     invariances=unchanged_by("orthogonal", "scaling"),
     fewest=NEIGHBOURS + 2,
     rows=SAMPLED,
+    halves=Halves(of=Nearest.of, alike=shared_neighbours, shuffled=shared_shuffled),
 )

@@ -59,11 +59,13 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> T
             continue  # a language all of whose rows are in one fold
         train = [side[index] for side, index in zip(tensors, kept, strict=True)]
         test = [side[index] for side, index in zip(tensors, out, strict=True)]
-        means = [side.mean(dim=0) for side in train]
-        plain = told_apart(train, test)
-        centred = [[side - mean for side, mean in zip(part, means, strict=True)] for part in (train, test)]
-        squares = with_squares(*centred)
-        for kind, found in zip(told, (plain, told_apart(*centred), told_apart(*squares)), strict=True):
+        means_KD = torch.stack([side.mean(dim=0) for side in train])
+        train, moved = ([side - mean for side, mean in zip(part, means_KD, strict=True)] for part in (train, test))
+        within_DD = _within(train)
+        plain = _told(means_KD, within_DD, test)
+        rest_KD = torch.stack([side.mean(dim=0) for side in train])
+        squares = told_apart(*_with_squares(within_DD, train, moved))
+        for kind, found in zip(told, (plain, _told(rest_KD, within_DD, moved), squares), strict=True):
             for all_N, index, some in zip(kind, out, found, strict=True):
                 all_N[index.numpy()] = some
     return told
@@ -77,12 +79,21 @@ def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> l
         test: Other rows of each.
     """
     means_KD = torch.stack([side.mean(dim=0) for side in train])
+    return _told(means_KD, _within([side - mean for side, mean in zip(train, means_KD, strict=True)]), test)
+
+
+def _within(train: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The mean covariance of rows without their language's mean (D × D)."""
+    return torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
+
+
+def _told(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.Tensor]) -> list[np.ndarray]:
+    """How surely each row of the test is told by means and a covariance."""
     middle_D = means_KD.mean(dim=0)
-    variance_D = torch.stack([side.var(dim=0, correction=0) for side in train]).mean(dim=0)
-    scale_D = variance_D.sqrt().clamp(min=1e-12 * float(variance_D.max().sqrt()) + 1e-300)
-    train = [(side - mean) / scale_D for side, mean in zip(train, means_KD, strict=True)]
+    scale_D = within_DD.diagonal().sqrt()
+    scale_D = scale_D.clamp(min=1e-12 * float(scale_D.max()) + 1e-300)
     means_KD = (means_KD - middle_D) / scale_D
-    within_DD = torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
+    within_DD = within_DD / scale_D / scale_D[:, None]
     within_DD += SHRINKAGE * torch.eye(len(within_DD), dtype=within_DD.dtype)
     weights_KD = torch.linalg.solve(within_DD, means_KD.T).T
     offsets_K = -(weights_KD * means_KD).sum(dim=1) / 2
@@ -96,8 +107,13 @@ def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> l
 
 def with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Rows without their language's mean as principal coordinates of the training rows, and their squares."""
-    covariance_DD = torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
-    values_D, vectors_DD = torch.linalg.eigh(covariance_DD)
+    return _with_squares(_within(train), train, test)
+
+
+def _with_squares(
+    within_DD: torch.Tensor, train: list[torch.Tensor], test: list[torch.Tensor]
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    values_D, vectors_DD = torch.linalg.eigh(within_DD)
     count = min(COORDINATES, len(values_D))
     values_P = values_D[-count:].clamp(min=float(values_D[-1].clamp(min=1e-300)) * 1e-12)
     basis_DP = vectors_DD[:, -count:] / values_P.sqrt()

@@ -25,12 +25,12 @@ from isoglot.align.procrustes import rotation
 from isoglot.align.rows import exact, to_tensor, unit
 from isoglot.compare.top_components import without_top
 from isoglot.core.seeds import random_stream
-from isoglot.retrieve.blocked import search
-from isoglot.retrieve.methods import Rules, nearest
+from isoglot.retrieve.methods import Direction, Rules
 from isoglot.retrieve.metrics import hubness
 from isoglot.retrieve.rows import paired_rows
 
 if TYPE_CHECKING:
+    from isoglot.retrieve.best import Top
     from isoglot.retrieve.methods import Method
 
 Way = Literal["raw", "centred", "csls", "centred-csls", "trimmed", "mapped"]
@@ -79,9 +79,7 @@ def find_translations(
         rules = Rules(X_ND, Y_ND)
         for (centred, method), way in _SCORED.items():
             if centred is centre:
-                forward = search(X_ND, Y_ND, _NEAREST, rules.forward(method))
-                backward = search(Y_ND, X_ND, _NEAREST, rules.backward(method))
-                both = [top.indices_NK.cpu().numpy() for top in (forward, backward)]
+                both = [rules.best(method, way, _NEAREST).indices_NK.cpu().numpy() for way in get_args(Direction)]
                 found[way] = np.mean([best_NK[:, 0] == np.arange(len(best_NK)) for best_NK in both], axis=0)
                 hubs[way] = float(np.mean([hubness(best_NK, len(best_NK)) for best_NK in both]))
     found["trimmed"] = trimmed_found(one, other, seed=seed, device=device)
@@ -103,10 +101,8 @@ def trimmed_found(
     both = np.concatenate([X, Y])
     left = without_top(both, max(0, min(STRONGEST, min(len(both) - 1, both.shape[1]) - 1)))
     one, other = (_directed(side, seed, name) for name, side in (("X", left[: len(X)]), ("Y", left[len(X) :])))
-    rows_N = np.arange(len(X))
-    ways = ((one, other), (other, one))
-    best = [nearest(queries, answers, k=1, device=device).indices_NK[:, 0] for queries, answers in ways]
-    return np.asarray(np.mean([best_N == rows_N for best_N in best], axis=0))
+    rules = Rules(*paired_rows(one, other, unit=True, device=device))
+    return _both_found(rules.best("cosine", "forward", 1), rules.best("cosine", "backward", 1))
 
 
 def mapped_found(
@@ -121,18 +117,22 @@ def mapped_found(
         device: Where to compute.
     """
     X_ND, Y_ND = (unit(to_tensor(side).to(device or "cpu").float()) for side in (X, Y))
-    whole_DD = exact(X_ND).T @ exact(Y_ND)
-    found_N = np.zeros(len(X))
-    for fold in np.unique(folds_N):
-        rows_F = np.flatnonzero(folds_N == fold)
-        own = torch.from_numpy(rows_F).to(X_ND.device)
-        fold_DD = exact(X_ND[own]).T @ exact(Y_ND[own])
+    rows = [torch.from_numpy(np.flatnonzero(folds_N == fold)).to(X_ND.device) for fold in np.unique(folds_N)]
+    products = [exact(X_ND[own]).T @ exact(Y_ND[own]) for own in rows]
+    whole_DD = torch.stack(products).sum(dim=0)
+    there_ND, back_ND = torch.empty_like(X_ND), torch.empty_like(Y_ND)
+    for own, fold_DD in zip(rows, products, strict=True):
         W_DD = rotation(whole_DD - fold_DD)[0].to(X_ND.dtype)
         # The way back of a rotation is its transpose.
-        for queries_FD, answers_ND in ((X_ND[own] @ W_DD, Y_ND), (Y_ND[own] @ W_DD.T, X_ND)):
-            best_F = nearest(queries_FD, answers_ND, k=1).indices_NK[:, 0].cpu().numpy()
-            found_N[rows_F] += (best_F == rows_F) / 2
-    return found_N
+        there_ND[own], back_ND[own] = X_ND[own] @ W_DD, Y_ND[own] @ W_DD.T
+    sides = ((there_ND, Y_ND), (back_ND, X_ND))  # of length 1 still
+    return _both_found(*(Rules(*each).best("cosine", "forward", 1) for each in sides))
+
+
+def _both_found(forward: Top, backward: Top) -> np.ndarray:
+    """How often row i is the first answer to query i: the mean of both directions."""
+    best = [top.indices_NK[:, 0].cpu().numpy() for top in (forward, backward)]
+    return np.asarray(np.mean([best_N == np.arange(len(best_N)) for best_N in best], axis=0))
 
 
 def _centred(rows_ND: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from isoglot.text.lines import read_lines
 from isoglot.text.segment import segmenter, word_method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -40,9 +40,19 @@ def sentence_sides(
     layers: Layers = "all",
     pool: Pool = "mean",
     name: str = "",
+    known: Mapping[str, Side] | None = None,
     progress: Progress = SILENT,
 ) -> dict[str, Side]:
     """The sentences of a set by language, each language encoded once.
+
+    Args:
+        encoder: Any encoder.
+        parallel: The set.
+        layers: Which layers.
+        pool: What a sentence's vector is.
+        name: What to call the encoder.
+        known: What this gave for another set with the same options: a language with the same sentences is taken over.
+        progress: Shows sentences done.
 
     Raises:
         ConfigError: The encoder does not have such a language or layer.
@@ -50,6 +60,10 @@ def sentence_sides(
     """
     sides = {}
     for code, sentences in parallel.sentences.items():
+        before = None if known is None else known.get(code)
+        if before is not None and (before.items, before.numbers) == (sentences, parallel.numbers):
+            sides[code] = before
+            continue
         found = extract(encoder, sentences, layers=layers, pool=pool, language=code, name=name, progress=progress)
         sides[code] = Side(name=code, layers=_by_layer(found), items=sentences, numbers=parallel.numbers)
     return sides

@@ -22,16 +22,20 @@ import torch
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT
+from isoglot.retrieve import whole
+from isoglot.retrieve.best import Top
 from isoglot.retrieve.blocked import block_shape, blocks, search, search_both
+from isoglot.retrieve.ranks import ranks
 from isoglot.retrieve.rows import Matrix, full_precision, like, paired_rows
 from isoglot.retrieve.rule import Rule
 
 if TYPE_CHECKING:
     from isoglot.core.progress import Progress
-    from isoglot.retrieve.best import Top
 
 Method = Literal["cosine", "csls", "inverted_softmax", "ratio", "distance", "euclidean"]
 METHODS: tuple[Method, ...] = get_args(Method)
+Direction = Literal["forward", "backward"]
+"""``forward``: queries from X, answers from Y; ``backward``: the other way."""
 NEIGHBOURHOOD = 10
 SHARPNESS = 30.0
 
@@ -153,7 +157,7 @@ def retrieve(
     check_options(method, k, neighbourhood, sharpness)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
     rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
-    top = search(X_ND, Y_MD, k, rules.forward(method), progress=progress)
+    top = rules.best(method, "forward", k)
     scores_NK = -(-top.scores_NK).clamp(min=0).sqrt() if method == "euclidean" else top.scores_NK
     return Neighbours(like(top.indices_NK, X), like(scores_NK, X))
 
@@ -170,13 +174,14 @@ def check_options(method: str, k: int, neighbourhood: int, sharpness: float) -> 
 
 
 class Rules:
-    """The rule of every method for two matrices, either way; what several need is computed once.
+    """Every method for two matrices, either way; what several need is computed once.
 
     Args:
         X_ND: Rows as :func:`paired_rows` gives them.
         Y_MD: As above.
         neighbourhood: How many neighbours r is the mean over.
         sharpness: The factor in the exponent of the inverted softmax.
+        most: Up to how many products are all kept in memory; more are made block by block. The results are the same.
         progress: Shows rows done.
     """
 
@@ -187,22 +192,42 @@ class Rules:
         *,
         neighbourhood: int = NEIGHBOURHOOD,
         sharpness: float = SHARPNESS,
+        most: int = whole.MOST,
         progress: Progress = SILENT,
     ) -> None:
         self.X_ND, self.Y_MD = X_ND, Y_MD
         self.neighbourhood, self.sharpness, self.progress = neighbourhood, sharpness, progress
+        # Float64 is dear on most GPUs, and unknown on some.
+        self._is_small = X_ND.device.type == "cpu" and len(X_ND) * len(Y_MD) <= most
+        self._products: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._last: tuple[tuple[Method, Direction], torch.Tensor] | None = None
         self._both: tuple[Top, Top] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def forward(self, method: Method) -> Rule:
-        """The rule for queries in X."""
-        return self._rule(method, 0)
+    def best(self, method: Method, direction: Direction, k: int, asked_Q: torch.Tensor | None = None) -> Top:
+        """The ``k`` best answers to every query, or to some."""
+        queries_ND, answers_MD = self._sides(direction)
+        if self._is_small:
+            if method == "cosine" and 1 < k <= self.neighbourhood:  # for one alone, all need not be sorted out
+                top = self._tops[0 if direction == "forward" else 1]
+                indices_NK, scores_NK = top.indices_NK[:, :k], top.scores_NK[:, :k]
+                return Top(indices_NK, scores_NK) if asked_Q is None else Top(indices_NK[asked_Q], scores_NK[asked_Q])
+            scores_NM = self._scores(method, direction)
+            return whole.best(scores_NM if asked_Q is None else scores_NM[asked_Q], k)
+        rule = self.rule(method, direction)
+        if asked_Q is not None:
+            queries_ND, rule = queries_ND[asked_Q], rule.of_rows(asked_Q)
+        return search(queries_ND, answers_MD, k, rule, progress=self.progress)
 
-    def backward(self, method: Method) -> Rule:
-        """The rule for queries in Y."""
-        return self._rule(method, 1)
+    def ranks(self, method: Method, direction: Direction, pairs_P2: torch.Tensor) -> torch.Tensor:
+        """For each pair of a query and an answer, the answer's place among all, from 1."""
+        if self._is_small:
+            return whole.places(self._scores(method, direction), pairs_P2)
+        return ranks(*self._sides(direction), pairs_P2, self.rule(method, direction), progress=self.progress)
 
-    def _rule(self, method: Method, side: int) -> Rule:
+    def rule(self, method: Method, direction: Direction) -> Rule:
+        """How a product becomes a score."""
+        side = 0 if direction == "forward" else 1
         other = 1 - side
         match method:
             case "cosine":
@@ -227,11 +252,30 @@ class Rules:
         own, their = (top.scores_NK.double().mean(1) for top in self._tops)
         return own, their
 
+    def _sides(self, direction: Direction) -> tuple[torch.Tensor, torch.Tensor]:
+        return (self.X_ND, self.Y_MD) if direction == "forward" else (self.Y_MD, self.X_ND)
+
+    def _scores(self, method: Method, direction: Direction) -> torch.Tensor:
+        """All scores, where they are few; the last ones are kept, which are asked for twice."""
+        if self._products is None:
+            forward_NM = whole.products(self.X_ND, self.Y_MD)
+            self._products = forward_NM, forward_NM.T.contiguous()
+        if self._last is None or self._last[0] != (method, direction):
+            products_NM = self._products[0 if direction == "forward" else 1]
+            self._last = (method, direction), whole.scores(products_NM, self.rule(method, direction))
+        return self._last[1]
+
     @property
     def _tops(self) -> tuple[Top, Top]:
         """The nearest of the other side, for either side."""
         if self._both is None:
-            self._both = search_both(self.X_ND, self.Y_MD, self.neighbourhood, Rule(), progress=self.progress)
+            if self._is_small:
+                forward, backward = (
+                    whole.best(self._scores("cosine", way), self.neighbourhood) for way in get_args(Direction)
+                )
+                self._both = forward, backward
+            else:
+                self._both = search_both(self.X_ND, self.Y_MD, self.neighbourhood, Rule(), progress=self.progress)
         return self._both
 
     @property

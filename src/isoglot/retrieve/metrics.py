@@ -7,6 +7,7 @@ Shape legend: ``N`` rows of X, ``K`` neighbours, ``P`` right pairs, ``Q`` querie
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -17,7 +18,6 @@ from isoglot.core.progress import SILENT
 from isoglot.core.seeds import random_stream
 from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method, Neighbours, Rules, check_options
-from isoglot.retrieve.ranks import ranks
 from isoglot.retrieve.rows import Matrix, paired_rows
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def gold_ranks(
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
     rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
     pairs_P2 = torch.from_numpy(gold.pairs_P2).to(X_ND.device)
-    return ranks(X_ND, Y_MD, pairs_P2, rules.forward(method), progress=progress).cpu().numpy()
+    return rules.ranks(method, "forward", pairs_P2).cpu().numpy()
 
 
 def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
@@ -185,13 +185,38 @@ def bootstrap(
         raise ConfigError(
             f"{resamples} resamples at the level {level}", remedy="give at least 1, and a level below 1 such as 0.95"
         )
-    stream = random_stream(seed, "retrieval bootstrap")
-    queries = len(sums_QF)
     both = np.concatenate([sums_QF, counts_QF], axis=1).astype(float)
-    drawn = np.empty((resamples, both.shape[1]))
-    for sample in range(resamples):
-        drawn[sample] = np.bincount(stream.integers(queries, size=queries), minlength=queries) @ both
+    drawn = _resampled(both, resamples, seed)
     figures = sums_QF.shape[1]
     edges = np.quantile(drawn[:, :figures] / drawn[:, figures:], [(1 - level) / 2, (1 + level) / 2], axis=0)
     values = both[:, :figures].sum(axis=0) / both[:, figures:].sum(axis=0)
     return [Interval(*map(float, triple)) for triple in zip(values, *edges, strict=True)]
+
+
+_COUNTS = 2**21  # numbers of draws that are in memory at once, and kept: 16 MB
+
+
+def _resampled(rows_QF: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+    """The sums of the rows drawn in each resample; the draws for as many rows are always the same."""
+    queries = len(rows_QF)
+    if resamples * queries <= _COUNTS:
+        return np.asarray(_kept_counts(queries, resamples, seed) @ rows_QF)
+    stream = random_stream(seed, "retrieval bootstrap")
+    at_once = max(1, _COUNTS // queries)
+    sizes = [min(at_once, resamples - first) for first in range(0, resamples, at_once)]
+    return np.concatenate([_counts(queries, size, stream) @ rows_QF for size in sizes])
+
+
+@lru_cache(maxsize=2)
+def _kept_counts(queries: int, resamples: int, seed: int) -> np.ndarray:
+    """All draws, for the next method, direction and layer of the same sentences."""
+    found = _counts(queries, resamples, random_stream(seed, "retrieval bootstrap"))
+    found.flags.writeable = False
+    return found
+
+
+def _counts(queries: int, resamples: int, stream: np.random.Generator) -> np.ndarray:
+    """How often each query is drawn in each resample, as floats to multiply with."""
+    drawn_RQ = stream.integers(queries, size=(resamples, queries))
+    drawn_RQ += np.arange(resamples)[:, None] * queries
+    return np.bincount(drawn_RQ.ravel(), minlength=drawn_RQ.size).reshape(drawn_RQ.shape).astype(float)

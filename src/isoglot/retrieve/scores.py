@@ -13,11 +13,9 @@ import torch
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.blocked import search
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method, Rules, check_options
+from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Direction, Method, Rules, check_options
 from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
-from isoglot.retrieve.ranks import ranks
 from isoglot.retrieve.rows import Matrix, paired_rows
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
 
-Direction = Literal["forward", "backward"]
 Candidates = Literal["gold", "all"]
 
 ALL: tuple[Method, ...] = ("cosine", "csls", "inverted_softmax", "ratio", "distance")
@@ -150,24 +147,19 @@ def score_retrieval(
         rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
         for method in chosen:
             for direction in directions:
-                scored = _score(rules, gold, method, direction, resamples, seed, progress)
+                scored = _score(rules, gold, method, direction, resamples, seed)
                 asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
                 results.append(_outer(scored, asked, answers))
     order = {method: place for place, method in enumerate(methods)}
     return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
 
 
-def _score(
-    rules: Rules, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int, progress: Progress
-) -> MethodScores:
-    if direction == "forward":
-        X_ND, Y_MD, rule = rules.X_ND, rules.Y_MD, rules.forward(method)
-    else:
-        X_ND, Y_MD, rule, gold = rules.Y_MD, rules.X_ND, rules.backward(method), gold.turned()
-    asked_Q = torch.from_numpy(gold.sources).to(X_ND.device)
-    top = search(X_ND[asked_Q], Y_MD, max(CUTS), rule.of_rows(asked_Q), progress=progress)
-    pairs_P2 = torch.from_numpy(gold.pairs_P2).to(X_ND.device)
-    ranks_P = ranks(X_ND, Y_MD, pairs_P2, rule, progress=progress).cpu().numpy()
+def _score(rules: Rules, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int) -> MethodScores:
+    gold = gold if direction == "forward" else gold.turned()
+    candidates = len(rules.Y_MD if direction == "forward" else rules.X_ND)
+    asked_Q, pairs_P2 = (torch.from_numpy(each).to(rules.X_ND.device) for each in (gold.sources, gold.pairs_P2))
+    top = rules.best(method, direction, max(CUTS), asked_Q)
+    ranks_P = rules.ranks(method, direction, pairs_P2).cpu().numpy()
     ranks_Q = best_ranks(ranks_P, gold)
 
     starts = np.searchsorted(gold.pairs_P2[:, 0], gold.sources)
@@ -184,11 +176,11 @@ def _score(
         method=method,
         direction=direction,
         queries=len(ranks_Q),
-        candidates=len(Y_MD),
+        candidates=candidates,
         precision=dict(zip(CUTS, precision, strict=True)),
         mrr=mrr,
         best_mrr=best_mrr,
-        hubness=hubness(found_QK, len(Y_MD)),
+        hubness=hubness(found_QK, candidates),
         queries_Q=gold.sources,
         found_QK=found_QK,
         scores_QK=scores_QK,

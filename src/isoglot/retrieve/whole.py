@@ -47,4 +47,5 @@ def places(scores_NM: torch.Tensor, pairs_P2: torch.Tensor) -> torch.Tensor:
     found_PM = scores_NM[rows_P]
     own_P1 = scores_NM[rows_P, right_P][:, None]
     earlier_PM = torch.arange(scores_NM.shape[1], device=scores_NM.device) < right_P[:, None]
-    return 1 + ((found_PM > own_P1) | ((found_PM == own_P1) & earlier_PM)).sum(dim=1)
+    before_P: torch.Tensor = ((found_PM > own_P1) | ((found_PM == own_P1) & earlier_PM)).sum(dim=1)
+    return before_P + 1
