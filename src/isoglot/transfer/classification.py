@@ -1,0 +1,86 @@
+"""Tasks with one label for a text or a pair of texts, read off the first token."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from isoglot.transfer.examples import Passage
+from isoglot.transfer.heads import Head, HeadConfig, LinearHead
+from isoglot.transfer.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, accuracy, check_paired
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.transfer.encoding import Reader
+
+
+class Classification(Task[Passage]):
+    """A label for a passage. A pair too long for the encoder is truncated, its longer text first; it is counted."""
+
+    kind: ClassVar[Kind] = "classification"
+    metric: ClassVar[str] = "accuracy"
+
+    @abstractmethod
+    def line_of(self, path: str, example: int, place: int) -> int | None:
+        """The line of a file at which a label stands."""
+
+    def labels(self, example: Passage) -> Sequence[str]:
+        """The one there is."""
+        return (example.label,) if example.label else ()
+
+    def rows(
+        self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
+    ) -> Rows:
+        """A row for each, ``a [SEP] b`` where there are two texts."""
+        numbers = labels.numbers()
+        found = Rows()
+        between = np.array([reader.vocabulary.special["[SEP]"]], dtype=np.int64)
+        ids = iter(reader.texts([text for example in examples for text in example.texts]))
+        for index, example in enumerate(examples):
+            texts = [next(ids) for _ in example.texts]
+            room = reader.room - (len(texts) - 1)
+            found.counts["empty"] += not all(text.strip() for text in example.texts)
+            found.counts["truncated"] += sum(map(len, texts)) > room
+            parts = truncated(texts, room)
+            row = np.concatenate([part for text in parts for part in (between, text)][1:])
+            target = numbers.get(example.label, IGNORED)
+            targets_WK = np.array([[target]], dtype=np.int64) if purpose == "learn" else None
+            found.rows.append(Row(row, np.zeros(1, dtype=np.int64), targets_WK, index))
+        return found
+
+    def predicted(
+        self, examples: Sequence[Passage], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+    ) -> list[Passage]:
+        """Each with the label that was found."""
+        made = list(examples)
+        for row, found_WK in zip(rows.rows, decoded, strict=True):
+            made[row.example] = replace(examples[row.example], label=labels.names[int(found_WK[0, 0])])
+        return made
+
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+        """Linear and softmax on the first token."""
+        return LinearHead(width, len(labels), config)
+
+    def score(self, gold: Sequence[Passage], predicted: Sequence[Passage]) -> Scores:
+        """The share of labels that are right."""
+        check_paired(gold, predicted)
+        pairs = zip(gold, predicted, strict=True)
+        return accuracy([one.label == other.label for one, other in pairs], [1] * len(gold))
+
+
+def truncated(texts: Sequence[np.ndarray], room: int) -> list[np.ndarray]:
+    """The beginnings of texts that fit together, the longer cut first.
+
+    >>> [len(text) for text in truncated([np.arange(9), np.arange(3)], 8)]
+    [5, 3]
+    """
+    sizes = [len(text) for text in texts]
+    while sum(sizes) > room:
+        longest = max(range(len(sizes)), key=sizes.__getitem__)
+        others = max((size for index, size in enumerate(sizes) if index != longest), default=0)
+        sizes[longest] = max(others, sizes[longest] - (sum(sizes) - room)) if sizes[longest] > others else others - 1
+    return [text[:size] for text, size in zip(texts, sizes, strict=True)]

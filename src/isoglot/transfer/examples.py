@@ -1,0 +1,62 @@
+"""What tasks learn from and what they predict: a passage with a label, words with tags, words with a tree.
+
+A prediction is an example too, with what was predicted in the place of what is so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.text.conllu import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One text, or a pair, and its label."""
+
+    texts: tuple[str, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """Words and a tag for each."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    blanks: tuple[bool, ...] | None = None
+    """Whether a blank follows each word; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Words, the head of each (from 1; 0 is the root) and its relation to it."""
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...] = ()
+    relations: tuple[str, ...] = ()
+    blanks: tuple[bool, ...] | None = None
+    tree: Tree | None = None
+    """Where it comes from, with all that is known of it."""
+
+
+ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)
+
+
+@dataclass(frozen=True)
+class Data(Generic[ExampleT]):
+    """Examples of one language, and the file they were read from, if any."""
+
+    examples: Sequence[ExampleT]
+    file: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def head(self, count: int) -> Data[ExampleT]:
+        """The first so many of them."""
+        return Data(self.examples[:count], self.file)

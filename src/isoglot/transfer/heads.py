@@ -1,0 +1,174 @@
+"""Heads: from vectors of an encoder to labels, or to heads and relations of a tree.
+
+A head is given the vectors of the places it reads, and nothing else of a sentence: so they can be computed once and
+kept, where the encoder does not learn.
+
+Shapes: ``B`` rows, ``W`` places (first tokens, first subwords), ``D`` width, ``C`` labels, ``K`` numbers of a place,
+``A`` and ``E`` the widths of arcs and relations.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import torch
+from pydantic import Field
+from torch import nn
+from torch.nn import functional as F
+
+from isoglot.core.config import Config
+from isoglot.core.seeds import derive_seed
+from isoglot.transfer.task import IGNORED
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class HeadConfig(Config):
+    """The shape of a head."""
+
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """the share of an encoder's numbers that a head does not see in training"""
+    arc_width: int = Field(500, ge=1)
+    """parsing: numbers of a word as a head, and as a dependent"""
+    relation_width: int = Field(100, ge=1)
+    """parsing: the same for relations"""
+    inner_dropout: float = Field(0.33, ge=0, lt=1)
+    """parsing: the share of those numbers dropped in training"""
+
+
+class Head(nn.Module):
+    """What all heads do."""
+
+    @abstractmethod
+    def loss(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, targets_BWK: torch.Tensor) -> torch.Tensor:
+        """The mean cross-entropy of the places with targets; other places are padding or not to be learnt from."""
+
+    @abstractmethod
+    def decode(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> np.ndarray:
+        """The best numbers for every place (B x W x K), on the CPU; anything where the mask is False."""
+
+    def reset(self, seed: int) -> None:
+        """Initial values by name and seed: matrices normal with deviation 0.02, biases 0."""
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                if parameter.dim() < 2:
+                    parameter.zero_()
+                    continue
+                chance = torch.Generator().manual_seed(derive_seed(seed, "head", name))
+                values = torch.empty(parameter.shape)
+                self.fill(name, values, chance)
+                parameter.copy_(values)
+
+    def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
+        """The initial values of a matrix."""
+        values.normal_(0.0, 0.02, generator=chance)
+
+
+class LinearHead(Head):
+    """A score for each label, linear in the vector of a place: on the first token, or on first subwords.
+
+    Args:
+        width: Of the encoder.
+        labels: How many there are.
+        config: Its dropout.
+    """
+
+    def __init__(self, width: int, labels: int, config: HeadConfig) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(config.dropout)
+        self.scores = nn.Linear(width, labels)
+
+    def loss(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, targets_BWK: torch.Tensor) -> torch.Tensor:
+        """Cross-entropy of the labels."""
+        scores_BWC = self.scores(self.dropout(vectors_BWD))
+        return _cross_entropy(scores_BWC, targets_BWK[..., 0])
+
+    @torch.no_grad()
+    def decode(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> np.ndarray:
+        """The label with the best score."""
+        best: np.ndarray = self.scores(vectors_BWD).argmax(dim=-1, keepdim=True).cpu().numpy()
+        return best
+
+
+class BiaffineHead(Head):
+    """Deep biaffine attention (Dozat & Manning, 2017): every word scores every other, and the root, as its head.
+
+    The first place of a row is the root, for which the special token in front stands. Words are projected four times:
+    as heads and dependents, for arcs and for relations. A relation is scored for the gold head in training, and for the
+    head that was found in decoding.
+
+    Args:
+        width: Of the encoder.
+        relations: How many there are.
+        config: Its widths and dropouts.
+    """
+
+    def __init__(self, width: int, relations: int, config: HeadConfig) -> None:
+        super().__init__()
+        arc, relation = config.arc_width, config.relation_width
+        self.dropout = nn.Dropout(config.dropout)
+        self.inner_dropout = nn.Dropout(config.inner_dropout)
+        self.arc_head, self.arc_dependent = nn.Linear(width, arc), nn.Linear(width, arc)
+        self.relation_head, self.relation_dependent = nn.Linear(width, relation), nn.Linear(width, relation)
+        # With a 1 behind the dependent: the bilinear form has the prior of each head in it.
+        self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))
+        self.relations = nn.Parameter(torch.zeros(relations, relation + 1, relation + 1))
+
+    def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
+        """Forms start at 0, as in the paper, and projections orthogonal in expectation."""
+        if name in ("arcs", "relations"):
+            values.zero_()
+        else:
+            values.normal_(0.0, values.shape[1] ** -0.5, generator=chance)
+
+    def arc_scores(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> torch.Tensor:
+        """The score of each place (last) as the head of each (B x W x W); -inf for padding and for itself."""
+        heads_BWA = self._inner(self.arc_head(vectors_BWD))
+        dependents_BWA = _with_one(self._inner(self.arc_dependent(vectors_BWD)))
+        scores_BWW = (dependents_BWA @ self.arcs) @ heads_BWA.transpose(1, 2)
+        itself_WW = torch.eye(scores_BWW.shape[1], dtype=torch.bool, device=scores_BWW.device)
+        itself_WW[0, 0] = False  # the root's own row is never read, and must not be all -inf
+        return scores_BWW.float().masked_fill(~mask_BW[:, None, :] | itself_WW, -torch.inf)
+
+    def relation_scores(self, vectors_BWD: torch.Tensor, heads_BW: torch.Tensor) -> torch.Tensor:
+        """The score of each relation of every place to its head (B x W x C)."""
+        every_BWE = self._inner(self.relation_head(vectors_BWD))
+        heads_BWE = _with_one(every_BWE.gather(1, heads_BW[..., None].expand(-1, -1, every_BWE.shape[-1])))
+        dependents_BWE = _with_one(self._inner(self.relation_dependent(vectors_BWD)))
+        return torch.einsum("bwe,cef,bwf->bwc", dependents_BWE, self.relations, heads_BWE).float()
+
+    def loss(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, targets_BWK: torch.Tensor) -> torch.Tensor:
+        """Cross-entropy of heads plus that of relations to gold heads."""
+        vectors_BWD = self.dropout(vectors_BWD)
+        heads_BW, relations_BW = targets_BWK.unbind(dim=-1)
+        arcs = _cross_entropy(self.arc_scores(vectors_BWD, mask_BW), heads_BW)
+        return arcs + _cross_entropy(self.relation_scores(vectors_BWD, heads_BW.clamp(min=0)), relations_BW)
+
+    @torch.no_grad()
+    def decode(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> np.ndarray:
+        """The best tree with a single root, and the best relation of each arc in it."""
+        from isoglot.transfer.trees import spanning_trees
+
+        scores_BWW = self.arc_scores(vectors_BWD, mask_BW).log_softmax(dim=-1)
+        words_B = mask_BW.sum(dim=1).cpu().numpy() - 1
+        heads_BW = torch.from_numpy(spanning_trees(scores_BWW.cpu().numpy(), words_B)).to(vectors_BWD.device)
+        relations_BW = self.relation_scores(vectors_BWD, heads_BW).argmax(dim=-1)
+        found: np.ndarray = torch.stack([heads_BW, relations_BW], dim=-1).cpu().numpy()
+        return found
+
+    def _inner(self, projected: torch.Tensor) -> torch.Tensor:
+        dropped: torch.Tensor = self.inner_dropout(F.leaky_relu(projected, 0.1))
+        return dropped
+
+
+def _with_one(x_BWA: torch.Tensor) -> torch.Tensor:
+    return F.pad(x_BWA, (0, 1), value=1.0)
+
+
+def _cross_entropy(scores_BWC: torch.Tensor, targets_BW: torch.Tensor) -> torch.Tensor:
+    """Mean over the places with targets, 0 where there are none; float32, whatever products were computed in."""
+    scores = scores_BWC.float().flatten(0, 1)
+    total = F.cross_entropy(scores, targets_BW.flatten(), ignore_index=IGNORED, reduction="sum")
+    return total / (targets_BW != IGNORED).sum().clamp(min=1)

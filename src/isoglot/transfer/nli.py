@@ -1,0 +1,44 @@
+"""Natural language inference: does the second sentence follow from the first, contradict it, or neither?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from isoglot.text.inference import read_inference
+from isoglot.text.lines import read_lines
+from isoglot.transfer.builtin import pairs
+from isoglot.transfer.classification import Classification
+from isoglot.transfer.examples import Data, Passage
+from isoglot.transfer.task import register
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoglot.languages.corpus import Split
+
+
+class Inference(Classification):
+    """Three labels for a pair of sentences."""
+
+    name: ClassVar[str] = "nli"
+    title: ClassVar[str] = "natural language inference"
+
+    def read(self, path: str | Path, language: str) -> Data[Passage]:
+        """XNLI's layouts: premise, hypothesis and label with tabs between, or JSON lines."""
+        found = read_inference(path, language=language)
+        return Data([Passage((pair.premise, pair.hypothesis), pair.label) for pair in found], str(path))
+
+    def line_of(self, path: str, example: int, place: int) -> int | None:
+        """The line of a pair; in JSON lines of several languages it is not known."""
+        if ".jsonl" in path:
+            return None
+        lines = (number for number, line in read_lines(path) if not (number == 1 and line.lower().endswith("label")))
+        return next((number for index, number in enumerate(lines) if index == example), None)
+
+    def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
+        """Pairs made from the built-in grammar, a third of each label."""
+        found = pairs(language, split, count, seed=seed, spaced=spaced)
+        return Data([Passage(texts, label) for texts, label in found])
+
+
+TASK = register(Inference())

@@ -1,0 +1,266 @@
+"""A task: how its files are read, what its labels are, how examples become rows of an encoder, and how it is scored.
+
+Three kinds do all the work, :mod:`~isoglot.transfer.classification`, :mod:`~isoglot.transfer.tagging` and
+:mod:`~isoglot.transfer.parsing`; a task of one's own is one small file that says how to read and how to score::
+
+    class Topic(Classification):
+        name = "topic"
+        def read(self, path, language): ...
+
+    register(Topic())
+
+Shapes: ``N`` tokens of a row, ``W`` places of a row that a head reads, ``K`` numbers to learn for a place (1: a label;
+2: a head and its relation), ``S`` examples.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.transfer.examples import Data, ExampleT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.languages.corpus import Split
+    from isoglot.transfer.encoding import Reader
+    from isoglot.transfer.heads import Head, HeadConfig
+
+Kind = Literal["classification", "tagging", "parsing"]
+Unseen = Literal["refuse", "count"]
+"""What a label is that training did not have: an error, or counted and always scored as wrong."""
+IGNORED = -100
+"""The target of a place that nothing is learnt from."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a task, numbered in the order of their names."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def learned(cls, labels: Iterable[str]) -> Labels:
+        """Those that occur, sorted."""
+        return cls(tuple(sorted(set(labels))))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def numbers(self) -> dict[str, int]:
+        """The number of each."""
+        return {name: number for number, name in enumerate(self.names)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What goes through the encoder at once: an example, or a window of one that is too long."""
+
+    ids_N: np.ndarray
+    """Tokens without the special ones around them."""
+    places_W: np.ndarray
+    """Where the head reads; 0 is the special token in front."""
+    targets_WK: np.ndarray | None
+    """What is to be learnt there; None for text without labels."""
+    example: int
+    first: int = 0
+    """Its first word, of those of the example."""
+
+
+@dataclass
+class Rows:
+    """The rows of some examples, and what happened to them on the way."""
+
+    rows: list[Row] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """``split``, ``truncated``, ``left out``, ``empty``, ``unread`` words… : never silently."""
+    units: dict[int, list[int]] = field(default_factory=dict)
+    """Examples whose words are read in groups, because tokens join them: how many words each group has."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good predictions are: the score that counts, the others, and what the first was counted from."""
+
+    main: float
+    """The task's metric, of 100."""
+    values: Mapping[str, float]
+    """Every score by its name."""
+    ratio_S2: np.ndarray
+    """The main score as a ratio of sums over sentences, for :mod:`isoglot.transfer.significance`."""
+
+
+class Task(ABC, Generic[ExampleT]):
+    """What all kinds have in common."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """A few words for people."""
+    kind: ClassVar[Kind]
+    metric: ClassVar[str]
+    """The name of the main score."""
+    unseen: ClassVar[Unseen] = "refuse"
+
+    # --- what a task says ---
+
+    @abstractmethod
+    def read(self, path: str | Path, language: str) -> Data[ExampleT]:
+        """The examples of a file.
+
+        Raises:
+            InputError: It is malformed.
+            StorageError: It cannot be read.
+        """
+
+    def builtin(
+        self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False
+    ) -> Data[ExampleT]:
+        """Examples of a built-in language, or a twin of one.
+
+        Args:
+            language: Its code.
+            split: Train, dev or test.
+            count: How many.
+            seed: Same seed, same examples; the n-th means the same in every language.
+            spaced: Whether a blank stands between all words, as in twins.
+
+        Raises:
+            ConfigError: The task has no built-in examples, or the language has none.
+        """
+        raise ConfigError(f"there are no built-in examples for {self.name}", remedy="give files")
+
+    @abstractmethod
+    def score(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> Scores:
+        """How good predictions are.
+
+        Raises:
+            InputError: There is not one for each example.
+        """
+
+    def line_of(self, path: str, example: int, place: int) -> int | None:
+        """The line of a file at which a label stands; for error messages."""
+        return None
+
+    # --- what a kind says ---
+
+    @abstractmethod
+    def labels(self, example: ExampleT) -> Sequence[str]:
+        """The labels in an example, in order."""
+
+    @abstractmethod
+    def rows(
+        self, examples: Sequence[ExampleT], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
+    ) -> Rows:
+        """Examples as rows; with targets, and without what nothing can be learnt from, when they are to be learnt."""
+
+    @abstractmethod
+    def predicted(
+        self, examples: Sequence[ExampleT], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+    ) -> list[ExampleT]:
+        """The examples with what was predicted: decoded (W x K) has the shape of targets."""
+
+    @abstractmethod
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+        """A new head."""
+
+    # --- what follows ---
+
+    def learned_labels(self, data: Iterable[Data[ExampleT]]) -> Labels:
+        """The labels in training data.
+
+        Raises:
+            InputError: There are none, or one only.
+        """
+        every = list(data)
+        found = Labels.learned(label for one in every for example in one.examples for label in self.labels(example))
+        if len(found) < 2:
+            file = next((one.file for one in every if one.file), None)
+            there = f"the only label is {shown(found.names[0])}" if found.names else "there are no labels"
+            raise InputError(f"{there} to learn {self.name} from", remedy="give examples of two or more", file=file)
+        return found
+
+    def unseen_labels(self, data: Data[ExampleT], labels: Labels, unseen: Unseen | None = None) -> Counter[str]:
+        """Labels that training did not have, and how often.
+
+        Raises:
+            InputError: There is one, and the task refuses them; with file, line, the label and what to do.
+        """
+        known = set(labels.names)
+        found: Counter[str] = Counter()
+        for number, example in enumerate(data.examples):
+            for place, label in enumerate(self.labels(example)):
+                if label not in known:
+                    if (unseen or self.unseen) == "refuse":
+                        line = None if data.file is None else self.line_of(data.file, number, place)
+                        raise InputError(
+                            f"the label {shown(label)} is not in the training data",
+                            remedy=f"{nearest_name(label, known)} or train on data that has it",
+                            file=data.file,
+                            line=line,
+                        )
+                    found[label] += 1
+        return found
+
+
+def accuracy(right: Sequence[int], whole: Sequence[int]) -> Scores:
+    """The share that is right, from how many are right and how many there are in each example."""
+    import numpy as np
+
+    ratio_S2 = np.stack([np.asarray(right, dtype=np.int64), np.asarray(whole, dtype=np.int64)], axis=1)
+    part, all_of_it = ratio_S2.sum(axis=0).tolist()
+    found = 100 * part / all_of_it if all_of_it else 0.0
+    return Scores(found, {"accuracy": found}, ratio_S2)
+
+
+def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
+    """Refuse to score what does not belong together.
+
+    Raises:
+        InputError: There are more or fewer predictions than examples.
+    """
+    if len(gold) != len(predicted):
+        raise InputError(f"{len(predicted)} predictions for {len(gold)} examples", remedy="give one for each")
+
+
+# --- the registry ---
+
+_HOMES = {"nli": "nli", "ner": "ner", "parse": "parsing", "pos": "pos", "topic": "topic"}
+_REGISTERED: dict[str, Task[Any]] = {}
+
+
+def register(task: Task[Any]) -> Task[Any]:
+    """Make a task known by its name."""
+    _REGISTERED[task.name] = task
+    return task
+
+
+def tasks() -> dict[str, Task[Any]]:
+    """Every task by its name."""
+    for home in _HOMES.values():
+        import_module(f"isoglot.transfer.{home}")
+    return dict(_REGISTERED)
+
+
+def find_task(name: str) -> Task[Any]:
+    """The task of a name.
+
+    Raises:
+        ConfigError: There is none; with the nearest.
+    """
+    if name in _HOMES and name not in _REGISTERED:
+        import_module(f"isoglot.transfer.{_HOMES[name]}")
+    if name not in _REGISTERED:
+        known = {*_HOMES, *_REGISTERED}
+        raise ConfigError(f"there is no task {shown(name)}", remedy=f"{nearest_name(name, known)} or register yours")
+    return _REGISTERED[name]

@@ -1,0 +1,167 @@
+"""Tasks: gold in is 100 out, nothing is lost in silence, and what is wrong with a file is said in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.transfer.encoding import Reader
+from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
+from isoglot.transfer.ner import Entities
+from isoglot.transfer.task import Labels, find_task, tasks
+
+NAMES = ("nli", "ner", "parse", "pos", "topic")
+
+
+def gold_through(task, examples, reader: Reader):
+    """The examples after what is to be learnt of them was taken for what was decoded."""
+    labels = task.learned_labels([Data(examples)])
+    rows = task.rows(examples, reader, labels, purpose="learn")
+    return task.predicted(examples, rows, [row.targets_WK for row in rows.rows], labels), rows
+
+
+@pytest.mark.parametrize("language", ["en", "en-x-shift", "en-x-order", "fr", "zh"])
+@pytest.mark.parametrize("name", NAMES)
+def test_gold_decodes_to_a_hundred(name, language, vocabulary):
+    task = find_task(name)
+    examples = task.builtin(language, "train", 60, seed=3).examples
+    reader = Reader(vocabulary, language if language in vocabulary.languages else "en", 64)
+    predicted, rows = gold_through(task, examples, reader)
+    assert task.score(examples, predicted).main == 100
+    assert predicted == list(examples)
+    assert len({row.example for row in rows.rows}) == 60
+
+
+@pytest.mark.parametrize("name", ["ner", "pos"])
+def test_long_sentences_are_tagged_in_windows(name, vocabulary):
+    task = find_task(name)
+    examples = task.builtin("en", "train", 60, seed=3).examples
+    predicted, rows = gold_through(task, examples, Reader(vocabulary, "en", 9))
+    assert predicted == list(examples)
+    assert 0 < rows.counts["split"] < len(rows.rows) - 60 + rows.counts["split"]
+
+
+def test_long_sentences_are_not_learnt_but_parsed_in_pieces(vocabulary):
+    task = find_task("parse")
+    examples = task.builtin("en", "train", 40, seed=3).examples
+    labels, reader = task.learned_labels([Data(examples)]), Reader(vocabulary, "en", 12)
+    learnt, tested = (task.rows(examples, reader, labels, purpose=purpose) for purpose in ("learn", "test"))
+    assert learnt.counts["left out"] == tested.counts["split"] > 0
+    assert len(learnt.rows) == 40 - learnt.counts["left out"]
+    chains = [np.array([(index, 0) for index in range(-1, len(row.places_W) - 1)]) for row in tested.rows]
+    for example in task.predicted(examples, tested, chains, labels):
+        assert example.heads.count(0) == 1
+        assert len(example.heads) == len(example.words)
+    pieces = [row for row in tested.rows if row.first]
+    assert pieces
+    joint = task.predicted(examples, tested, chains, Labels(("parataxis", "root")))[pieces[0].example]
+    assert (joint.heads[pieces[0].first], joint.relations[pieces[0].first]) == (1, "parataxis")
+
+
+def test_long_pairs_are_truncated_the_longer_first(vocabulary):
+    task = find_task("nli")
+    pair = Passage(("The old woman sees the small cat in the house .", "She sees ."), "neutral")
+    rows = task.rows([pair], Reader(vocabulary, "en", 12), Labels(("neutral",)), purpose="learn")
+    second = vocabulary.encode("She sees .", "en")
+    assert rows.counts["truncated"] == 1
+    assert len(rows.rows[0].ids_N) == 10
+    assert rows.rows[0].ids_N.tolist()[-len(second) :] == second
+
+
+@pytest.mark.parametrize("example", [Tagged(()), Parsed(())])
+def test_empty_sentences_have_nothing_predicted(example, vocabulary):
+    task = find_task("ner" if isinstance(example, Tagged) else "parse")
+    full = type(example)(("Eva",), ("O",)) if isinstance(example, Tagged) else Parsed(("Eva",), (0,), ("root",))
+    rows = task.rows([example, full], Reader(vocabulary, "en", 16), Labels(("O", "root")), purpose="test")
+    assert (rows.counts["empty"], len(rows.rows)) == (1, 1)
+    decoded = [np.zeros((len(rows.rows[0].places_W), 2), dtype=np.int64)]
+    assert task.predicted([example, full], rows, decoded, Labels(("O", "root")))[0] == example
+
+
+def test_labels_on_characters_move_to_tokens_and_back(vocabulary):
+    """WikiAnn's Chinese: one character a word."""
+    task = Entities()
+    words = task.builtin("zh", "train", 80, seed=1).examples
+    examples = [
+        Tagged(tuple("".join(e.words)), tuple(task.ungrouped(e.tags, [len(word) for word in e.words]))) for e in words
+    ]
+    predicted, rows = gold_through(task, examples, Reader(vocabulary, "zh", 64))
+    assert rows.counts["joined"] > 0
+    assert len(rows.units) > 0
+    score = task.score(examples, predicted)
+    assert score.main >= 80
+    grown = rows.counts["spans grown"] + rows.counts["spans lost"]
+    assert score.main == 100 or grown > 0
+
+
+# --- files ---
+
+
+def test_what_files_hold(tmp_path: Path):
+    (tmp_path / "ner").write_text("en:Eva\tB-PER\nen:sleeps\tO\n\nen:Bonn\tB-LOC\n")
+    (tmp_path / "nli").write_text("premise\thypothesis\tlabel\nIt rains.\tIt is wet.\tneutral\n")
+    (tmp_path / "ud").write_text(
+        "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t2\tcase:x\t_\t_\n"
+        "2\tle\tle\tDET\t_\t_\t0\troot\t_\tSpaceAfter=No\n\n"
+    )
+    (tmp_path / "topic").write_text("The ship sails.\tsea\n")
+    assert find_task("ner").read(tmp_path / "ner", "en").examples == [
+        Tagged(("Eva", "sleeps"), ("B-PER", "O")),
+        Tagged(("Bonn",), ("B-LOC",)),
+    ]
+    assert find_task("nli").read(tmp_path / "nli", "en").examples == [Passage(("It rains.", "It is wet."), "neutral")]
+    (tree,) = find_task("parse").read(tmp_path / "ud", "fr").examples
+    assert (tree.words, tree.heads, tree.relations) == (("de", "le"), (2, 0), ("case", "root"))
+    assert find_task("pos").read(tmp_path / "ud", "fr").examples[0].tags == ("ADP", "DET")
+    assert find_task("topic").read(tmp_path / "topic", "en").examples == [Passage(("The ship sails.",), "sea")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "known", "line"),
+    [
+        ("ner", "A\tO\n\nB\tO\nC\tB-DATE\n", ("O", "B-PER"), 4),
+        ("nli", "premise\thypothesis\tlabel\na\tb\tneutral\nc\td\tcontradiction\n", ("neutral", "entailment"), 3),
+        ("topic", "a\tsea\nb\tsky\n", ("sea", "city"), 2),
+        ("pos", "1\ta\ta\tADP\t_\t_\t2\tcase\t_\t_\n2\tb\tb\tNOUN\t_\t_\t0\troot\t_\t_\n", ("ADP", "X"), 2),
+        ("parse", "1\ta\ta\tADP\t_\t_\t2\tcase\t_\t_\n2\tb\tb\tNOUN\t_\t_\t0\troot\t_\t_\n", ("case", "det"), 2),
+    ],
+)
+def test_a_label_that_training_does_not_have(name, text, known, line, tmp_path: Path):
+    path = tmp_path / "test.tsv"
+    path.write_text(text)
+    task = find_task(name)
+    data = task.read(path, "en")
+    with pytest.raises(InputError) as error:
+        task.unseen_labels(data, Labels(known), "refuse")
+    assert str(error.value).startswith(f"{path}:{line}: the label '")
+    assert "is not in the training data; " in str(error.value)
+    assert sum(task.unseen_labels(data, Labels(known), "count").values()) == 1
+
+
+def test_one_label_is_nothing_to_learn():
+    with pytest.raises(InputError, match="the only label is 'O' to learn ner from; give examples of two or more"):
+        find_task("ner").learned_labels([Data([Tagged(("a",), ("O",))])])
+    with pytest.raises(InputError, match="there are no labels to learn ner from"):
+        find_task("ner").learned_labels([Data([])])
+
+
+def test_a_topic_without_a_tab(tmp_path: Path):
+    (tmp_path / "a.tsv").write_text("The ship sails.\n")
+    with pytest.raises(InputError, match=r"a.tsv:1: 'The ship sails.' is not a text and its topic; write the two"):
+        find_task("topic").read(tmp_path / "a.tsv", "en")
+
+
+def test_the_registry():
+    assert set(NAMES) <= set(tasks())
+    with pytest.raises(ConfigError, match="there is no task 'nre'; did you mean 'ner'"):
+        find_task("nre")
+    with pytest.raises(ConfigError, match="there are no built-in examples of sw; give files"):
+        list(find_task("ner").builtin("sw", "train", 1).examples)
+
+
+def test_scores_need_a_prediction_for_each():
+    with pytest.raises(InputError, match="0 predictions for 1 examples"):
+        find_task("topic").score([Passage(("a",), "b")], [])
