@@ -29,7 +29,7 @@ from isoglot.pretrain.masking import IGNORED, Masked, Masker, random_pools
 from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs
 from isoglot.pretrain.rows import Rows
 from isoglot.pretrain.sampling import LanguageSampler
-from isoglot.pretrain.switch_table import build_switch_table, check_switching
+from isoglot.pretrain.switch_table import build_switch_tables, check_switching
 from isoglot.pretrain.switching import DeviceSwitcher
 
 if TYPE_CHECKING:
@@ -240,9 +240,10 @@ class Batches:
                 f"a dictionary is for {code}, and there are no shards of it",
                 remedy=f"leave it out, or add --shards {code}=…",
             )
+        tables = build_switch_tables(dictionaries, vocabulary, [code for code in shards if code in known])
         return {
             code: DeviceSwitcher(
-                build_switch_table(dictionaries, vocabulary, code),
+                table,
                 window=ceil(settings.window * text),
                 length=text,
                 rate=settings.rate,
@@ -250,6 +251,5 @@ class Batches:
                 seed=self.config.seed,
                 device=self.world.device,
             )
-            for code in shards
-            if code in known
+            for code, table in tables.items()
         }
