@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isoglot.core.errors import InputError
-from isoglot.transfer import trees
+from isoglot.transfer import tree_search, trees
 from isoglot.transfer.trees import are_trees, spanning_trees
 
 
@@ -149,14 +149,37 @@ def test_a_batch_is_its_sentences_one_by_one_whatever_the_padding(dtype):
         assert not heads_T[length + 1 :].any()
 
 
-def test_the_plain_twin_finds_the_same_trees(monkeypatch):
+def in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search without numba, its innermost loops in NumPy."""
+    for name in ("search", "_grow"):
+        function = getattr(tree_search, name)
+        monkeypatch.setattr(tree_search, name, getattr(function, "py_func", function))
+    for name in ("_weights", "_best", "_lower", "_merge"):
+        monkeypatch.setattr(tree_search, name, getattr(tree_search, f"{name}_in_rows"))
+    monkeypatch.setattr(trees, "search", tree_search.search)
+
+
+def in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search without numba, line by line what it would compile."""
+    in_rows(monkeypatch)
+    for name in ("_weights", "_best", "_lower", "_merge"):
+        monkeypatch.setattr(tree_search, name, getattr(tree_search, f"{name}_in_loops"))
+
+
+@pytest.mark.parametrize("twin", [in_rows, in_loops])
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_the_plain_twin_finds_the_same_trees(monkeypatch, twin, forbidden):
     scores_BTT, lengths_B = hard_batch(30, 17, np.float32)
-    scores_BTT[:, 3, 5] = -np.inf
+    if forbidden:
+        scores_BTT[:, 3, 5] = -np.inf
+        scores_BTT[:, 4, 0] = -1e9
     expected_BT = spanning_trees(scores_BTT, lengths_B)
-    for name in ("_search_all", "_weights", "_search", "_best", "_merge"):
-        function = getattr(trees, name)
-        monkeypatch.setattr(trees, name, getattr(function, "py_func", function))
+    twin(monkeypatch)
     assert np.array_equal(spanning_trees(scores_BTT, lengths_B), expected_BT)
+    for words, every in EVERY.items():
+        scores_TT = scores_BTT[0, : words + 1, : words + 1]
+        assert decoded(scores_TT) in every
+        assert total(scores_TT, decoded(scores_TT)) == pytest.approx(best(scores_TT), abs=1e-4)
 
 
 @pytest.mark.parametrize("places", [20, 60])

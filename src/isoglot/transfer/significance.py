@@ -2,8 +2,7 @@
 
 Every score here is a ratio of two sums over sentences: right words by words for LAS, twice the right spans by gold and
 predicted ones for F1, right sentences by sentences for accuracy. So a test set is a row of two counts a sentence, and
-drawing sentences anew is a matrix product. Sentences with equal counts are one row with a number: what is drawn is
-how often each row comes, so that 10,000 draws take no longer than a test set has different rows.
+drawing sentences anew is a matrix product: how often each comes, draw by draw, times the counts.
 
 Two kinds of chance are kept apart. An interval over *sentences* says how far the score of these very models would be
 on other sentences of the kind; the spread over *seeds* says how far training anew moves it. With several seeds, scores
@@ -29,8 +28,10 @@ if TYPE_CHECKING:
 
 DRAWS = 10_000
 LEVEL = 0.95
-# Draws are made in blocks, so that no matrix is larger than 64 MiB.
-_BLOCK = 2**23
+# Draws are made in blocks, so that no matrix is larger than 16 MiB.
+_BLOCK = 2**21
+# Where so many sentences share a row of counts, drawing how often each row comes is faster than drawing sentences.
+_ROWS_TO_COUNT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +189,20 @@ def spread_over_seeds(scores: Sequence[float]) -> Spread:
 
 def _drawn_scores(counts_SN2: np.ndarray, draws: int, stream: np.random.Generator) -> np.ndarray:
     """Each seed's score on each drawn test set (R × S)."""
-    sentences = counts_SN2.shape[1]
-    rows_UC, times_U = _distinct(_flat(counts_SN2))
-    drawn_RC = np.empty((draws, rows_UC.shape[1]))
-    for block in _blocks(draws, len(rows_UC)):
-        times_RU = stream.multinomial(sentences, times_U / sentences, size=block.stop - block.start)
-        drawn_RC[block] = times_RU.astype(float) @ rows_UC
+    rows_UC, times_U = np.unique(_flat(counts_SN2), axis=0, return_counts=True)
+    rows_NC = np.repeat(rows_UC, times_U, axis=0)  # in an order of their own, so that draws do not depend on the file's
+    sentences = len(rows_NC)
+    drawn_RC = np.empty((draws, rows_NC.shape[1]))
+    few = _ROWS_TO_COUNT * len(rows_UC) < sentences
+    for block in _blocks(draws, len(rows_UC) if few else sentences):
+        size = block.stop - block.start
+        if few:
+            times_RU = stream.multinomial(sentences, times_U / sentences, size=size)
+            drawn_RC[block] = times_RU.astype(float) @ rows_UC
+        else:
+            places_RN = stream.integers(sentences, size=(size, sentences)) + sentences * np.arange(size)[:, None]
+            times_RN = np.bincount(places_RN.ravel(), minlength=size * sentences).reshape(size, sentences)
+            drawn_RC[block] = times_RN.astype(float) @ rows_NC
     return _ratios(drawn_RC.reshape(draws, -1, 2))
 
 
@@ -202,16 +211,19 @@ def _exchanged_differences(
 ) -> np.ndarray:
     """The difference of scores in each draw, in which half the sentences have their outputs exchanged (R).
 
-    With a sign for each sentence, the sums of one are half of all counts plus half of the signed differences, those of
-    the other minus them. The signs of equal differences sum to a binomial number.
+    What one system has in a draw is what the other had before, and the differences of the sentences it keeps.
     """
     total_C = _flat(one_SN2 + other_SN2).sum(axis=0)
-    rows_UC, times_U = _distinct(_flat(one_SN2 - other_SN2))
-    signed_RC = np.empty((draws, len(total_C)))
-    for block in _blocks(draws, len(rows_UC)):
-        kept_RU = stream.binomial(times_U, 0.5, size=(block.stop - block.start, len(times_U)))
-        signed_RC[block] = (2.0 * kept_RU - times_U) @ rows_UC
-    first_RS, second_RS = (_ratios(((total_C + sign * signed_RC) / 2).reshape(draws, -1, 2)) for sign in (1, -1))
+    differences_NC = _flat(one_SN2 - other_SN2)
+    differences_NC = differences_NC[differences_NC.any(axis=1)]
+    first_RC = np.tile(_flat(other_SN2).sum(axis=0), (draws, 1))
+    sentences = len(differences_NC)
+    bytes_a_draw = 8 * -(-sentences // 64)  # whole numbers of the generator, so that blocks do not change the draws
+    for block in _blocks(draws, max(sentences, 1)):
+        size = block.stop - block.start
+        bits = np.frombuffer(stream.bytes(size * bytes_a_draw), np.uint8).reshape(size, bytes_a_draw)
+        first_RC[block] += np.unpackbits(bits, axis=1, count=sentences).astype(float) @ differences_NC
+    first_RS, second_RS = (_ratios(sums_RC.reshape(draws, -1, 2)) for sums_RC in (first_RC, total_C - first_RC))
     difference_R: np.ndarray = (first_RS - second_RS).mean(axis=1)
     return difference_R
 
@@ -219,12 +231,6 @@ def _exchanged_differences(
 def _flat(counts_SN2: np.ndarray) -> np.ndarray:
     """All of a sentence's counts in one row (N × C)."""
     return np.moveaxis(counts_SN2, 1, 0).reshape(counts_SN2.shape[1], -1)
-
-
-def _distinct(rows_NC: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows, and how often each is there."""
-    rows_UC, times_U = np.unique(rows_NC, axis=0, return_counts=True)
-    return rows_UC, times_U
 
 
 def _blocks(draws: int, width: int) -> list[slice]:

@@ -1,12 +1,8 @@
 """The best dependency tree of every sentence of a batch: a maximum spanning tree in which one word hangs on the root.
 
 Most sentences of a trained parser need no search: the best head of every word by itself already is such a tree, and
-then no tree is better. That is looked up for the whole batch at once. The others go through Chu-Liu-Edmonds in its
-dense form, of time T² (Tarjan 1977; Camerini, Fratta & Maffioli 1979): heads are followed from word to word, and when
-they come back a cycle becomes one word. That one word hangs on the root is a matter of weights (Stanojević & Cohen
-2021): arcs from the root cost so much that the best tree has as few as it can, and one is always enough.
-
-The search is compiled by numba where it is installed; without, the same lines run as they stand.
+then no tree is better. That is looked up for the whole batch at once; :mod:`~isoglot.transfer.tree_search` has the
+others.
 
 Shape legend: ``B`` sentences, ``T`` places: the root, then the words, then padding.
 """
@@ -15,11 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoglot.align.em_loops import compiled
 from isoglot.core.errors import InputError
-
-FORBIDDEN = 1e6
-"""An arc so far below the best of its word is in no tree, be it -inf or a very low number in its place."""
+from isoglot.transfer.tree_search import search
 
 
 def spanning_trees(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> np.ndarray:
@@ -58,7 +51,7 @@ def spanning_trees(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> np.ndarray:
     hard = np.flatnonzero(~are_trees(heads_BT, lengths_B))
     if len(hard):
         hard_heads_BT = heads_BT[hard]
-        without = _search_all(arcs_BTT[hard].astype(np.float64), lengths_B[hard], hard_heads_BT)
+        without = search(arcs_BTT[hard].astype(np.float64), lengths_B[hard], hard_heads_BT)
         if without >= 0:
             raise _no_tree(int(hard[without]))
         heads_BT[hard] = hard_heads_BT
@@ -121,139 +114,3 @@ def _no_tree(sentence: int) -> InputError:
         f"every tree with a single root has a forbidden arc in sentence {sentence} of the batch",
         remedy="forbid fewer arcs with -inf",
     )
-
-
-# --- the search: in loops, which numba compiles ---
-
-
-@compiled
-def _search_all(arcs_BTT: np.ndarray, lengths_B: np.ndarray, heads_BT: np.ndarray) -> int:
-    """Replace the best heads of words by those of the best trees; returns a sentence that has none, or -1."""
-    for sentence in range(len(lengths_B)):
-        places = lengths_B[sentence] + 1
-        arcs_TT = arcs_BTT[sentence, :places, :places]
-        heads_T = heads_BT[sentence, :places]
-        best_T = np.zeros(places)
-        for word in range(1, places):
-            best_T[word] = arcs_TT[word, heads_T[word]]
-        _search(_weights(arcs_TT, best_T), heads_T)
-        for word in range(1, places):
-            if arcs_TT[word, heads_T[word]] < best_T[word] - FORBIDDEN:
-                return sentence
-    return -1
-
-
-@compiled
-def _weights(arcs_TT: np.ndarray, best_T: np.ndarray) -> np.ndarray:
-    """Weights of which the best tree has a single root, then as few forbidden arcs as it can, then the best scores.
-
-    Every word has one head, so that a number added to all of a row changes nothing: the best of each becomes 0. That
-    keeps the penalties small, and what they cost in precision.
-    """
-    places = len(arcs_TT)
-    weights_TT = np.full((places, places), -np.inf)
-    lowest, forbidden = 0.0, False
-    for word in range(1, places):
-        for head in range(places):
-            weight = arcs_TT[word, head] - best_T[word]
-            weights_TT[word, head] = weight
-            if weight < -FORBIDDEN:
-                forbidden = forbidden or head != word
-            else:
-                lowest = min(lowest, weight)
-    if forbidden:
-        without = lowest
-        lowest = places * without - 1.0
-        for word in range(1, places):
-            for head in range(places):
-                if weights_TT[word, head] < without:
-                    weights_TT[word, head] = lowest
-    for word in range(1, places):
-        weights_TT[word, word] = -np.inf
-        weights_TT[word, 0] += places * lowest - 1.0
-    return weights_TT
-
-
-@compiled
-def _search(weights_TT: np.ndarray, heads_T: np.ndarray) -> None:
-    """Fill in the heads of the best tree, whatever its roots; the weights are used up.
-
-    A cycle becomes one word in the place of one of its own. Words, then cycles as they are found, are numbered through:
-    ``inside`` says in which cycle each is, ``entering`` by which arc its best head comes. An arc from word j into word
-    i is the number ``i * places + j``.
-    """
-    places = len(weights_TT)
-    arcs_TT = np.arange(places * places).reshape(places, places)  # which arc stands at a place; cycles change it
-    inside = np.full(2 * places, -1)
-    entering = np.zeros(2 * places, np.int64)
-    number = np.arange(places)  # of what is in each place
-    count = places
-    done = np.zeros(places, np.bool_)
-    done[0] = True
-    on_path = np.zeros(places, np.bool_)
-    path = np.zeros(places, np.int64)
-    best_T = np.zeros(places)
-    for start in range(1, places):
-        length, here = 0, start
-        while not done[here]:
-            if not on_path[here]:
-                path[length] = here
-                length += 1
-                on_path[here] = True
-                head = _best(weights_TT[here])
-                entering[number[here]] = arcs_TT[here, head]
-                best_T[here] = weights_TT[here, head]
-                here = head
-                continue
-            # Back on the path: the cycle goes into the place where it was entered.
-            end = length
-            while True:
-                length -= 1
-                member = path[length]
-                on_path[member] = False
-                inside[number[member]] = count
-                for head in range(places):  # to enter the cycle here weighs what is lost by it
-                    weights_TT[member, head] -= best_T[member]
-                if member == here:
-                    break
-            for member in path[length + 1 : end]:
-                done[member] = True
-                _merge(weights_TT, arcs_TT, done, here, member)
-            weights_TT[here, here] = -np.inf
-            number[here] = count
-            count += 1
-        for place in path[:length]:
-            done[place] = True
-            on_path[place] = False
-    for cycle in range(count - 1, places - 1, -1):
-        # The arc into a cycle takes the place of one inside it: that into the word where it enters.
-        member = entering[cycle] // places
-        while inside[member] != cycle:
-            member = inside[member]
-        entering[member] = entering[cycle]
-    for word in range(1, places):
-        heads_T[word] = entering[word] % places
-
-
-@compiled
-def _best(row_T: np.ndarray) -> int:
-    best = 0
-    for place in range(1, len(row_T)):
-        if row_T[place] > row_T[best]:
-            best = place
-    return best
-
-
-@compiled
-def _merge(weights_TT: np.ndarray, arcs_TT: np.ndarray, done: np.ndarray, kept: int, gone: int) -> None:
-    """Make two places one: of the arcs into or from either the better; nobody asks for the heads of what is done."""
-    for place in range(len(done)):
-        if weights_TT[gone, place] > weights_TT[kept, place]:
-            weights_TT[kept, place] = weights_TT[gone, place]
-            arcs_TT[kept, place] = arcs_TT[gone, place]
-    for place in range(len(done)):
-        if not done[place]:
-            if weights_TT[place, gone] > weights_TT[place, kept]:
-                weights_TT[place, kept] = weights_TT[place, gone]
-                arcs_TT[place, kept] = arcs_TT[place, gone]
-            weights_TT[place, gone] = -np.inf
