@@ -4,7 +4,8 @@
 
 CORPORA has NAME.txt.xz for every name below (a paragraph a line, a blank line between documents) and
 ``docs.en-fr-ru-zh-de.tsv.xz``, sentences in five languages. OUT gets ``en.txt`` … ``zh.txt``, the sentences as
-``parallel.en`` … ``parallel.zh``, and ``parallel.tsv`` with a header line for ``isoglot align dictionary``.
+``parallel.en`` … ``parallel.zh``, ``parallel.tsv`` with a header line for ``isoglot align dictionary``, and
+``words.zh-en.tsv``: Chinese words that are known and never replaced, so that switching takes no longer word apart.
 
 Every fourth document and every fourth sentence of Chinese is converted to Traditional characters by OpenCC (``pip
 install opencc``), for the corpora are in Simplified ones and readers are not. The table stays as it is.
@@ -13,7 +14,9 @@ install opencc``), for the corpora are in Simplified ones and readers are not. T
 from __future__ import annotations
 
 import lzma
+import re
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,11 +34,20 @@ CORPORA = {
 TABLE = "docs.en-fr-ru-zh-de.tsv.xz"
 COLUMNS = ("en", "fr", "ru", "zh", "de")
 EVERY = 4
+RARE = 5
 
 
 def mixed(parts: Iterable[str], convert: Callable[[str], str]) -> list[str]:
     """The parts, every fourth of them converted."""
     return [convert(part) if number % EVERY == 0 else part for number, part in enumerate(parts)]
+
+
+def chinese_words(documents: Iterable[str]) -> list[str]:
+    """Words of two to eight characters that come five times or more, by jieba."""
+    cut = import_module("rjieba").cut
+    counts = Counter(word for document in documents for line in document.split("\n") for word in cut(line))
+    han = re.compile(r"[\u4e00-\u9fff]{2,8}")
+    return sorted(word for word, count in counts.items() if count >= RARE and han.fullmatch(word))
 
 
 def content(path: Path) -> str:
@@ -52,6 +64,8 @@ def main(corpora: str, out: str) -> None:
         documents = [document for name in names for document in content(source / f"{name}.txt.xz").split("\n\n")]
         if language == "zh":
             documents = mixed(documents, convert)
+            lines = [f"{word}\t-\t0\n" for word in chinese_words(documents)]
+            (target / "words.zh-en.tsv").write_text("".join(lines), encoding="utf-8")
         (target / f"{language}.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
     table = content(source / TABLE).splitlines()
     (target / "parallel.tsv").write_text("\n".join(["\t".join(COLUMNS), *table]) + "\n", encoding="utf-8")
