@@ -45,7 +45,7 @@ class Tiles(NamedTuple):
     warps: int
     """Groups of 32 threads."""
     stages: int = 1
-    """Steps whose loads are under way at once."""
+    """Steps whose loads are under way at once; 0 writes the loop out, which saves moves and costs code."""
     registers: int | None = None
     """Of a thread, at most: 128 let two programs of 8 warps run beside each other. None leaves it to the compiler."""
 
@@ -173,8 +173,9 @@ def _forward(qkv: Tensor, dropout: float, key: Tensor | None, turn: Tensor | Non
             **known,
             N=tiles.queries,
             M=tiles.keys,
+            UNROLL=tiles.stages == 0,
             num_warps=tiles.warps,
-            num_stages=tiles.stages,
+            num_stages=max(1, tiles.stages),
             maxnreg=tiles.registers,
         )
     return seen, sums
@@ -199,8 +200,9 @@ def _backward(
             *(qkv, seen, sums, grad, into, qkv if key is None else key, qkv if turn is None else turn),
             **known,
             M=tiles.keys,
+            UNROLL=tiles.stages == 0,
             num_warps=tiles.warps,
-            num_stages=tiles.stages,
+            num_stages=max(1, tiles.stages),
             maxnreg=tiles.registers,
         )
     return into

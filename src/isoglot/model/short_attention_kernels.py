@@ -117,7 +117,7 @@ def is_kept(
     pairs = (T + 1) // 2
     keys = tl.arange(0, M)
     h = ((first + queries) * pairs + start // 2)[:, None] + (keys // 2)[None, :]
-    h = h ^ key
+    h = h ^ key  # from here on :func:`isoglot.model.dropout.mixed`
     h = (h ^ ((h >> 16) & 0xFFFF)) * -2048144789
     h = (h ^ ((h >> 13) & 0x7FFFF)) * -1028477387
     h = h ^ ((h >> 16) & 0xFFFF)
@@ -143,6 +143,7 @@ def forward_kernel(
     ROWS: constexpr,
     N: constexpr,
     M: constexpr,
+    UNROLL: constexpr,
 ) -> None:
     """What N queries of a head see; and the logarithm (base 2) of the sum of their exponentials.
 
@@ -158,7 +159,7 @@ def forward_kernel(
     total = tl.zeros((N,), tl.float32)
     seen = tl.zeros((N, E), tl.float32)
     drawn = tl.load(key) if THRESHOLD else 0
-    for start in tl.range(0, ROWS if EVEN else T, M):
+    for start in (tl.static_range if UNROLL else tl.range)(0, ROWS if EVEN or UNROLL else T, M):
         keys = start + tl.arange(0, M)
         k = load_turned(base + H * E, keys, T, turn, plane, TURN_STEP, STEP, E, EVEN)
         v = load_rows(base + 2 * H * E, keys, T, STEP, E, EVEN)
@@ -203,6 +204,7 @@ def backward_kernel(
     EVEN: constexpr,
     ROWS: constexpr,
     M: constexpr,
+    UNROLL: constexpr,
 ) -> None:
     """All gradients of one head of one row: every query at once, the keys in blocks of M.
 
@@ -224,24 +226,22 @@ def backward_kernel(
     drawn = tl.load(key) if THRESHOLD else 0
     plain = scale * (grow * 0.6931471805599453)
     dq = tl.zeros((ROWS, E), tl.float32)
-    for start in tl.range(0, ROWS if EVEN else T, M):
+    for start in (tl.static_range if UNROLL else tl.range)(0, ROWS if EVEN or UNROLL else T, M):
         keys = start + tl.arange(0, M)
         k = load_turned(base + H * E, keys, T, turn, plane, TURN_STEP, STEP, E, EVEN)
         v = load_rows(base + 2 * H * E, keys, T, STEP, E, EVEN)
         s = tl.dot(q, tl.trans(k), input_precision="ieee")
+        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
         p = tl.exp2(s * scale - log[:, None])
         if not EVEN:
             p = tl.where(keys[None, :] < T, p, 0.0)
-        if THRESHOLD:  # the sign holds what is dropped: one register, where a mask would be a second
-            p = tl.where(is_kept(drawn, head * T, queries, start, T, M, THRESHOLD), p, -p)
-        kept = tl.maximum(p, 0.0).to(do.dtype) if THRESHOLD else p.to(do.dtype)
-        dv = tl.dot(tl.trans(do), kept, input_precision="ieee")  # E x M: both from shared memory as they lie there
-        store_rows(into + 2 * H * E, tl.trans(dv * grow), keys, T, STEP, E, EVEN)
-        dp = tl.dot(do, tl.trans(v), input_precision="ieee")
+        kept = p
         if THRESHOLD:
-            dp = tl.where(p > 0, dp, 0.0)
-        ds = (tl.abs(p) * (dp - mean[:, None])).to(q.dtype)
-        dk = tl.trans(tl.dot(tl.trans(q), ds, input_precision="ieee"))
-        store_unturned(into + H * E, dk * plain, keys, T, turn, plane, TURN_STEP, STEP, E, EVEN)
+            kept = tl.where(is_kept(drawn, head * T, queries, start, T, M, THRESHOLD), p, 0.0)
+        ds = (kept * dp - p * mean[:, None]).to(q.dtype)
+        dv = tl.dot(tl.trans(do), kept.to(do.dtype), input_precision="ieee")  # E x M: both lie right in shared memory
+        dk = tl.dot(tl.trans(q), ds, input_precision="ieee")
         dq = tl.dot(ds, k, dq, input_precision="ieee")
+        store_rows(into + 2 * H * E, tl.trans(dv * grow), keys, T, STEP, E, EVEN)
+        store_unturned(into + H * E, tl.trans(dk * plain), keys, T, turn, plane, TURN_STEP, STEP, E, EVEN)
     store_unturned(into, dq * plain, queries, T, turn, plane, TURN_STEP, STEP, E, EVEN)
