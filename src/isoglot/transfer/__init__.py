@@ -1,0 +1,52 @@
+"""Zero-shot transfer: a task learnt in one language and tested in others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.core.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from isoglot.transfer.evaluation import Evaluation, evaluate
+    from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
+    from isoglot.transfer.fine_tuning import fine_tune
+    from isoglot.transfer.settings import TuneConfig
+    from isoglot.transfer.task import Task, find_task, register, tasks
+    from isoglot.transfer.tuned import Tuned
+    from isoglot.transfer.tuned_folder import load_tuned
+
+_HOMES = {
+    "Evaluation": "evaluation",
+    "evaluate": "evaluation",
+    "Data": "examples",
+    "Parsed": "examples",
+    "Passage": "examples",
+    "Tagged": "examples",
+    "fine_tune": "fine_tuning",
+    "TuneConfig": "settings",
+    "Task": "task",
+    "find_task": "task",
+    "register": "task",
+    "tasks": "task",
+    "Tuned": "tuned",
+    "load_tuned": "tuned_folder",
+}
+
+__all__ = [
+    "Data",
+    "Evaluation",
+    "Parsed",
+    "Passage",
+    "Tagged",
+    "Task",
+    "TuneConfig",
+    "Tuned",
+    "evaluate",
+    "find_task",
+    "fine_tune",
+    "load_tuned",
+    "register",
+    "tasks",
+]
+
+__getattr__ = lazy_exports(__name__, _HOMES)

@@ -1,0 +1,233 @@
+"""A whole experiment: every setting of a grid with every seed, the best settings by dev, each language's test.
+
+Selection is on dev of the training language, and what is reported is the mean of the best two settings, as in Wu et al.
+2020. The interval over a test set's sentences and the spread over seeds stand apart: the one says how far the score
+would be on other sentences, the other how far training anew moves it.
+
+In the folder::
+
+    seed-0/01/ …             a fine-tuned model for each seed and setting
+    sentences.safetensors    two counts of each test sentence, for paired tests between models
+    result.json              scores by language and way to choose, settings with their dev scores
+    result.csv               the scores
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError
+from isoglot.core.files import writable_folder, write_bytes, write_json, write_text
+from isoglot.core.progress import SILENT, Progress
+from isoglot.transfer.fine_tuning import counted, fine_tune
+from isoglot.transfer.selection import Selected, Way, select
+from isoglot.transfer.settings import TuneConfig
+from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.evaluation import Edit
+    from isoglot.transfer.examples import Data
+    from isoglot.transfer.task import Task
+    from isoglot.transfer.tuned import Tuned
+
+RESULT, TABLE, SENTENCES = "result.json", "result.csv", "sentences.safetensors"
+
+
+@dataclass
+class Trial:
+    """One seed with one setting."""
+
+    seed: int
+    setting: str
+    dev: float
+    """The best dev score of the training language."""
+    epoch: int
+    folder: str | None
+    chosen: bool = False
+    """Whether it is among the best settings of its seed."""
+    tests: list[Selected] = field(default_factory=list)
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "seed": self.seed,
+            "setting": self.setting,
+            "dev": self.dev,
+            "epoch": self.epoch,
+            "folder": self.folder,
+            "chosen": self.chosen,
+            "tests": [one.facts() for one in self.tests],
+        }
+
+
+@dataclass(frozen=True)
+class Line:
+    """A language's score with the weights of one way to choose, over all seeds and their best settings."""
+
+    language: str
+    way: Way
+    estimate: Estimate
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON and CSV hold it."""
+        sentences, seeds = self.estimate.over_sentences, self.estimate.over_seeds
+        return {
+            "language": self.language,
+            "way": self.way,
+            "score": round(seeds.mean, 4),
+            "low": round(sentences.low, 4),
+            "high": round(sentences.high, 4),
+            "seeds": seeds.seeds,
+            "seed_deviation": round(seeds.deviation, 4),
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment came to."""
+
+    task: str
+    metric: str
+    languages: tuple[str, ...]
+    """What was learnt from."""
+    trials: tuple[Trial, ...]
+    lines: tuple[Line, ...]
+    best: Tuned
+    """The model with the best dev score of all."""
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        model = max(self.trials, key=lambda trial: trial.dev)
+        return {
+            "task": self.task,
+            "metric": self.metric,
+            "trained_on": list(self.languages),
+            "scores": [line.facts() for line in self.lines],
+            "trials": [trial.facts() for trial in self.trials],
+            "model": model.folder,
+        }
+
+
+def run_experiment(
+    encoder: EncoderLike,
+    task: Task[Any],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    config: TuneConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    seeds: int = 1,
+    source: str | None = None,
+    resume: bool = False,
+    edit: Edit | None = None,
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Fine-tune with every seed and setting, and test the best.
+
+    Args:
+        encoder: Any encoder; it is not changed.
+        task: What to learn.
+        train: Examples to learn from.
+        dev: Of the first training language, by which all is chosen; of test languages, for the oracle.
+        test: Of every language that is tested.
+        config: Every knob, and the grid.
+        out: Folder for models and results; None: nothing is written.
+        seeds: How many, from the config's seed on.
+        source: The encoder's folder or name.
+        resume: Go on with the experiment in the folder: finished settings are not run again.
+        edit: What is done to the encoder while a language is tested.
+        progress: Shows how far it is.
+        say: Told what the user should know.
+
+    Raises:
+        ConfigError: Settings that do not fit, or no seeds.
+        InputError: A label in dev or test that training does not have, and the task refuses.
+        StorageError: The folder cannot be written to.
+    """
+    config = config or TuneConfig()
+    if seeds < 1 or not test:
+        raise ConfigError("no seeds" if seeds < 1 else "no test data", remedy="give at least one")
+    folder = None if out is None else writable_folder(out)
+    labels = task.learned_labels(train.values())
+    for data in test.values():
+        task.unseen_labels(data, labels, config.unseen)  # what is refused is refused before the work
+    trials: list[Trial] = []
+    best: tuple[float, Tuned] | None = None
+    for number in range(seeds):
+        seed = config.seed + number
+        found: list[tuple[Trial, Tuned]] = []
+        for index, (name, setting) in enumerate(config.settings().items(), start=1):
+            chosen = build_config(TuneConfig, values=setting.model_dump(mode="json") | {"seed": seed})
+            place = None if folder is None else folder / f"seed-{seed}" / f"{index:02d}"
+            tuned = fine_tune(
+                encoder, task, train, dev, chosen, place, source=source, resume=resume, progress=progress, say=say
+            )
+            score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
+            trial = Trial(seed, name, score, tuned.epoch, None if place is None else str(place))
+            trials.append(trial)
+            # Only the best are held: an encoder for each setting would fill the memory.
+            found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.best]
+        for trial, tuned in found:
+            trial.chosen = True
+            trial.tests = select(tuned, dev, test, edit=edit, progress=progress)
+            if best is None or trial.dev > best[0]:
+                best = trial.dev, tuned
+    assert best is not None  # noqa: S101 - for the type checker
+    for one in best_tests(trials):
+        if one.way == "source dev" and (one.test.counts or one.test.unseen):
+            unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
+            say(f"test {one.language}: {counted({**one.test.counts, **unseen})}")
+    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), tuple(_lines(trials)), best[1])
+    if folder is not None:
+        _write(outcome, folder)
+    return outcome
+
+
+def best_tests(trials: Sequence[Trial]) -> list[Selected]:
+    """The tests of the trial that is best on dev."""
+    return max(trials, key=lambda trial: trial.dev).tests
+
+
+def _lines(trials: Sequence[Trial]) -> list[Line]:
+    """Scores by language and way."""
+    tests: dict[tuple[str, Way], dict[int, list[Selected]]] = {}
+    for trial in trials:
+        for one in trial.tests:
+            tests.setdefault((one.language, one.way), {}).setdefault(trial.seed, []).append(one)
+    lines = []
+    for (language, way), by_seed in tests.items():
+        every = [one.test.scores.ratio_S2 for some in by_seed.values() for one in some]
+        means = [statistics.fmean(one.test.scores.main for one in some) for some in by_seed.values()]
+        lines.append(Line(language, way, Estimate(estimate(every).over_sentences, spread_over_seeds(means))))
+    return lines
+
+
+def _write(outcome: Outcome, folder: Path) -> None:
+    import csv
+    import io
+
+    import numpy as np
+    from safetensors.numpy import save
+
+    counts = {
+        f"{trial.seed}/{trial.setting}/{one.language}/{one.way}": np.ascontiguousarray(one.test.scores.ratio_S2)
+        for trial in outcome.trials
+        for one in trial.tests
+    }
+    write_bytes(folder / SENTENCES, save(counts))
+    rows = [line.facts() for line in outcome.lines]
+    file = io.StringIO()
+    writer = csv.DictWriter(file, ["task", "metric", *rows[0]], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({"task": outcome.task, "metric": outcome.metric, **row} for row in rows)
+    write_text(folder / TABLE, file.getvalue())
+    write_json(folder / RESULT, outcome.facts())

@@ -1,0 +1,388 @@
+"""Fine-tuning, from top to bottom: labels, rows, what learns, optimiser, resume, epochs, the best one.
+
+Everything random in a step is a function of the seed and the step, and an epoch's order one of the seed and the epoch:
+a run that is killed and resumed goes on from its last whole epoch and ends, on the CPU, with the bits of one that was
+not. The encoder it is given stays as it was.
+
+Shapes: ``B`` rows, ``W`` places, ``D`` width, ``P`` places of all rows.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress, rate
+from isoglot.core.seeds import derive_seed
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints, remove_folder
+from isoglot.pretrain.losses import NumericError
+from isoglot.pretrain.optimiser import Optimiser
+from isoglot.pretrain.schedule import rate_factor
+from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
+from isoglot.transfer.batches import TaskBatch, collated, epoch_batches, whole_batches
+from isoglot.transfer.kept_epochs import KeptEpochs
+from isoglot.transfer.settings import TuneConfig
+from isoglot.transfer.tunable import tunable
+from isoglot.transfer.tuned import Tuned, autocast, copied, place_vectors, reader_of
+from isoglot.transfer.tuned_folder import finished, load_tuned, open_run, save_tuned
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Mapping, Sequence
+
+    from isoglot.core.progress import Task as Work
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.examples import Data
+    from isoglot.transfer.task import Row, Task
+
+_NOTED = 20  # steps between two looks at the loss
+
+
+def fine_tune(
+    encoder: EncoderLike,
+    task: Task[Any],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    config: TuneConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    source: str | None = None,
+    resume: bool = False,
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> Tuned:
+    """Learn a task in one language, or in several.
+
+    Args:
+        encoder: Any encoder, on its device; it is not changed.
+        task: What to learn.
+        train: Examples of each language to learn from.
+        dev: Examples to choose an epoch by: those of the first training language decide. Others are scored too.
+        config: Every knob.
+        out: Folder of the run: a checkpoint per epoch, and the result. None: nothing is written.
+        source: The encoder's folder or name, by which one that is not ours is found again.
+        resume: Go on with the run in the folder.
+        progress: Shows how far it is.
+        say: Told what the user should know: what was split or left out, labels that training does not have.
+
+    Raises:
+        ConfigError: Settings that do not fit, a language the encoder does not have, or a folder with another run.
+        InputError: There is nothing to learn, or a label in dev that training does not have.
+        NumericError: The loss was not finite.
+        StorageError: The folder cannot be written to.
+    """
+    config = config or TuneConfig()
+    train = {language_code(code): data for code, data in train.items()}
+    dev = {language_code(code): data for code, data in dev.items()}
+    trainer = Trainer(encoder, task, train, dev, config, None if out is None else Path(out), say)
+    if out is not None and open_run(Path(out), trainer.identity(encoder), resume=resume) and finished(Path(out)):
+        return load_tuned(out, encoder=encoder)
+    trainer.resume()
+    trainer.train(progress)
+    tuned = trainer.finish()
+    if out is not None:
+        save_tuned(tuned, Path(out), source=source)
+        remove_folder(trainer.checkpoints.folder)
+    return tuned
+
+
+class Trainer:
+    """A run: what it is made of, and how it goes.
+
+    Args:
+        encoder: What is built on.
+        task: What is learnt.
+        train: Examples of each language.
+        dev: Examples to choose by.
+        config: Every knob.
+        out: The folder of the run, if any.
+        say: Told what the user should know.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderLike,
+        task: Task[Any],
+        train: Mapping[str, Data[Any]],
+        dev: Mapping[str, Data[Any]],
+        config: TuneConfig,
+        out: Path | None,
+        say: Callable[[str], None],
+    ) -> None:
+        if not train or next(iter(train)) not in dev:
+            named = f"dev data of {next(iter(train))}" if train else "training data"
+            raise ConfigError(f"there is no {named}", remedy="an epoch is chosen by it: give both for one language")
+        self.task, self.config, self.dev, self.say, self.data = task, config, dev, say, train
+        labels = task.learned_labels(train.values())
+        for code, data in dev.items():
+            for label, count in task.unseen_labels(data, labels, config.unseen).items():
+                say(f"dev {code}: the label {label} ({count} times) is not in the training data")
+        names = tunable(encoder, config.tune, config.freeze)
+        _check_layer(config.layer, encoder.depth)
+        own = encoder if config.head_only else copied(encoder)
+        self.device = own.device
+        head = task.head(encoder.width, labels, config.head)
+        head.reset(config.seed)
+        self.tuned = Tuned(own, head.to(self.device), task, labels, config, tuple(train))
+        self.parameters = self._parameters(names)
+        self.rows = {code: self._rows(code, data, "learn") for code, data in train.items()}
+        if not any(self.rows.values()):
+            file = next((data.file for data in train.values() if data.file), None)
+            raise InputError("there is nothing to learn from", remedy="give examples that are not empty", file=file)
+        self.length = row_length(encoder, config.length)
+        self.vectors = {code: _Vectors(self.tuned, rows, code) for code, rows in self.rows.items()}
+        self.dev_rows = {
+            code: task.rows(data.examples, reader_of(own, code, config.length), labels, purpose="test")
+            for code, data in dev.items()
+        }
+        self.dev_vectors = {code: _Vectors(self.tuned, found.rows, code) for code, found in self.dev_rows.items()}
+        self.optimiser = self._optimiser()
+        self.kept = KeptEpochs(out)
+        self.checkpoints = Checkpoints(out or Path(), keep=1)
+        self.out = out
+        self.step = self.epoch = 0
+
+    def identity(self, encoder: EncoderLike) -> dict[str, Any]:
+        """What makes a run this run: all settings, and hashes of all it learns from."""
+        from isoglot.represent.encoder_hash import encoder_hash
+        from isoglot.transfer.tuned_folder import data_hash
+
+        return {
+            "task": self.task.name,
+            "config": self.config.model_dump(mode="json"),
+            "data": {
+                "encoder": encoder_hash(encoder),
+                "train": {code: data_hash(data) for code, data in self.data.items()},
+                "dev": {code: data_hash(data) for code, data in self.dev.items()},
+            },
+        }
+
+    # --- what it is made of ---
+
+    def _parameters(self, names: Sequence[str]) -> dict[str, nn.Parameter]:
+        """What learns; nothing else has gradients."""
+        encoder, found = self.tuned.encoder, {}
+        if isinstance(encoder, nn.Module) and not self.config.head_only:
+            chosen = set(names)
+            for name, parameter in encoder.named_parameters():
+                parameter.requires_grad_(name in chosen)
+                if name in chosen:
+                    found[f"encoder.{name}"] = parameter
+        return found | {f"head.{name}": parameter for name, parameter in self.tuned.head.named_parameters()}
+
+    def _rows(self, code: str, data: Data[Any], purpose: str) -> list[Row]:
+        reader = reader_of(self.tuned.encoder, code, self.config.length)
+        found = self.task.rows(data.examples, reader, self.tuned.labels, purpose="learn")
+        told = {what: count for what, count in found.counts.items() if count}
+        if told:
+            self.say(f"train {code}: {len(data):,} examples; {counted(told)}")
+        return found.rows
+
+    def _optimiser(self) -> Optimiser:
+        config = self.config
+        groups = []
+        for part, peak in (("encoder.", config.encoder_rate), ("head.", config.rate_of_head)):
+            mine = [parameter for name, parameter in self.parameters.items() if name.startswith(part)]
+            for decay, some in (
+                (config.weight_decay, [p for p in mine if p.dim() > 1]),
+                (0.0, [p for p in mine if p.dim() <= 1]),
+            ):
+                if some:
+                    groups.append({"params": some, "peak": peak, "weight_decay": decay})
+        fused = self.device.type in ("cpu", "cuda", "mps")
+        adam = torch.optim.AdamW(groups, lr=config.encoder_rate, fused=fused)
+        return Optimiser([adam], self.parameters, config.clip)
+
+    # --- resume ---
+
+    def resume(self) -> None:
+        """Go on from the last whole epoch, or begin."""
+        if self.out is None:
+            return
+        found = self.checkpoints.newest()
+        for refusal in self.checkpoints.refused:
+            self.say(f"checkpoint refused: {refusal}")
+        if found is None:
+            self.kept.only([])
+            return
+        self.epoch, self.step = int(found.state["epoch"]), int(found.state["steps"])
+        self.tuned.history = list(found.state["history"])
+        self._load(found.tensors(MODEL))
+        self.optimiser.load(found.tensors(OPTIMISER))
+        self.kept.only([number for number in self.kept.numbers() if number <= self.epoch])
+
+    def _load(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(tensors[name])
+
+    # --- the epochs ---
+
+    def train(self, progress: Progress) -> None:
+        """Go through the examples until the last epoch, or until dev has not got better for so many."""
+        config = self.config
+        amount = config.epoch_size or sum(map(len, self.rows.values()))
+        total = amount * (config.epochs - self.epoch)
+        with progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
+            while self.epoch < config.epochs and not self._stalled():
+                started = time.monotonic()
+                loss = self._one_epoch(work)
+                scores = self._dev_scores()
+                self.epoch += 1
+                self.tuned.history.append(
+                    {
+                        "epoch": self.epoch,
+                        "loss": loss,
+                        "dev": scores,
+                        "seconds": round(time.monotonic() - started, 3),
+                    }
+                )
+                self._save()
+
+    def _one_epoch(self, work: Work) -> float:
+        """Every batch of an epoch, forward, back, and a move of the weights; the mean loss."""
+        config, tuned = self.config, self.tuned
+        batches = epoch_batches(
+            self.rows,
+            seed=config.seed,
+            epoch=self.epoch,
+            size=config.batch,
+            tokens=config.batch_tokens,
+            amount=config.epoch_size,
+        )
+        if isinstance(tuned.encoder, nn.Module) and not config.head_only:
+            tuned.encoder.train()
+        tuned.head.train()
+        total = torch.zeros((), device=self.device)
+        started, tokens = time.monotonic(), 0
+        for number, (code, numbers) in enumerate(batches):
+            batch = collated(self.rows[code], numbers, tuned.encoder.vocabulary, self.length).to(self.device)
+            loss = self._step(batch, code, (self.epoch + number / len(batches)) / config.epochs)
+            total += loss
+            tokens += batch.batch.ids_BT.numel()
+            work.advance(len(numbers))
+            if number % _NOTED == 0 or number == len(batches) - 1:
+                self._check(loss)
+                speed = rate(tokens, time.monotonic() - started)
+                work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(loss):.3f}, {speed} tokens/s")
+        self._check(total)
+        return float(total) / len(batches)
+
+    def _step(self, batch: TaskBatch, code: str, progress: float) -> torch.Tensor:
+        config = self.config
+        torch.manual_seed(derive_seed(config.seed, "fine-tune dropout", self.step))
+        self.optimiser.clear()
+        with autocast(self.device, config.precision):
+            vectors_BWD = self.vectors[code].of(batch)
+            assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
+            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK)
+        loss.backward()
+        self.optimiser.step(rate_factor(config.schedule, self.step + 1, progress))
+        self.step += 1
+        return loss.detach()
+
+    def _check(self, loss: torch.Tensor) -> None:
+        if not bool(torch.isfinite(loss)):
+            raise NumericError(
+                f"the loss is not finite in epoch {self.epoch + 1}",
+                remedy="lower encoder_rate and head_rate, or set precision=float32, and start anew",
+            )
+
+    def _dev_scores(self) -> dict[str, float]:
+        """The main score of each language's dev set."""
+        found = {}
+        for code, data in self.dev.items():
+            decoded = self.tuned.decoded(
+                self.dev_rows[code].rows, code, encoder=self.tuned.encoder, vectors=self.dev_vectors[code].of
+            )
+            predicted = self.task.predicted(data.examples, self.dev_rows[code], decoded, self.tuned.labels)
+            found[code] = self.task.score(data.examples, predicted).main
+        return found
+
+    def _ranked(self) -> list[int]:
+        """The epochs, the best on dev first; the earlier of equals."""
+        main = self.tuned.languages[0]
+        return [entry["epoch"] for entry in sorted(self.tuned.history, key=lambda entry: -entry["dev"][main])]
+
+    def _stalled(self) -> bool:
+        patience = self.config.patience
+        return patience is not None and bool(self.tuned.history) and self.epoch - self._ranked()[0] >= patience
+
+    def _save(self) -> None:
+        """Keep the weights if they are among the best, and write what a resumed run needs."""
+        weights = {name: parameter.detach() for name, parameter in self.parameters.items()}
+        if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+            self._check(torch.tensor(torch.nan))
+        best = self._ranked()[: self.config.keep]
+        if self.epoch in best:
+            self.kept.put(self.epoch, weights)
+        self.kept.only(best)
+        if self.out is not None:
+            state = {"epoch": self.epoch, "steps": self.step, "history": self.tuned.history}
+            self.checkpoints.save(self.epoch, weights, self.optimiser.state(), state)
+
+    def finish(self) -> Tuned:
+        """The weights of the best epoch in place."""
+        tuned = self.tuned
+        tuned.epoch = self._ranked()[0]
+        tuned.epochs = self.kept
+        self._load(self.kept.get(tuned.epoch))
+        tuned.head.eval()
+        if isinstance(tuned.encoder, nn.Module) and not self.config.head_only:
+            tuned.encoder.eval()
+            for parameter in tuned.encoder.parameters():
+                parameter.requires_grad_(True)
+        return tuned
+
+
+class _Vectors:
+    """The vectors of some rows: computed for every batch, or once for all where the encoder does not learn."""
+
+    def __init__(self, tuned: Tuned, rows: Sequence[Row], language: str) -> None:
+        self.tuned, self.language = tuned, language
+        self.firsts = np.cumsum([0, *(len(row.places_W) for row in rows)])
+        self.kept_PD = self._all(rows) if tuned.config.head_only and rows else None
+
+    def of(self, batch: TaskBatch) -> torch.Tensor:
+        """Those of a batch (B x W x D)."""
+        if self.kept_PD is None:
+            return place_vectors(self.tuned.encoder, batch, self.language, self.tuned.config.layer)
+        firsts_B = torch.from_numpy(self.firsts[list(batch.numbers)]).to(batch.mask_BW.device)
+        along_W = torch.arange(batch.mask_BW.shape[1], device=batch.mask_BW.device)
+        index_BW = (firsts_B[:, None] + along_W).clamp(max=len(self.kept_PD) - 1)
+        return self.kept_PD[index_BW]
+
+    @torch.no_grad()
+    def _all(self, rows: Sequence[Row]) -> torch.Tensor:
+        encoder, config = self.tuned.encoder, self.tuned.config
+        length = row_length(encoder, config.length)
+        kept_PD = torch.empty(int(self.firsts[-1]), encoder.width, device=encoder.device)
+        with evaluating(encoder):
+            for numbers in whole_batches(rows, batch_budget(encoder, None)):
+                batch = collated(rows, numbers, encoder.vocabulary, length).to(encoder.device)
+                with autocast(encoder.device, config.precision):
+                    vectors_BWD = place_vectors(encoder, batch, self.language, config.layer)
+                index = np.concatenate([np.arange(self.firsts[n], self.firsts[n + 1]) for n in numbers])
+                kept_PD[torch.from_numpy(index).to(encoder.device)] = vectors_BWD[batch.mask_BW].float()
+        return kept_PD
+
+
+def counted(counts: Mapping[str, int] | Counter[str]) -> str:
+    """What happened to examples, in words.
+
+    >>> counted({"split": 2, "unread": 1})
+    '2 split, 1 unread'
+    """
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+
+
+def _check_layer(layer: int | None, depth: int) -> None:
+    if layer is not None and layer > depth:
+        raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {depth}")

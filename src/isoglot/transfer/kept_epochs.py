@@ -1,0 +1,80 @@
+"""The weights of a run's best epochs, in files or in memory, for choosing among them in other ways than by dev."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isoglot.core.files import writable_folder, write_bytes
+from isoglot.model.folder import read_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import torch
+
+FOLDER = "epochs"
+
+
+@dataclass
+class KeptEpochs:
+    """Tensors by epoch, numbered from 1.
+
+    Args:
+        out: The folder of the run; None keeps them in memory.
+    """
+
+    out: Path | None = None
+    _memory: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
+
+    def numbers(self) -> list[int]:
+        """The epochs there are."""
+        if self.out is None:
+            return sorted(self._memory)
+        return sorted(int(path.stem.removeprefix("epoch-")) for path in (self.out / FOLDER).glob("epoch-*.safetensors"))
+
+    def put(self, epoch: int, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Keep the weights of an epoch.
+
+        Raises:
+            StorageError: They cannot be written.
+        """
+        from safetensors.torch import save
+
+        held = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+        if self.out is None:
+            self._memory[epoch] = held
+        else:
+            writable_folder(self.out / FOLDER)
+            write_bytes(self._path(epoch), save(held))
+
+    def get(self, epoch: int) -> dict[str, torch.Tensor]:
+        """The weights of an epoch, on the CPU.
+
+        Raises:
+            CorruptFileError: The file was cut short.
+            StorageError: It is not there.
+        """
+        return self._memory[epoch] if self.out is None else read_weights(self._path(epoch))
+
+    def only(self, epochs: Sequence[int]) -> None:
+        """Forget all others."""
+        for other in set(self.numbers()) - set(epochs):
+            if self.out is None:
+                del self._memory[other]
+            else:
+                self._path(other).unlink()
+
+    def mean(self, epochs: Sequence[int]) -> dict[str, torch.Tensor]:
+        """The mean of the weights of some epochs, summed in float64."""
+        first, *others = [self.get(epoch) for epoch in epochs]
+        found = {}
+        for name, tensor in first.items():
+            total = sum((other[name].double() for other in others), start=tensor.double())
+            found[name] = (total / len(epochs)).to(tensor.dtype)
+        return found
+
+    def _path(self, epoch: int) -> Path:
+        assert self.out is not None  # noqa: S101 - for the type checker
+        return self.out / FOLDER / f"epoch-{epoch:04d}.safetensors"

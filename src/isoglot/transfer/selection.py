@@ -1,0 +1,102 @@
+"""Which epoch's weights to test, in three ways side by side.
+
+The dev set of the training language is a poor judge for other languages (Keung et al. 2020), so its choice stands
+beside that of each test language's own dev set, which is an oracle and not zero-shot, and beside the mean of the
+weights of the best few epochs, which needs no choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.transfer.evaluation import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.transfer.evaluation import Edit, Evaluation
+    from isoglot.transfer.examples import Data
+    from isoglot.transfer.tuned import Tuned
+
+Way = Literal["source dev", "oracle", "averaged"]
+"""By dev of the language that was trained on (zero-shot), by dev of the test language itself (not zero-shot), or the
+mean of the best few epochs' weights."""
+AVERAGED = 3
+"""How many epochs are averaged, at most; those best on dev of the training language."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The test of one language with the weights that one way chose."""
+
+    language: str
+    way: Way
+    epochs: tuple[int, ...]
+    test: Evaluation
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {"way": self.way, "epochs": list(self.epochs), **self.test.facts()}
+
+
+def select(
+    tuned: Tuned,
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    *,
+    edit: Edit | None = None,
+    progress: Progress = SILENT,
+) -> list[Selected]:
+    """Test every language with the weights of each way; afterwards the model is as it was.
+
+    Args:
+        tuned: With the weights of its best epochs.
+        dev: Of each test language that has one; without, there is no oracle for it.
+        test: Of each test language.
+        edit: As :func:`~isoglot.transfer.evaluation.evaluate` takes it.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: The encoder does not have a language.
+        InputError: A label in a test set that training does not have, and the task refuses.
+    """
+    test = {language_code(code): data for code, data in test.items()}
+    dev = {language_code(code): data for code, data in dev.items()}
+    main = tuned.languages[0]
+    order = sorted(tuned.history, key=lambda entry: -entry["dev"][main])
+    kept = set(tuned.epochs.numbers())
+    ranked = [entry["epoch"] for entry in order if entry["epoch"] in kept] or [tuned.epoch]
+    judged = {code: data for code, data in dev.items() if code in test}
+    before = tuned.weights()
+    found: list[Selected] = []
+    try:
+        scores: dict[str, dict[int, float]] = {code: {} for code in judged}
+        for epoch in ranked if judged else ():
+            tuned.load(tuned.epochs.get(epoch))
+            for code, result in evaluate(tuned, tuned.task, judged, edit=edit, progress=progress).items():
+                scores[code][epoch] = result.scores.main
+        oracle = {code: max(ranked, key=lambda epoch: by_epoch[epoch]) for code, by_epoch in scores.items()}
+        for epoch in sorted({tuned.epoch, *oracle.values()}):
+            if epoch in kept:
+                tuned.load(tuned.epochs.get(epoch))
+            else:
+                tuned.load(before)
+            wanted = {code: data for code, data in test.items() if epoch in (tuned.epoch, oracle.get(code))}
+            for code, result in evaluate(tuned, tuned.task, wanted, edit=edit, progress=progress).items():
+                if epoch == tuned.epoch:
+                    found.append(Selected(code, "source dev", (epoch,), result))
+                if epoch == oracle.get(code):
+                    found.append(Selected(code, "oracle", (epoch,), result))
+        best = ranked[:AVERAGED]
+        if len(best) > 1:
+            tuned.load(tuned.epochs.mean(best))
+            for code, result in evaluate(tuned, tuned.task, test, edit=edit, progress=progress).items():
+                found.append(Selected(code, "averaged", tuple(best), result))
+    finally:
+        tuned.load(before)
+    places = {code: number for number, code in enumerate(test)}
+    ways = ("source dev", "oracle", "averaged")
+    return sorted(found, key=lambda one: (places[one.language], ways.index(one.way)))

@@ -1,0 +1,92 @@
+"""Which parameters of an encoder learn: all, those of the top layers, or none; never what a language has to itself.
+
+What only English batches move would no longer fit the parts of the other languages, so private parts stay as they are,
+and at test the target language's own take their place (Wu et al. 2020).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from isoglot.core.errors import ConfigError
+from isoglot.model.encoder import Encoder
+
+if TYPE_CHECKING:
+    from isoglot.model.protocol import EncoderLike
+
+
+def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
+    """The layer of every parameter that a representation goes through: 0 for the embeddings, the last for a final norm.
+
+    Parameters of a softmax over words are not among them.
+
+    Raises:
+        ConfigError: It is no torch module, or its layers stand in no list.
+    """
+    if not isinstance(encoder, nn.Module):
+        raise ConfigError(
+            f"{type(encoder).__name__} has no parameters to fine-tune", remedy="tune the head only: tune=head"
+        )
+    inside = _prefix(encoder)
+    stack = next(
+        (
+            name
+            for name, part in encoder.named_modules()
+            if isinstance(part, nn.ModuleList) and len(part) == encoder.depth and name.startswith(inside)
+        ),
+        None,
+    )
+    if stack is None:
+        raise ConfigError("the layers of the encoder stand in no list", remedy="tune the head only: tune=head")
+    found: dict[str, int] = {}
+    behind = False
+    for name, _ in encoder.named_parameters():
+        if name.startswith(f"{stack}."):
+            behind = True
+            found[name] = int(name.removeprefix(f"{stack}.").partition(".")[0]) + 1
+        elif name.startswith(inside) and not (isinstance(encoder, Encoder) and name.startswith("head.")):
+            found[name] = encoder.depth if behind else 0
+    return found
+
+
+def tunable(encoder: EncoderLike, tune: str, freeze: int) -> list[str]:
+    """The names of the parameters that learn, in order.
+
+    Args:
+        encoder: Ours, or any other torch module.
+        tune: ``all``, ``head`` or ``top-6``.
+        freeze: The embeddings and so many layers from the bottom do not; 0: all do that ``tune`` says.
+
+    Raises:
+        ConfigError: There are not so many layers, or nothing of the encoder is left to learn.
+    """
+    if tune == "head":
+        return []
+    depth = encoder.depth
+    if freeze > depth:
+        raise ConfigError(f"freeze={freeze} with {depth} layers", remedy=f"freeze {depth} at most")
+    lowest = freeze + 1 if freeze else 0
+    if tune.startswith("top-"):
+        top = int(tune.removeprefix("top-"))
+        if top > depth:
+            raise ConfigError(f"tune={tune} with {depth} layers", remedy=f"give top-{depth} at most, or all")
+        lowest = max(lowest, depth - top + 1)
+    own = set(encoder.config.languages) if isinstance(encoder, Encoder) else set()
+    layers = layer_numbers(encoder)
+    found = [name for name, layer in layers.items() if layer >= lowest and not own & set(name.split("."))]
+    if not found:
+        raise ConfigError(
+            "every layer that would learn is a language's own", remedy="tune the head only (tune=head), or more layers"
+        )
+    return found
+
+
+def _prefix(encoder: nn.Module) -> str:
+    """Where the parameters of representations begin: a Hugging Face model has its head beside its base."""
+    model = getattr(encoder, "model", None)
+    base = getattr(model, "base_model", None)
+    if model is None or base is None:
+        return ""
+    return next((f"{name}." for name, part in encoder.named_modules() if part is base and name), "")

@@ -1,0 +1,175 @@
+"""A fine-tuned model as a folder, and the run that makes it.
+
+::
+
+    fine_tune.json           what the run is of, written first: resuming must be given the same
+    checkpoints/             the last whole epoch, while the run lasts
+    epochs/                  the weights of the best epochs
+    head.safetensors         the head
+    encoder/                 the encoder as the task has left it, if it is one of ours
+    encoder.safetensors      what the task has changed of an encoder that is not, which is found again by its name
+    tuned.json               task, labels, config, scores by epoch, hashes; written last
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import file_hash, read_json, writable_folder, write_bytes, write_json
+from isoglot.model.encoder import Encoder
+from isoglot.model.folder import open_encoder, read_weights, save_encoder
+from isoglot.pretrain.checkpoint import FOLDER, sweep
+from isoglot.pretrain.settings import changed_key
+from isoglot.transfer.kept_epochs import KeptEpochs
+from isoglot.transfer.settings import TuneConfig
+from isoglot.transfer.task import Labels, find_task
+from isoglot.transfer.tuned import Tuned, copied
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.examples import Data
+
+IDENTITY, INDEX = "fine_tune.json", "tuned.json"
+HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
+_FORMAT = 1
+
+
+def data_hash(data: Data[Any]) -> str:
+    """A SHA-256 that stands for examples."""
+    digest = hashlib.sha256()
+    for example in data.examples:
+        digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
+
+
+def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
+    """Begin a run in a folder, or go on with the one there; whether there was one.
+
+    Raises:
+        ConfigError: There is a run and no ``resume``, or it is another run.
+        StorageError: The folder cannot be written to.
+    """
+    path = out / IDENTITY
+    if path.exists():
+        if not resume:
+            raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
+        there = read_json(path)
+        for part in ("task", "config", "data"):
+            changed = changed_key(there.get(part), identity[part], part)
+            if changed:
+                raise ConfigError(
+                    f"{out} is another run: {changed}", remedy="resume with the same, or name another --out"
+                )
+        sweep(out / FOLDER)
+        return True
+    writable_folder(out)
+    write_json(path, {"format": _FORMAT, **identity})
+    return False
+
+
+def finished(out: Path) -> bool:
+    """Whether the run in a folder has ended."""
+    return (out / INDEX).exists()
+
+
+def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Path]:
+    """Write a fine-tuned model to a folder; returns the files.
+
+    Args:
+        tuned: What to write.
+        out: Where.
+        source: By what folder or name an encoder that is not ours is found again.
+
+    Raises:
+        StorageError: The folder cannot be written to.
+    """
+    from safetensors.torch import save
+
+    target = writable_folder(out)
+    write_bytes(target / HEAD, save({n: t.detach().cpu().contiguous() for n, t in tuned.head.state_dict().items()}))
+    files, hashes = [target / HEAD], {HEAD: file_hash(target / HEAD)}
+    if isinstance(tuned.encoder, Encoder):
+        files += save_encoder(tuned.encoder, target / ENCODER, about={"task": tuned.task.name})
+    elif isinstance(tuned.encoder, nn.Module):
+        changed = {} if tuned.config.head_only else tuned.encoder.state_dict()
+        write_bytes(target / CHANGED, save({n: t.detach().cpu().clone().contiguous() for n, t in changed.items()}))
+        files.append(target / CHANGED)
+        hashes[CHANGED] = file_hash(target / CHANGED)
+    index = {
+        "format": _FORMAT,
+        "task": tuned.task.name,
+        "labels": list(tuned.labels.names),
+        "languages": list(tuned.languages),
+        "config": tuned.config.model_dump(mode="json"),
+        "epoch": tuned.epoch,
+        "history": tuned.history,
+        "ours": isinstance(tuned.encoder, Encoder),
+        "source": source,
+        "sha256": hashes,
+    }
+    write_json(target / INDEX, index)
+    return [*files, target / INDEX]
+
+
+def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike | None = None) -> Tuned:
+    """Open a fine-tuned model.
+
+    Args:
+        folder: Where it was written.
+        device: Where it computes.
+        encoder: The encoder it was tuned from, if it is at hand; only needed for one that is not ours.
+
+    Raises:
+        ConfigError: The encoder it was tuned from is not known.
+        CorruptFileError: A file is not what was written.
+        InputError: ``tuned.json`` is not one of ours.
+        StorageError: A file is missing.
+    """
+    from isoglot.core.devices import choose_device
+
+    folder = Path(folder)
+    index = read_json(folder / INDEX)
+    if not isinstance(index, dict) or index.get("format") != _FORMAT:
+        raise InputError(
+            f"not a fine-tuned model of format {_FORMAT}", remedy="make it with isoglot transfer", file=folder / INDEX
+        )
+    task, labels = find_task(index["task"]), Labels(tuple(index["labels"]))
+    config = build_config(TuneConfig, values=index["config"])
+    place = encoder.device if encoder is not None else choose_device(device)
+    ours = open_encoder(folder / ENCODER).to(place) if index["ours"] else None
+    own = _foreign(folder, index, encoder, str(place)) if ours is None else ours
+    head = task.head(own.width, labels, config.head)
+    head.load_state_dict(read_weights(folder / HEAD, sha256=index["sha256"][HEAD]))
+    return Tuned(
+        own,
+        head.to(place).eval(),
+        task,
+        labels,
+        config,
+        tuple(index["languages"]),
+        history=list(index["history"]),
+        epoch=index["epoch"],
+        epochs=KeptEpochs(folder),
+    )
+
+
+def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None, device: str) -> EncoderLike:
+    """An encoder that is not ours, with what the task has changed."""
+    from isoglot.model.load import load_encoder
+
+    if encoder is None and not index["source"]:
+        raise ConfigError(f"{folder} does not say which encoder it was tuned from", remedy="give the encoder")
+    found = copied(encoder) if encoder is not None else load_encoder(index["source"], device=device)
+    if isinstance(found, nn.Module) and CHANGED in index["sha256"]:
+        weights = read_weights(folder / CHANGED, sha256=index["sha256"][CHANGED])
+        if weights:
+            found.load_state_dict(weights)
+    return found

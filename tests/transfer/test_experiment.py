@@ -1,0 +1,107 @@
+"""Experiments: grids and seeds, the mean of the best two, and what is written."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import read_json
+from isoglot.core.recipe import load_recipe, recipe_names
+from isoglot.transfer import Data, TuneConfig, evaluate, find_task, load_tuned
+from isoglot.transfer.examples import Passage
+from isoglot.transfer.experiment import run_experiment
+
+
+@pytest.mark.parametrize("name", recipe_names("transfer"))
+def test_recipes_are_whole(name):
+    config = build_config(TuneConfig, recipe=load_recipe(name, room="transfer"))
+    assert config.settings()
+
+
+def test_the_papers_grids():
+    ner, nli = (build_config(TuneConfig, recipe=load_recipe(f"wu2020/{n}", room="transfer")) for n in ("ner", "nli"))
+    assert [(s.batch, s.encoder_rate) for s in ner.settings().values()] == [
+        (batch, rate) for batch in (16, 32) for rate in (2e-5, 3e-5, 5e-5)
+    ]
+    assert next(iter(ner.settings())) == "batch=16 encoder_rate=2e-05"
+    assert (len(nli.settings()), nli.best, nli.epoch_size) == (18, 2, 20_000)
+    assert {s.rate_of_head for s in nli.settings().values()} == {5e-6, 2.5e-5, 1.25e-4}
+
+
+def test_what_is_no_grid():
+    with pytest.raises(ConfigError, match="has no value for 'batch'"):
+        build_config(TuneConfig, settings=["grid.batch=[]"])
+    with pytest.raises(ConfigError, match="has 'schedule', which is no single setting"):
+        build_config(TuneConfig, settings=["grid.schedule=[1]"])
+
+
+def test_grid_and_seeds(nano, tmp_path: Path):
+    task = find_task("topic")
+    train, dev = {"en": task.builtin("en", "train", 80)}, {code: task.builtin(code, "dev", 30) for code in ("en", "zh")}
+    test = {code: task.builtin(code, "test", 30) for code in ("en", "zh")}
+    config = build_config(
+        TuneConfig,
+        settings=["tune=head", "epochs=2", "grid.head_rate=[1e-4, 1e-2, 3e-2]", "seed=5", "unseen=count"],
+    )
+    encoder = nano()
+    done = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2)
+    assert [(trial.seed, trial.setting) for trial in done.trials] == [
+        (seed, f"head_rate={rate}") for seed in (5, 6) for rate in ("0.0001", "0.01", "0.03")
+    ]
+    for seed in (5, 6):
+        mine = [trial for trial in done.trials if trial.seed == seed]
+        best = sorted(mine, key=lambda trial: -trial.dev)[:2]
+        assert {id(trial) for trial in mine if trial.chosen} == {id(trial) for trial in best}
+    line = next(line for line in done.lines if (line.language, line.way) == ("zh", "source dev"))
+    scores = {
+        seed: [
+            one.test.scores.main
+            for trial in done.trials
+            if trial.seed == seed
+            for one in trial.tests
+            if (one.language, one.way) == ("zh", "source dev")
+        ]
+        for seed in (5, 6)
+    }
+    assert all(len(some) == 2 for some in scores.values())
+    means = [statistics.fmean(some) for some in scores.values()]
+    assert line.facts()["score"] == pytest.approx(statistics.fmean(means), abs=1e-3)
+    assert line.facts()["seed_deviation"] == pytest.approx(statistics.stdev(means), abs=1e-3)
+    assert line.estimate.over_sentences.value == pytest.approx(statistics.fmean(means))
+
+    result = read_json(tmp_path / "result.json")
+    assert (result["task"], result["metric"], result["trained_on"]) == ("topic", "accuracy", ["en"])
+    again = load_tuned(result["model"], device="cpu")
+    best_trial = max(done.trials, key=lambda trial: trial.dev)
+    assert evaluate(again, task, test)["zh"].scores.main == best_trial.tests[3].test.scores.main
+    with (tmp_path / "result.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(done.lines) == 6
+    counts = load_file(tmp_path / "sentences.safetensors")
+    one = counts[f"{best_trial.seed}/{best_trial.setting}/zh/source dev"]
+    assert one.shape == (30, 2)
+    assert 100 * one[:, 0].sum() / one[:, 1].sum() == pytest.approx(best_trial.tests[2].test.scores.main)
+    assert np.all(one[:, 1] == 1)
+    resumed = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2, resume=True)
+    assert [line.facts() for line in resumed.lines] == [line.facts() for line in done.lines]
+
+
+def test_what_is_wrong_with_a_test_set_is_said_before_the_work(nano, tmp_path: Path):
+    task = find_task("topic")
+    data = {"en": task.builtin("en", "train", 40)}
+    path = tmp_path / "zh.tsv"
+    path.write_text("一\tfarm\n二\tmoon\n")
+    with pytest.raises(InputError, match=r"zh.tsv:2: the label 'moon' is not in the training data"):
+        run_experiment(nano(), task, data, data, {"zh": task.read(path, "zh")}, out=tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*/*"))
+    with pytest.raises(ConfigError, match="no test data; give at least one"):
+        run_experiment(nano(), task, data, data, {})
+    with pytest.raises(ConfigError, match="no seeds; give at least one"):
+        run_experiment(nano(), task, data, data, {"en": Data([Passage(("a",), "sea")])}, seeds=0)

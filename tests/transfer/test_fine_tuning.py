@@ -1,0 +1,312 @@
+"""Fine-tuning: what is frozen stays, a killed run ends with the same bits, and a cached head learns what any would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import DistilBertConfig, DistilBertModel
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.files import read_json
+from isoglot.model import HookedEncoder
+from isoglot.pretrain.checkpoint import Checkpoints
+from isoglot.pretrain.losses import NumericError
+from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
+from isoglot.transfer.examples import Tagged
+from isoglot.transfer.fine_tuning import Trainer
+from isoglot.transfer.selection import select
+from isoglot.transfer.tunable import layer_numbers, tunable
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture(scope="module")
+def tagging():
+    """The task of parts of speech with a little English to learn from."""
+    task = find_task("pos")
+    return task, {"en": task.builtin("en", "train", 60)}, {"en": task.builtin("en", "dev", 30)}
+
+
+def config(*settings: str) -> TuneConfig:
+    return build_config(TuneConfig, settings=["epochs=2", "batch=16", "encoder_rate=1e-3", "head_rate=1e-2", *settings])
+
+
+def tune(encoder: Any, tagging: Any, *rest: Any, **named: Any) -> Tuned:
+    """Learn from the little English."""
+    task, train, dev = tagging
+    return fine_tune(encoder, task, train, dev, *rest, **named)
+
+
+def weights(encoder: Any) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
+
+
+def moved(before: dict[str, torch.Tensor], after: dict[str, torch.Tensor]) -> set[str]:
+    return {name for name, tensor in before.items() if not torch.equal(tensor, after[name])}
+
+
+@pytest.fixture
+def hooked(vocabulary) -> HookedEncoder:
+    torch.manual_seed(0)
+    shape = DistilBertConfig(vocab_size=len(vocabulary), dim=16, n_layers=3, n_heads=2, hidden_dim=24)
+    return HookedEncoder(DistilBertModel(shape), vocabulary)
+
+
+# --- what learns ---
+
+
+@pytest.mark.parametrize(
+    ("plan", "settings", "layers"),
+    [
+        ("default", [], {0, 1, 2}),
+        ("default", ["tune=top-1"], {2}),
+        ("default", ["freeze=1"], {2}),
+        ("default", ["tune=head"], set()),
+        ("emb,pos,1", [], {2}),
+        ("2", [], {0, 1}),
+    ],
+)
+def test_frozen_is_frozen(plan, settings, layers, nano, tagging):
+    """The given encoder is never changed; of the tuned one, all that may learn does, and nothing else."""
+    encoder = nano(plan)
+    before, hashed = weights(encoder), encoder_hash(encoder)
+    tuned = tune(encoder, tagging, config(*settings, "epochs=1"))
+    assert encoder_hash(encoder) == hashed
+    numbers = layer_numbers(encoder)
+    changed = moved(before, weights(tuned.encoder))
+    assert {numbers[name] for name in changed} == layers
+    assert not any(set(name.split(".")) & {"en", "en-x-shift", "zh"} for name in changed)
+    reached = {name for name in tunable(encoder, tuned.config.tune, tuned.config.freeze) if "positions" not in name}
+    assert reached <= changed
+
+
+def test_the_other_languages_parts_are_swapped_in(nano, tagging):
+    """With private parts the same sentence is read differently as another language; without, the same."""
+    task, train, dev = tagging
+    for plan, same in (("emb,1", False), ("default", True)):
+        tuned = fine_tune(nano(plan), task, train, dev, config("epochs=1"))
+        decoded = [tuned.predict(dev["en"].examples, language)[0] for language in ("en", "en-x-shift")]
+        assert (decoded[0] == decoded[1]) is same
+
+
+def test_foreign_encoders_learn_too(hooked, tagging, tmp_path: Path):
+    task, train, dev = tagging
+    before = weights(hooked)
+    tuned = fine_tune(hooked, task, train, dev, config("tune=top-2"), tmp_path / "run")
+    changed = moved(before, weights(tuned.encoder))
+    assert {layer_numbers(hooked)[name] for name in changed} == {2, 3}
+    with pytest.raises(ConfigError, match="does not say which encoder it was tuned from; give the encoder"):
+        load_tuned(tmp_path / "run")
+    again = load_tuned(tmp_path / "run", encoder=hooked)
+    assert again.predict(dev["en"].examples, "en")[0] == tuned.predict(dev["en"].examples, "en")[0]
+    assert set(layer_numbers(hooked).values()) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (["tune=top-3"], "tune=top-3 with 2 layers; give top-2 at most, or all"),
+        (["freeze=3"], "freeze=3 with 2 layers; freeze 2 at most"),
+        (["layer=3"], "there is no layer 3; choose from 0"),
+        (["freeze=2"], "every layer that would learn is a language's own; tune the head only"),
+    ],
+)
+def test_settings_that_do_not_fit(settings, problem, nano, tagging):
+    with pytest.raises(ConfigError, match=problem):
+        tune(nano("2"), tagging, config(*settings))
+
+
+def test_a_tune_that_is_none():
+    with pytest.raises(ConfigError, match="should be all, head or top-K such as top-6"):
+        config("tune=bottom-2")
+
+
+# --- the head alone ---
+
+
+def test_cached_vectors_are_what_the_encoder_gives(nano, tagging, monkeypatch):
+    task, train, dev = tagging
+    settings = config("tune=head", "head.dropout=0")
+    cached = fine_tune(nano("emb"), task, train, dev, settings)
+    monkeypatch.setattr("isoglot.transfer.fine_tuning._Vectors._all", lambda self, rows: None)
+    plain = fine_tune(nano("emb"), task, train, dev, settings)
+    for name, tensor in cached.head.state_dict().items():
+        torch.testing.assert_close(plain.head.state_dict()[name], tensor)
+    assert [entry["dev"] for entry in cached.history] == [entry["dev"] for entry in plain.history]
+
+
+def test_a_head_may_read_a_lower_layer(nano, tagging):
+    """It learns the same with the layers above gone."""
+    task, train, dev = tagging
+    tuned = fine_tune(nano(), task, train, dev, config("layer=1"))
+    assert moved(weights(nano()), weights(tuned.encoder)) <= {
+        name for name, layer in layer_numbers(nano()).items() if layer <= 1
+    }
+
+
+# --- the run ---
+
+
+def test_the_same_seed_gives_the_same_bits(nano, tagging):
+    one, two, other = (tune(nano(), tagging, config(f"seed={seed}")) for seed in (1, 1, 2))
+    assert not moved(one.weights(), two.weights())
+    assert moved(one.weights(), other.weights())
+
+
+@pytest.mark.parametrize("settings", [[], ["tune=head"], ["batch_tokens=128", "patience=2", "keep=1"]])
+def test_a_killed_run_ends_with_the_same_bits(settings, nano, tagging, tmp_path: Path, monkeypatch):
+    whole = tune(nano("emb"), tagging, config("epochs=3", *settings), tmp_path / "whole")
+    save, calls = Checkpoints.save, []
+
+    def killing(self, *given):
+        calls.append(save(self, *given))
+        if len(calls) == 2:
+            raise Killed
+        return calls[-1]
+
+    monkeypatch.setattr(Checkpoints, "save", killing)
+    with pytest.raises(Killed):
+        tune(nano("emb"), tagging, config("epochs=3", *settings), tmp_path / "cut")
+    monkeypatch.undo()
+    steps: list[int] = []
+    one = Trainer._one_epoch
+
+    def noted(self, work):
+        steps.append(self.epoch)
+        return one(self, work)
+
+    monkeypatch.setattr(Trainer, "_one_epoch", noted)
+    cut = tune(nano("emb"), tagging, config("epochs=3", *settings), tmp_path / "cut", resume=True)
+    assert steps == [2]
+    assert not moved(whole.weights(), cut.weights())
+    assert [entry["dev"] for entry in whole.history] == [entry["dev"] for entry in cut.history]
+    assert whole.epochs.numbers() == cut.epochs.numbers()
+    assert not (tmp_path / "cut" / "checkpoints").exists()
+
+
+def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path):
+    tuned = tune(nano(), tagging, config("epochs=1"), tmp_path)
+    with pytest.raises(ConfigError, match="holds a run already; go on with it by --resume"):
+        tune(nano(), tagging, config("epochs=1"), tmp_path)
+    with pytest.raises(ConfigError, match=r"is another run: config.epochs was 1 and is 2; resume with the same"):
+        tune(nano(), tagging, config("epochs=2"), tmp_path, resume=True)
+    again = tune(nano(), tagging, config("epochs=1"), tmp_path, resume=True)
+    assert not moved(tuned.weights(), again.weights())
+    assert read_json(tmp_path / "tuned.json")["history"] == tuned.history
+
+
+def test_a_saved_model_predicts_the_same(nano, tagging, tmp_path: Path):
+    task, train, dev = tagging
+    tuned = fine_tune(nano("emb"), task, train, dev, config(), tmp_path)
+    loaded = load_tuned(tmp_path, device="cpu")
+    assert loaded.predict(dev["en"].examples, "zh")[0] == tuned.predict(dev["en"].examples, "zh")[0]
+    (tmp_path / "head.safetensors").write_bytes(b"no")
+    with pytest.raises(CorruptFileError, match=r"head.safetensors: 2 bytes with SHA-256"):
+        load_tuned(tmp_path)
+
+
+def test_early_stop_and_kept_epochs(nano, tagging, monkeypatch):
+    scores = iter([50.0, 60.0, 55.0, 54.0, 90.0])
+    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: {"en": next(scores)})
+    tuned = tune(nano(), tagging, config("epochs=5", "patience=2", "keep=2"))
+    assert [entry["epoch"] for entry in tuned.history] == [1, 2, 3, 4]
+    assert (tuned.epoch, tuned.epochs.numbers()) == (2, [2, 3])
+
+
+def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch):
+    seen: list[int] = []
+    step = Trainer._step
+
+    def noted(self, batch, *rest):
+        seen.extend(batch.numbers)
+        return step(self, batch, *rest)
+
+    monkeypatch.setattr(Trainer, "_step", noted)
+    for settings in (["batch=7"], ["batch_tokens=100"]):
+        seen.clear()
+        tune(nano(), tagging, config("epochs=2", *settings))
+        assert sorted(seen) == sorted([*range(60), *range(60)])
+    seen.clear()
+    tune(nano(), tagging, config("epochs=3", "epoch_size=40"))
+    assert sorted(seen) == sorted([*range(60), *range(60)])
+
+
+def test_what_cannot_be_learnt(nano, tagging):
+    task, train, dev = tagging
+    with pytest.raises(ConfigError, match="there is no dev data of en; an epoch is chosen by it"):
+        fine_tune(nano(), task, train, {"zh": dev["en"]})
+    with pytest.raises(ConfigError, match="no language 'sw'"):
+        fine_tune(nano(), task, {"sw": train["en"]}, {"sw": dev["en"]})
+    other = Data([Tagged(("a",), ("GREEK",))])
+    with pytest.raises(InputError, match="the label 'GREEK' is not in the training data"):
+        fine_tune(nano(), task, train, {"en": other}, config("unseen=refuse"))
+    told: list[str] = []
+    fine_tune(nano(), task, train, {**dev, "zh": other}, config("epochs=1"), say=told.append)
+    assert told == ["dev zh: the label GREEK (1 times) is not in the training data"]
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(nano, tagging):
+    with pytest.raises(NumericError, match="the loss is not finite in epoch 1; lower encoder_rate"):
+        tune(nano(), tagging, config("encoder_rate=1e30", "head_rate=1e38", "clip=0", "epochs=3"))
+
+
+def test_what_happens_to_long_sentences_is_said(nano):
+    task = find_task("parse")
+    told: list[str] = []
+    train = {"en": task.builtin("en", "train", 40)}
+    fine_tune(nano(), task, train, train, config("epochs=1", "length=12", "head.arc_width=8"), say=told.append)
+    assert any(line.startswith("train en: 40 examples; ") and " left out" in line for line in told)
+
+
+# --- choosing ---
+
+
+def test_three_ways_to_choose(nano, tagging):
+    task, train, dev = tagging
+    tuned = fine_tune(nano(), task, train, dev, config("epochs=4", "keep=3"))
+    test = {"en": task.builtin("en", "test", 20), "zh": task.builtin("zh", "test", 20)}
+    before = tuned.weights()
+    found = select(tuned, {"zh": task.builtin("zh", "dev", 20)}, test)
+    assert not moved(before, tuned.weights())
+    assert [(one.language, one.way) for one in found] == [
+        ("en", "source dev"),
+        ("en", "averaged"),
+        ("zh", "source dev"),
+        ("zh", "oracle"),
+        ("zh", "averaged"),
+    ]
+    assert found[0].test.scores.main == evaluate(tuned, task, test)["en"].scores.main
+    assert len(found[1].epochs) == 3
+    tuned.load(tuned.epochs.mean(found[1].epochs))
+    assert evaluate(tuned, task, test)["zh"].scores.main == found[4].test.scores.main
+
+
+def test_an_edit_is_there_while_its_language_is_read(nano, tagging):
+    task, train, dev = tagging
+    encoder = nano()
+    tuned = fine_tune(encoder, task, train, dev, config("epochs=1"))
+    plain = evaluate(tuned, task, dev)["en"].scores.main
+    asked: list[str] = []
+
+    def edit(language: str):
+        asked.append(language)
+        return tuned.encoder.edited(1, lambda hidden, ids: torch.zeros_like(hidden))
+
+    assert evaluate(tuned, task, dev, edit=edit)["en"].scores.main != plain
+    assert asked == ["en"]
+    assert evaluate(tuned, task, dev)["en"].scores.main == plain
+    other = evaluate(tuned, task, dev, encoders={"en": nano("1")})["en"].scores.main
+    assert other != plain
+
+
+def test_no_examples_to_test(nano, tagging):
+    tuned = tune(nano(), tagging, config("epochs=1"))
+    with pytest.raises(InputError, match=r"de.tsv: there are no examples of zh; give some"):
+        evaluate(tuned, tagging[0], {"zh": Data([], "de.tsv")})
