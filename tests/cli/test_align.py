@@ -114,7 +114,7 @@ def test_json_is_the_same_for_the_same_seed_and_says_everything(run):
 
 
 def test_words_from_files_and_from_the_built_in_gold(run):
-    for given in ((*FILES, "--links", "@/p.align"), ("--builtin", "eng-fra", "--sentences", "80")):
+    for given in ((*FILES, "--links", "@/p.align"), ("--langs", "eng,fra", "--sentences", "80")):
         result = run("words", *given, "--layers", "0,-1", "--json", "--quiet")
         assert result.err == ""
         found = json.loads(result.out)
@@ -134,7 +134,7 @@ def test_words_with_a_test_of_their_own(run):
 
 
 def test_sentences_of_the_built_in_languages(run):
-    result = run("sentences", "--builtin", "fr-en", "--sentences", "60", "--layers", "1", "--json", "--quiet")
+    result = run("sentences", "--langs", "fr,en", "--sentences", "60", "--layers", "1", "--json", "--quiet")
     assert json.loads(result.out)["pairs"] == {"train": 60, "test": 15}
 
 
@@ -239,22 +239,22 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("use", "options", "line"),
     [
-        ("sentences", (), "--parallel is missing; give --parallel en=a.txt --parallel fr=b.txt, or --builtin en-fr"),
+        ("sentences", (), "--parallel is missing; give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr"),
         ("sentences", FILES[:2], "--parallel names en; name two languages: --parallel en=a.txt --parallel fr=b.txt"),
         ("sentences", ("--parallel", "no.tsv"), "--parallel 'no.tsv': no such file; write --parallel en=a.txt"),
-        ("sentences", (*FILES, "--builtin", "en-fr"), "--builtin and --parallel together; align the one or the other"),
+        ("sentences", (*FILES, "--langs", "en,fr"), "--langs chooses from a table; leave it out: the files name theirs"),
         (
             "sentences",
-            ("--builtin", "english"),
-            "--builtin 'english' is not two languages; write them as --builtin en-fr",
+            ("--langs", "english"),
+            "--langs 'english' is not two languages; write them as --langs en,fr",
         ),
-        ("sentences", ("--builtin", "en-sw"), "'sw' is not a built-in language; "),
+        ("sentences", ("--langs", "en,sw"), "'sw' is not a built-in language; "),
         ("sentences", (*FILES, "--parallel", "en=@/p.fr"), "--parallel en=@/p.fr: en has a file already; join them"),
         ("sentences", (*FILES, "--layers", "7"), "there is no layer 7; choose from 0 (the embeddings) to 2, or all"),
         ("sentences", (*FILES, "--layers", "top"), "--layers 'top' is no list of numbers; write --layers all"),
         ("sentences", (*FILES, "--method", "ridge", "--set", "options.p=1"), "Ridge has no option 'p'; "),
         ("sentences", (*FILES, "--set", "test_share=2"), "--set test_share=2: test_share = 2 should be less than 1; "),
-        ("words", FILES, "--parallel and --links go together; give both, or --builtin en-fr instead"),
+        ("words", FILES, "--parallel and --links go together; give both, or neither and --langs en,fr"),
         ("words", (*FILES, "--links", "@/p.align", "--test-links", "@/p.align"), "--test-parallel and --test-links go"),
         (
             "sentences",

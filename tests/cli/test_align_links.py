@@ -54,7 +54,7 @@ def test_a_dictionary_each_way(isoglot, bitext: list[str], tmp_path: Path):
 
 
 def test_built_in_gold_is_scored(isoglot, tmp_path: Path):
-    result = isoglot("align", "links", "--builtin", "en-fr", "--sentences", "300", "--out", tmp_path, "--quiet")
+    result = isoglot("align", "links", "--langs", "en,fr", "--sentences", "300", "--out", tmp_path, "--quiet")
     assert result.code == 0
     assert "AER 0." in result.out
 
@@ -65,8 +65,8 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
     table.write_text("en\tfr\tde\n" + "".join("\t".join(row) + "\n" for row in rows))
     command = ["align", "links", "--parallel", table, "--out", tmp_path / "out"]
     assert "--parallel names en, fr, de; name two languages" in isoglot(*command).err
-    assert "all.tsv has no ru; it has en, fr, de" in isoglot(*command, "--langs", "en-ru").err
-    assert isoglot(*command, "--langs", "de-en").code == 0
+    assert "all.tsv has no ru; it has en, fr, de" in isoglot(*command, "--langs", "en,ru").err
+    assert isoglot(*command, "--langs", "de,en").code == 0
     assert (tmp_path / "out" / "de.txt").read_text().splitlines()[0] == GERMAN[0]
 
 
@@ -74,10 +74,10 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
     ("more", "message"),
     [
         (["links"], "--parallel is missing; give --parallel en=a.txt"),
-        (["links", "--builtin", "en-fr", "--parallel", "en=x"], "--builtin and --parallel together"),
-        (["links", "--builtin", "en-fr", "--aligner", "x", "--set", "null=0.1"], "--set and --aligner together"),
-        (["links", "--builtin", "en-fr", "--set", "nul=0.1"], "unknown key 'nul'; did you mean 'null'?"),
-        (["dictionary", "--builtin", "en-fr", "--links", "x"], "--links with --aligner or --builtin"),
+        (["links", "--langs", "en,fr", "--parallel", "en=x"], "--langs chooses from a table; leave it out: the files name theirs"),
+        (["links", "--langs", "en,fr", "--aligner", "x", "--set", "null=0.1"], "--set and --aligner together"),
+        (["links", "--langs", "en,fr", "--set", "nul=0.1"], "unknown key 'nul'; did you mean 'null'?"),
+        (["dictionary", "--langs", "en,fr", "--links", "x"], "--links with --aligner or built-in sentences"),
     ],
 )
 def test_what_is_refused(isoglot, tmp_path: Path, more: list[str], message: str):
@@ -88,7 +88,7 @@ def test_what_is_refused(isoglot, tmp_path: Path, more: list[str], message: str)
 
 
 def test_an_aligner_of_other_languages_is_refused(isoglot, bitext: list[str], tmp_path: Path):
-    isoglot("align", "links", "--builtin", "en-fr", "--sentences", "50", "--out", tmp_path / "fr")
+    isoglot("align", "links", "--langs", "en,fr", "--sentences", "50", "--out", tmp_path / "fr")
     result = isoglot("align", "links", *bitext, "--aligner", tmp_path / "fr", "--out", tmp_path / "de")
     assert result.code == 2
     assert "the aligner is for en and fr, the text is en and de" in result.err

@@ -122,7 +122,7 @@ def test_one_encoder_reads_both_languages_of_its_own(run, isoglot, folder: Path)
 
 
 def test_options_may_come_first_and_layers_be_few(run):
-    result = run("--layers", "-1", "--builtin", "en-fr", "--sentences", "40", "@/run", *QUICK, "--json", "--quiet")
+    result = run("--layers", "-1", "--langs", "en,fr", "--sentences", "40", "@/run", *QUICK, "--json", "--quiet")
     assert [row["layer"] for row in json.loads(result.out)["layers"]] == [2, 2]
     twice = run("@/mono", "@/mono", *QUICK, "--sentences", "40", "--json", "--quiet")
     assert json.loads(twice.out)["languages"] == ["en", "en-x-two"]
@@ -178,10 +178,10 @@ def test_help_of_the_grid_names_the_table_as_it_is_written(isoglot):
     [
         (("@/run", *FILES, "--measure", "cca"), "no measure 'cca'; did you mean '"),
         (("@/run", *FILES, "--measure", "xyz"), "no measure 'xyz'; choose one of anc, "),
-        (("@/run", *FILES, "--builtin", "en-fr"), "--builtin and --parallel together; compare on the one or the other"),
+        (("@/run", *FILES, "--langs", "en,fr"), "--langs chooses from a table or folder; leave it out: the files name"),
         (("@/run", *FILES[:2]), "--parallel names one language, en; name two"),
         (("@/run", *FILES, "--layers", "9"), "there is no layer 9; choose from 0 (the embeddings) to 2, or all"),
-        (("@/run", "--builtin", "en-sw"), "'sw' is not a built-in language; "),
+        (("@/run", "--langs", "en,sw"), "'sw' is not a built-in language; "),
         (("@/run", *FILES, "--without-top", "99"), "99 top components of 60 rows with 32 columns; take out 0 to 31"),
         (("@/none", *FILES), "@/none: no such folder; "),
         (("@/none", "--sentences", "11"), "11 sentences to compare; give at least 12 for mutual-knn, or leave that"),

@@ -179,12 +179,12 @@ def test_it_is_a_modernbert(isoglot, tmp_path: Path):
 def test_translate_uses_it_and_the_means_that_came_with_it(isoglot):
     found = json.loads(isoglot(*TRANSLATE, "--json").out)
     assert (found["model"], found["means"]) == ("isoglot-mini", "those of isoglot-mini")
-    told = json.loads(isoglot(*TRANSLATE, "--sentences", "30", "--json").out)
+    told = json.loads(isoglot(*TRANSLATE, "--learn-from", "30", "--json").out)
     assert told["means"] == "30 built-in sentences of each language"
     refused = isoglot(*TRANSLATE, "--kind", "transport")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("isoglot: the means came without covariances")
-    learned = isoglot(*TRANSLATE, "--kind", "transport", "--sentences", "30", "--json")
+    learned = isoglot(*TRANSLATE, "--kind", "transport", "--learn-from", "30", "--json")
     assert learned.code == 0
 
 
@@ -200,9 +200,9 @@ def test_means_beside_a_model_that_are_of_another_are_refused(isoglot, mini: Pat
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        (("steer", "sweep", "--limit", "4", "--alpha", "1", "--layers", "1"), {"means": "those of isoglot-mini"}),
-        (("steer", "erase", "--limit", "30", "--layers", "1", "--folds", "2"), {"model": "isoglot-mini"}),
-        (("retrieve", "sentences", "--limit", "20", "--resamples", "20", "--out", "found"), {"model": "isoglot-mini"}),
+        (("steer", "sweep", "--sentences", "4", "--alpha", "1", "--layers", "1"), {"means": "those of isoglot-mini"}),
+        (("steer", "erase", "--sentences", "30", "--layers", "1", "--folds", "2"), {"model": "isoglot-mini"}),
+        (("retrieve", "sentences", "--sentences", "20", "--resamples", "20", "--out", "found"), {"model": "isoglot-mini"}),
         (("diagnose", "--sentences", "40", "--set", "resamples=20", "--set", "draws=20"), {}),
         (("compare", "--sentences", "40", "--draws", "20", "--floor", "none"), {}),
         (("encode", "--text", "a.txt", "--out", "v.safetensors"), {"name": "isoglot-mini", "rows": 2}),

@@ -144,7 +144,7 @@ def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     shown = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "de,en", "--quiet")
     assert "de to en / en to de" in shown.out
     assert "1 rows of table.tsv have a blank sentence and were left out" not in shown.out
-    both = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "fr,en", "--limit", "4", "--quiet")
+    both = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "fr,en", "--sentences", "4", "--quiet")
     assert "1 rows of table.tsv have a blank sentence and were left out" in both.out
 
 

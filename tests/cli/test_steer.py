@@ -170,7 +170,7 @@ def test_translate_gives_json_for_a_file_and_standard_input(steer, monkeypatch, 
 
 def test_translate_with_references_and_files_of_its_own(steer, tmp_path: Path):
     out = tmp_path / "out"
-    result = steer("translate", *FILES, *WAY, "--limit", "6", "--show", "2", "--out", str(out))
+    result = steer("translate", *FILES, *WAY, "--sentences", "6", "--show", "2", "--out", str(out))
     assert (result.code, result.err) == (0, "")
     assert "… and 4 more sentences" in result.out
     assert "BLEU-1|" in result.out
@@ -186,7 +186,7 @@ def test_translate_with_references_and_files_of_its_own(steer, tmp_path: Path):
 
 def test_means_are_learned_from_built_in_text_where_none_are_given(steer):
     facts = json.loads(
-        steer("translate", "the man", "--from", "en", "--to", "fr", "--model", "ours", "--sentences", "5", "--json").out
+        steer("translate", "the man", "--from", "en", "--to", "fr", "--model", "ours", "--learn-from", "5", "--json").out
     )
     assert facts["means"] == "5 built-in sentences of each language"
 
@@ -196,7 +196,7 @@ def test_means_are_learned_from_built_in_text_where_none_are_given(steer):
 
 def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     out = tmp_path / "out"
-    given = ("sweep", "--model", "ours", *FILES, "--means", "means", "--limit", "6", *DICTIONARY, "--out", str(out))
+    given = ("sweep", "--model", "ours", *FILES, "--means", "means", "--sentences", "6", *DICTIONARY, "--out", str(out))
     result = steer(*given, "--alpha", "0", "--alpha", "1", "--alpha", "3")
     assert (result.code, result.err) == (0, "")
     for word in ("en → fr: convert rate / headline", "BLEU-1, decoded without a shift", "(12.18)", "turned round"):
@@ -216,7 +216,7 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
 
 
 def test_sweep_of_built_in_sentences_judged_by_gold(steer):
-    given = ("sweep", "--model", "ours", "--limit", "4", "--sentences", "5", "--layers", "-1", "--directions", "there")
+    given = ("sweep", "--model", "ours", "--sentences", "4", "--learn-from", "5", "--layers", "-1", "--directions", "there")
     facts = json.loads(steer(*given, "--json").out)
     assert [one["alphas"] for one in facts["sweeps"]] == [[0.0, 1.0, 2.0, 3.0]]
     assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")
@@ -314,7 +314,7 @@ def test_erase_saves_the_eraser_that_is_named(steer, tmp_path: Path):
             "there is no mean of 'de'; choose one of en, fr",
         ),
         (
-            ("erase", "ours", *FILES, "--limit", "4"),
+            ("erase", "ours", *FILES, "--sentences", "4"),
             "4 sentences; give 10 at least",
         ),
         (

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli import align_links
-from isoglot.cli.bitext_option import one_each, paths_of, two_sides
+from isoglot.cli.bitext_option import GIVE, MISSING, is_table, one_each, paths_of, two_sides
+from isoglot.cli.langs_option import Langs, two_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.named_pairs import parse_pairs, two_languages
+from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, shown
@@ -56,11 +57,8 @@ TestParallel = Annotated[
     list[str] | None,
     typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on; left out: a fifth is held out."),
 ]
-Builtin = Annotated[
-    str | None, typer.Option("--builtin", metavar="FROM-TO", help="Built-in sentences instead of files, as en-fr.")
-]
 Count = Annotated[
-    int, typer.Option("--sentences", min=2, max=1_000_000, help="With --builtin: how many to learn from.")
+    int, typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help="Of the built-in ones: how many.")
 ]
 Method = Annotated[
     Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
@@ -194,7 +192,7 @@ def words(
     test_links: Annotated[
         Path | None, typer.Option("--test-links", metavar="FILE", help="The links of --test-parallel.")
     ] = None,
-    builtin: Builtin = None,
+    langs: Langs = None,
     sentences: Count = 2000,
     kept: Annotated[
         Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
@@ -213,11 +211,11 @@ def words(
     """Align words in their contexts, from word-aligned bitext or the built-in gold, in every layer."""
     output = Output(json=json, quiet=quiet)
     config = _config(method, normalise, allow_leak, seed, settings)
-    languages, files, tests = _bitexts(parallel, test_parallel, builtin)
+    languages, files, tests = _bitexts(parallel, test_parallel, langs)
     for name, there, file in (("", files, links), ("test-", tests, test_links)):
         if bool(there) != (file is not None):
             raise ConfigError(
-                f"--{name}parallel and --{name}links go together", remedy="give both, or --builtin en-fr instead"
+                f"--{name}parallel and --{name}links go together", remedy="give both, or neither and --langs en,fr"
             )
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -255,7 +253,7 @@ def sentences(
     target: Target = None,
     parallel: Parallel = None,
     test_parallel: TestParallel = None,
-    builtin: Builtin = None,
+    langs: Langs = None,
     sentences: Count = 2000,
     layers: LayerList = "all",
     method: Method = "procrustes",
@@ -271,7 +269,7 @@ def sentences(
     """Align sentences, each the mean of its subwords, by their translations, in every layer."""
     output = Output(json=json, quiet=quiet)
     config = _config(method, normalise, allow_leak, seed, settings)
-    languages, files, tests = _bitexts(parallel, test_parallel, builtin)
+    languages, files, tests = _bitexts(parallel, test_parallel, langs)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
         from isoglot.align import align_sentences
@@ -376,21 +374,17 @@ def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:
 
 
 def _bitexts(
-    parallel: list[str] | None, test: list[str] | None, builtin: str | None
+    parallel: list[str] | None, test: list[str] | None, langs: str | None
 ) -> tuple[tuple[str, str], dict[str, Path] | Path, dict[str, Path] | Path]:
-    """The languages, and the files or tables to learn from and to score on; none with --builtin."""
-    if builtin is not None:
-        if parallel or test:
-            raise ConfigError("--builtin and --parallel together", remedy="align the one or the other")
-        return two_languages(builtin, "--builtin"), {}, {}
+    """The languages, and the files or tables to learn from and to score on; none where they are built in."""
     if not parallel:
-        raise ConfigError(
-            "--parallel is missing", remedy="give --parallel en=a.txt --parallel fr=b.txt, or --builtin en-fr"
-        )
-    languages, files = two_sides(parallel, "--parallel")
+        if langs is None or test:
+            raise ConfigError(MISSING, remedy=GIVE)
+        return two_langs(langs), {}, {}
+    languages, files = two_sides(parallel, "--parallel", langs)
     if not test:
         return languages, files, {}
-    others, tests = two_sides(test, "--test-parallel")
+    others, tests = two_sides(test, "--test-parallel", langs if is_table(test) else None)
     if set(others) != set(languages):
         raise ConfigError(
             f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.bitext_option import paths_of, two_sides
-from isoglot.cli.named_pairs import two_languages
+from isoglot.cli.bitext_option import GIVE, MISSING, paths_of, two_sides
+from isoglot.cli.langs_option import Langs, two_langs
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, InputError
@@ -25,13 +25,9 @@ Parallel = Annotated[
     list[str] | None,
     typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
 ]
-Langs = Annotated[
-    str | None, typer.Option("--langs", metavar="FROM-TO", help="Which two languages of a table with more.")
+Count = Annotated[
+    int, typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help="Of the built-in ones: how many.")
 ]
-Builtin = Annotated[
-    str | None, typer.Option("--builtin", metavar="FROM-TO", help="Built-in sentences instead of files, as en-fr.")
-]
-Count = Annotated[int, typer.Option("--sentences", min=2, max=1_000_000, help="With --builtin: how many.")]
 Segment = Annotated[
     Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
     typer.Option("--segment", help="How text is cut into words; left out: auto, or blanks where --links is given."),
@@ -55,7 +51,6 @@ def links(
     out: Out,
     parallel: Parallel = None,
     langs: Langs = None,
-    builtin: Builtin = None,
     sentences: Count = 10_000,
     segment: Segment = None,
     aligner: Aligner = None,
@@ -92,7 +87,7 @@ def links(
     if aligner is not None and settings:
         raise ConfigError("--set and --aligner together", remedy="an aligner has its settings: leave --set out")
     config = build_config(WordAlignConfig, settings=settings or ())
-    languages, files = _languages(parallel, langs, builtin)
+    languages, files = _languages(parallel, langs)
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         for path in [*paths_of(files), *(each for each in (aligner, gold) if each is not None and each.is_file())]:
             run.add_input(path)
@@ -130,7 +125,6 @@ def dictionary(
     out: Out,
     parallel: Parallel = None,
     langs: Langs = None,
-    builtin: Builtin = None,
     sentences: Count = 10_000,
     links: Annotated[
         Path | None,
@@ -160,10 +154,10 @@ def dictionary(
     from isoglot.text.dictionary import write_dictionary
 
     output = Output(json=json, quiet=quiet)
-    if links is not None and (aligner is not None or builtin is not None):
-        raise ConfigError("--links with --aligner or --builtin", remedy="the links are there already: leave it out")
+    if links is not None and (aligner is not None or (langs is not None and not parallel)):
+        raise ConfigError("--links with --aligner or built-in sentences", remedy="the links are there already")
     config = build_config(DictionaryConfig, settings=settings or ())
-    languages, files = _languages(parallel, langs, builtin)
+    languages, files = _languages(parallel, langs)
     method: Segmenting = segment or ("auto" if links is None else "blanks")
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
@@ -196,17 +190,11 @@ def dictionary(
     output.say(f"Dictionaries in {out}")
 
 
-def _languages(
-    parallel: list[str] | None, langs: str | None, builtin: str | None
-) -> tuple[tuple[str, str], dict[str, Path] | Path]:
-    if builtin is not None:
-        if parallel or langs:
-            raise ConfigError("--builtin and --parallel together", remedy="align the one or the other")
-        return two_languages(builtin, "--builtin"), {}
+def _languages(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str, str], dict[str, Path] | Path]:
     if not parallel:
-        raise ConfigError(
-            "--parallel is missing", remedy="give --parallel en=a.txt --parallel fr=b.txt, or --builtin en-fr"
-        )
+        if langs is None:
+            raise ConfigError(MISSING, remedy=GIVE)
+        return two_langs(langs), {}
     return two_sides(parallel, "--parallel", langs)
 
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isoglot.cli.named_pairs import two_languages
+from isoglot.cli.langs_option import two_langs
 from isoglot.cli.named_paths import parse_named
 from isoglot.core.errors import ConfigError, shown
+
+MISSING = "--parallel is missing"
+GIVE = "give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr"
+
+
+def is_table(named: list[str]) -> bool:
+    """Whether one table is named, and no file for each language."""
+    return len(named) == 1 and "=" not in named[0]
 
 
 def two_sides(
@@ -17,7 +25,7 @@ def two_sides(
     Args:
         named: What the user typed.
         option: The option, for error messages.
-        langs: Which two of a table with more, as ``en-de``; None where it has just two.
+        langs: Which two of a table with more, as ``en,de``; None where it has just two.
 
     Raises:
         ConfigError: There is no such file, or not two languages.
@@ -27,14 +35,14 @@ def two_sides(
 
     table = Path(named[0]).expanduser()
     files: dict[str, Path] = {}
-    if len(named) == 1 and "=" not in named[0]:
+    if is_table(named):
         if not table.is_file():
             raise ConfigError(
                 f"{option} {shown(named[0])}: no such file", remedy=f"write {option} en=a.txt {option} fr=b.txt"
             )
         codes = list(next(read_parallel(table), ()))
         if langs is not None:
-            wanted = two_languages(langs, "--langs")
+            wanted = two_langs(langs)
             missing = [code for code in wanted if code not in codes]
             if missing:
                 raise ConfigError(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
+from isoglot.cli.langs_option import Langs, two_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.named_pairs import two_languages
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
@@ -55,11 +55,16 @@ Parallel = Annotated[
         help="Sentences line by line; twice, the first side's first. Or one table.tsv. Left out: built-in ones.",
     ),
 ]
-Builtin = Annotated[
-    str | None,
-    typer.Option("--builtin", metavar="FROM-TO", help="Languages of built-in sentences, as en-fr or en:en-x-two."),
+Count = Annotated[
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=4,
+        max=1_000_000,
+        help="The first N; left out: 500 built-in ones, or all of files.",
+    ),
 ]
-Count = Annotated[int, typer.Option("--sentences", min=4, max=1_000_000, help="How many built-in sentences.")]
 Measures = Annotated[
     list[str] | None,
     typer.Option("--measure", metavar="NAME", help="paper-cka, cka, debiased-cka, procrustes, rsa…, or all. Repeated."),
@@ -79,8 +84,8 @@ def models(
         str | None, typer.Argument(metavar="MODEL_B", help="Reads the second; left out: MODEL_A reads both.")
     ] = None,
     parallel: Parallel = None,
-    builtin: Builtin = None,
-    sentences: Count = 2000,
+    langs: Langs = None,
+    sentences: Count = None,
     measure: Measures = None,
     layers: LayerList = "all",
     floor: Annotated[
@@ -115,7 +120,7 @@ def models(
     """
     from isoglot.compare.floor import random_encoder_like
     from isoglot.compare.models import DEFAULT_MEASURES, chosen_measures, compare_models
-    from isoglot.compare.sentences import check_count, default_languages
+    from isoglot.compare.sentences import SENTENCES, check_count, default_languages
     from isoglot.model import load_encoder
     from isoglot.model.load import EMBEDDED
     from isoglot.report.compare import comparison_page, comparison_svg, findings
@@ -123,14 +128,15 @@ def models(
     output = Output(json=json, quiet=quiet)
     chosen = chosen_measures(measure or DEFAULT_MEASURES)
     numbers = parse_layers(layers)
-    given = _given(parallel, builtin)
-    check_count(sentences if given is None else len(given[1]), chosen)
+    given = _given(parallel, langs, sentences)
+    count = sentences or SENTENCES
+    check_count(count if given is None else len(given[1]), chosen)
     check_count(rows, chosen, option="--rows:")
     first, second = one or EMBEDDED, other or one or EMBEDDED
     encoder = load_encoder(first, device=device)
     partner = encoder if second == first else load_encoder(second, device=device)
     twin = None if ceiling is None else load_encoder(ceiling, device=device)
-    languages, pairs = given or _made(builtin or default_languages(encoder, partner), sentences, seed)
+    languages, pairs = given or _made(langs or default_languages(encoder, partner), count, seed)
     with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:
         result = compare_models(
             encoder,
@@ -215,8 +221,8 @@ def emergence(
         Path, typer.Argument(metavar="RUN", help="What isoglot pretrain wrote, with its checkpoints.")
     ],
     parallel: Parallel = None,
-    builtin: Builtin = None,
-    sentences: Count = 1000,
+    langs: Langs = None,
+    sentences: Count = None,
     measure: Measures = None,
     layers: LayerList = "all",
     pool: SentencePool = "mean",
@@ -236,17 +242,18 @@ def emergence(
     """
     from isoglot.compare.emergence import KEEP_ALL, open_run, trace_emergence
     from isoglot.compare.models import chosen_measures
-    from isoglot.compare.sentences import check_count, default_languages
+    from isoglot.compare.sentences import SENTENCES, check_count, default_languages
     from isoglot.core.devices import choose_device
     from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
 
     output = Output(json=json, quiet=quiet)
     chosen = chosen_measures(measure or ["debiased-cka"])
     numbers = parse_layers(layers)
-    given = _given(parallel, builtin)
-    check_count(sentences if given is None else len(given[1]), chosen)
+    given = _given(parallel, langs, sentences)
+    count = sentences or SENTENCES
+    check_count(count if given is None else len(given[1]), chosen)
     encoder = open_run(run_folder)
-    languages, pairs = given or _made(builtin or default_languages(encoder, encoder), sentences, seed)
+    languages, pairs = given or _made(langs or default_languages(encoder, encoder), count, seed)
     with recorded(out, files_of(parallel), seed=seed, device=str(choose_device(device))) as run:
         result = trace_emergence(
             run_folder,
@@ -276,14 +283,14 @@ def emergence(
 # --- sentences ---
 
 
-def _given(parallel: list[str] | None, builtin: str | None) -> tuple[tuple[str, str], list[SentencePair]] | None:
+def _given(
+    parallel: list[str] | None, langs: str | None, sentences: int | None
+) -> tuple[tuple[str, str], list[SentencePair]] | None:
     """The sentences of files, or None."""
     if not parallel:
         return None
-    if builtin is not None:
-        raise ConfigError("--builtin and --parallel together", remedy="compare on the one or the other")
-    sets = read_sets(parallel)
-    codes = list(sets[0].sentences)
+    sets = read_sets(parallel, langs, sentences)
+    codes = list(dict.fromkeys(code for one in sets for code in one.sentences))
     if len(codes) != 2:
         raise ConfigError(
             f"--parallel names {', '.join(codes)}",
@@ -298,7 +305,7 @@ def _made(languages: str | tuple[str, str], count: int, seed: int) -> tuple[tupl
     from isoglot.compare.sentences import builtin_pairs
 
     named = isinstance(languages, str)
-    codes = two_languages(languages, "--builtin") if isinstance(languages, str) else languages
+    codes = two_langs(languages) if isinstance(languages, str) else languages
     try:
         return codes, builtin_pairs(codes, count, seed=seed)
     except ConfigError as error:

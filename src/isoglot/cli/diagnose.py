@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Quiet, Seed, SentencePool, Settings
 from isoglot.cli.output import Output, command_line
@@ -32,16 +33,11 @@ MOST = 2000
 def diagnose(
     model: ModelArgument = "isoglot-mini",
     parallel: ParallelSets = None,
-    langs: Annotated[
-        str | None,
-        typer.Option(
-            "--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in ones: en,de,fr."
-        ),
-    ] = None,
+    langs: Langs = None,
     sentences: Annotated[
         int | None,
         typer.Option(
-            "--sentences", metavar="N", min=1, help="How many; left out: 1,000 built-in ones, or 2,000 of files."
+            "--sentences", metavar="N", min=1, help="The first N; left out: 500 built-in ones, or 2,000 of files."
         ),
     ] = None,
     layers: LayerList = "all",
@@ -103,12 +99,12 @@ def diagnose(
 
 def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, seed: int) -> ParallelSet:
     """Sentences of the built-in languages and twins that the encoder has, or of those that were named."""
-    from isoglot.core.language_codes import language_code
-    from isoglot.diagnose.sentences import SENTENCES, builtin_set
+    from isoglot.compare.sentences import SENTENCES
+    from isoglot.diagnose.sentences import builtin_set
     from isoglot.languages import LANGUAGES
 
     known = encoder.vocabulary.languages
-    codes = [language_code(code.strip()) for code in langs.split(",")] if langs else []
+    codes = parse_langs(langs)
     if not codes:
         # Of a corpus with other frequencies no sentence corresponds to one of another language.
         codes = [code for code in known or LANGUAGES if _base(code) in LANGUAGES and "freq" not in code.split("-")]
@@ -117,7 +113,7 @@ def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, see
                 f"the encoder has {', '.join(known)}, and fewer than two of these are built in",
                 remedy="give sentences of them: --parallel en=a.txt --parallel de=b.txt",
             )
-    return builtin_set(list(dict.fromkeys(codes)), sentences or SENTENCES, seed=seed)
+    return builtin_set(codes, sentences or SENTENCES, seed=seed)
 
 
 def _base(code: str) -> str:

@@ -29,6 +29,7 @@ from isoglot.cli import (
     shards,
     steer,
     text,
+    transfer,
     vocab,
 )
 from isoglot.cli.options import Session
@@ -60,6 +61,7 @@ app.command("export", epilog=export.EXAMPLE)(export.export)
 app.command("pretrain", epilog=pretrain.EXAMPLE)(pretrain.pretrain)
 app.add_typer(retrieve.app, name="retrieve")
 app.add_typer(steer.app, name="steer")
+app.add_typer(transfer.app, name="transfer")
 
 
 def _print_version(value: bool) -> None:

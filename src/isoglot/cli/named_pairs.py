@@ -49,15 +49,3 @@ def _two_languages(pair: str) -> tuple[str, str] | None:
         except ConfigError:
             continue
     return None
-
-
-def two_languages(pair: str, option: str) -> tuple[str, str]:
-    """The two languages of ``en-fr``.
-
-    Raises:
-        ConfigError: There are no two.
-    """
-    found = _two_languages(pair.strip())
-    if found is None:
-        raise ConfigError(f"{option} {shown(pair)} is not two languages", remedy=f"write them as {option} en-fr")
-    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="How often the nearest neighbour in the other language is the translation, layer by layer.")
 
 FIGURE = "layers.svg"
-BUILTIN_SENTENCES = 500
-"""Built-in sentences of each language, unless told: half as many as Tatoeba's sets have."""
 
 Model = Annotated[
     str | None,
@@ -71,9 +70,11 @@ Centres = Annotated[
         help="none: vectors as they are; mean: each language's mean removed. Left out: both.",
     ),
 ]
-Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N lines or rows of each file.")
+Count = Annotated[
+    int | None,
+    typer.Option("--sentences", metavar="N", min=1, help="The first N; left out: 500 built-in ones, or all of files."),
 ]
+Rows = Annotated[int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")]
 Neighbourhood = Annotated[
     int, typer.Option("--neighbourhood", metavar="K", min=1, help="Neighbours that csls and the margins average over.")
 ]
@@ -105,12 +106,7 @@ class _Found(NamedTuple):
 def sentences(
     model: Model = None,
     parallel: ParallelSets = None,
-    langs: Annotated[
-        str | None,
-        typer.Option(
-            "--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in ones: en,de,fr."
-        ),
-    ] = None,
+    langs: Langs = None,
     source: Source = None,
     target: Target = None,
     mapping: Map = None,
@@ -118,7 +114,7 @@ def sentences(
     pool: SentencePool = "mean",
     method: Methods = None,
     centre: Centres = None,
-    limit: Limit = None,
+    count: Count = None,
     neighbourhood: Neighbourhood = 10,
     resamples: Resamples = 1000,
     pairs: Pairs = "best",
@@ -143,16 +139,17 @@ def sentences(
     score = _score(method, centre, neighbourhood, resamples, seed, device, output)
 
     def find() -> _Found:
+        from isoglot.compare.sentences import SENTENCES
         from isoglot.retrieve.from_model import sentence_sides
         from isoglot.retrieve.vector_files import read_side
 
         change = load_change(mapping)
         if source is not None and target is not None:
-            sides = (read_side(path, layers=chosen, limit=limit) for path in (source, target))
+            sides = (read_side(path, layers=chosen, limit=count) for path in (source, target))
             return _Found([score(*change(*sides))], {"source": str(source), "target": str(target)}, [])
-        sets = read_sets(parallel, langs, limit) if parallel else []
+        sets = read_sets(parallel, langs, count) if parallel else []
         encoder, name = _encoder(model, device)
-        sets = sets or builtin_sets(encoder, langs, limit or BUILTIN_SENTENCES, seed)
+        sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
         found = []
         by_language: dict[str, Side] = {}
         for one in sets:
@@ -221,7 +218,7 @@ def words(
     ] = False,
     method: Methods = None,
     centre: Centres = None,
-    limit: Limit = None,
+    first: Rows = None,
     neighbourhood: Neighbourhood = 10,
     resamples: Resamples = 1000,
     pairs: Pairs = "best",
@@ -261,7 +258,7 @@ def words(
         change = load_change(mapping)
         if source is not None and target is not None:
             file = _one_dictionary(dictionary)
-            sides = (read_side(path, layers=chosen, limit=limit) for path in (source, target))
+            sides = (read_side(path, layers=chosen, limit=first) for path in (source, target))
             pair = score_dictionary(*change(*sides), list(read_dictionary(file)), file, score=score)
             return _Found([pair], {"source": str(source), "target": str(target)}, [_covered(pair)])
         files = _dictionaries(dictionary)
@@ -273,7 +270,7 @@ def words(
             for languages, rows in entries.items():
                 given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
                 refuse_leak(rows, given, files[languages], remedy="score on others, or give --allow-leak")
-        look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=limit, name=name)
+        look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=first, name=name)
         by_language = {
             code: look(encoder, texts[code], looked, code, progress=output.progress)
             if texts

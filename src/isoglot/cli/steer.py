@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Out, Quiet, Seed
@@ -27,13 +28,12 @@ from isoglot.cli.steer_inputs import (
 )
 from isoglot.cli.steer_options import (
     Alphas,
-    BuiltinCount,
+    Count,
     DictionaryFiles,
-    Langs,
-    Limit,
+    LearnFrom,
     Means,
     ModelOption,
-    Most,
+    Sentences,
     SharedAlpha,
     ShiftKind,
     Threshold,
@@ -64,9 +64,7 @@ def fit(
             "--text", metavar="LANG=FILE", help="Text of each language, a sentence a line. Left out: built-in text."
         ),
     ] = None,
-    langs: Annotated[
-        str | None, typer.Option("--langs", metavar="CODES", help="Which languages of the built-in text: en,de.")
-    ] = None,
+    langs: Langs = None,
     sentences: Annotated[
         int | None,
         typer.Option(
@@ -102,13 +100,13 @@ def fit(
     texts = read_texts(named, sentences or MOST) if named else {}
     encoder = load_encoder(model, device=device)
     if not texts:
-        codes = langs.split(",") if langs else builtin_languages(encoder)
+        codes = parse_langs(langs) or builtin_languages(encoder)
         if not codes:
             raise ConfigError(
                 f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
                 remedy="give text of them: --text en=a.txt --text de=b.txt",
             )
-        texts = builtin_text([code.strip() for code in codes], sentences or SENTENCES, seed=seed)
+        texts = builtin_text(codes, sentences or SENTENCES, seed=seed)
     with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
         means = LanguageMeans.fit(encoder, texts, layers=numbers, name=model, progress=output.progress)
         sets = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=output.progress)
@@ -160,8 +158,8 @@ def translate(
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
-    sentences: BuiltinCount = None,
-    limit: Limit = None,
+    sentences: Sentences = None,
+    learn_from: LearnFrom = None,
     show: Annotated[
         int, typer.Option("--show", metavar="N", min=0, help="How many sentences to print; --json and --out have all.")
     ] = 10,
@@ -199,9 +197,9 @@ def translate(
     if parallel:
         if text is not None or file is not None:
             raise ConfigError("a text and --parallel together", remedy="give the one or the other")
-        lines, references = two_sides(read_sets(parallel, langs, limit), *codes)
+        lines, references = two_sides(read_sets(parallel, langs, sentences), *codes)
     else:
-        lines = read_text(text, file)[:limit]
+        lines = read_text(text, file)[:sentences]
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers([layer], encoder.depth)
@@ -217,7 +215,7 @@ def translate(
             codes,
             model=model,
             layers=list(numbers),
-            sentences=sentences,
+            learn_from=learn_from,
             threshold=threshold,
             seed=seed,
             progress=output.progress,
@@ -279,8 +277,8 @@ def sweep(
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
-    sentences: BuiltinCount = None,
-    limit: Most = 500,
+    sentences: Count = 500,
+    learn_from: LearnFrom = None,
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -307,11 +305,11 @@ def sweep(
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
     asked = parse_layers(layers)
     dictionaries = Dictionaries(dictionary if dictionary or parallel else [BUILTIN], seed=seed)
-    given = read_sets(parallel, langs, limit) if parallel else []
+    given = read_sets(parallel, langs, sentences) if parallel else []
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)
-    ways = ways_between(given or builtin_sets(encoder, langs, limit, seed), directions)
+    ways = ways_between(given or builtin_sets(encoder, langs, sentences, seed), directions)
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))
     with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
         known = languages_known(
@@ -320,7 +318,7 @@ def sweep(
             codes,
             model=model,
             layers=list(numbers),
-            sentences=sentences,
+            learn_from=learn_from,
             threshold=threshold,
             seed=seed,
             progress=output.progress,
@@ -399,7 +397,7 @@ def erase(
         int,
         typer.Option("--folds", metavar="N", min=2, help="Parts that sentences are cut into, to learn and to test."),
     ] = 5,
-    limit: Most = 1000,
+    count: Count = 1000,
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -422,11 +420,11 @@ def erase(
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (1.0,))
     asked = parse_layers(layers)
-    given = read_sets(parallel, langs, limit) if parallel else []
+    given = read_sets(parallel, langs, count) if parallel else []
     if len(given) > 1:
         raise ConfigError("several sets of sentences", remedy="choose one language beside English: --langs de")
     encoder = load_encoder(model, device=device)
-    sentences = dict((given[0] if given else builtin_set(encoder, langs, limit, seed)).sentences)
+    sentences = dict((given[0] if given else builtin_set(encoder, langs, count, seed)).sentences)
     with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:
         vectors = {
             code: extract(encoder, lines, layers=asked, language=code, progress=output.progress)

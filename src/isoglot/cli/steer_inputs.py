@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from isoglot.cli.langs_option import parse_langs
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.steer.language_files import own_known, read_known
@@ -41,7 +42,7 @@ def languages_known(
     *,
     model: str,
     layers: Layers,
-    sentences: int | None,
+    learn_from: int | None,
     threshold: int | None,
     seed: int,
     progress: Progress,
@@ -62,7 +63,7 @@ def languages_known(
         for code in languages:
             means.count(code)  # refused here by name, before any sentence is read
         return Known(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
-    own = own_known(model) if sentences is None else None
+    own = own_known(model) if learn_from is None else None
     if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
         means, sets = own
         means.check_encoder(encoder)
@@ -72,17 +73,17 @@ def languages_known(
     from isoglot.steer.token_sets import TokenSets
 
     built_in = builtin_languages(encoder)
-    sentences = sentences or SENTENCES
+    learn_from = learn_from or SENTENCES
     for code in map(language_code, languages):
         if code not in built_in:
             raise ConfigError(
                 f"there is no mean of {code} and no built-in text to learn it from",
                 remedy=f"learn means: isoglot steer fit {model} --text {code}=FILE … --out means/, then --means means/",
             )
-    texts = builtin_text(languages, sentences, seed=seed)
+    texts = builtin_text(languages, learn_from, seed=seed)
     means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
     known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
-    return Known(means, known, f"{sentences:,} built-in sentences of each language")
+    return Known(means, known, f"{learn_from:,} built-in sentences of each language")
 
 
 def read_text(text: str | None, file: Path | None) -> list[str]:
@@ -295,10 +296,9 @@ def builtin_set(encoder: EncoderLike, langs: str | None, sentences: int, seed: i
 
 def _two_or_more(encoder: EncoderLike, langs: str | None) -> list[str]:
     """The languages that were named, or those of the encoder that are built in."""
-    from isoglot.core.language_codes import language_code
     from isoglot.steer.builtin_text import builtin_languages
 
-    known = [language_code(code.strip()) for code in langs.split(",")] if langs else list(builtin_languages(encoder))
+    known = parse_langs(langs) or list(builtin_languages(encoder))
     if len(known) < 2:
         raise ConfigError(
             f"{', '.join(known) or 'no language'} of the encoder's is built in, and two are needed",

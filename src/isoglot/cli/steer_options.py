@@ -19,10 +19,6 @@ Means = Annotated[
     Path | None,
     typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: the model's own."),
 ]
-Langs = Annotated[
-    str | None,
-    typer.Option("--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in text: en,de."),
-]
 DictionaryFiles = Annotated[
     list[str] | None,
     typer.Option(
@@ -57,14 +53,14 @@ Threshold = Annotated[
         "--threshold", metavar="N", min=1, help="How often a language's text must have a token; else by its size."
     ),
 ]
-BuiltinCount = Annotated[
+LearnFrom = Annotated[
     int | None,
     typer.Option(
-        "--sentences",
+        "--learn-from",
         metavar="N",
         min=1,
         help="Learn means from N built-in sentences; left out: from 2,000, where the model has none with it.",
     ),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences.")]
-Most = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Only the first N sentences of each language.")]
+Sentences = Annotated[int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N; left out: all.")]
+Count = Annotated[int, typer.Option("--sentences", metavar="N", min=1, help="The first N of each language.")]

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence
     from isoglot.model import EncoderLike
 
+SENTENCES = 500
+"""Built-in sentences of each language, unless told: a share of them has a 95 % interval of 4.4 points to either side at
+worst. Four times as many halve it, and take four times as long."""
 TWIN_TAGS = ("shift", "order", "freq")
 """Private-use tags that make another language of one; any other tag is a second name."""
 SentencePair = tuple[str, str]

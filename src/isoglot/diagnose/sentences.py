@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from isoglot.compare.sentences import SENTENCES, builtin_rows
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.seeds import derive_seed
 from isoglot.retrieve.parallel_sets import ParallelSet
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 FEWEST = 10
 """Sentences, below which there is nothing to fit, to shuffle or to draw from."""
-SENTENCES = 1000
-"""Built-in sentences of a check-up, unless told."""
 
 
 class Distinct(NamedTuple):
@@ -33,8 +32,6 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
     Raises:
         ConfigError: A language is not built in, or there is only one.
     """
-    from isoglot.compare.sentences import builtin_rows
-
     if len(languages) < 2:
         raise ConfigError(
             f"one language, {', '.join(languages)}", remedy="name two or more, or give files with --parallel"

@@ -1,0 +1,424 @@
+"""``isoglot transfer``: learn a task in one language, test it in others, and use what was learnt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.named_paths import parse_named
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded
+from isoglot.core.errors import ConfigError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.table import Table
+
+    from isoglot.model import EncoderLike
+    from isoglot.transfer import Data, Task
+    from isoglot.transfer.experiment import Outcome
+
+app = typer.Typer(
+    help="Learn a task in one language and test it in others, zero-shot.",
+    epilog="Example: isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
+    no_args_is_help=True,
+)
+
+_FILES = "LANG=FILE"
+Model = Annotated[
+    str,
+    typer.Option("--model", metavar="MODEL", help="An encoder's folder, isoglot-mini, a Hugging Face folder or name."),
+]
+Train = Annotated[
+    list[str] | None,
+    typer.Option("--train", metavar=_FILES, help="Examples to learn from; left out: built-in ones. May be repeated."),
+]
+Dev = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dev", metavar=_FILES, help="Examples to choose by: of the training language; of test languages, an oracle."
+    ),
+]
+Test = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--test", metavar=_FILES, help="Examples to test on. May be repeated, also with LANG alone: built in."
+    ),
+]
+RecipeName = Annotated[
+    str, typer.Option("--recipe", metavar="RECIPE", help="default, head, micro, wu2020/ner…, or a .toml file.")
+]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
+Examples = Annotated[
+    int,
+    typer.Option("--examples", min=10, help="Built-in examples to learn from; a fifth of it to choose and test by."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+
+
+def nli(
+    model: Model = "isoglot-mini",
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    recipe: RecipeName = "default",
+    seeds: Seeds = 1,
+    examples: Examples = 2000,
+    resume: Resume = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Natural language inference: premise, hypothesis and label with tabs between, or XNLI's JSON lines."""
+    output = Output(json=json, quiet=quiet)
+    _run("nli", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+
+
+def ner(
+    model: Model = "isoglot-mini",
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    recipe: RecipeName = "default",
+    seeds: Seeds = 1,
+    examples: Examples = 2000,
+    resume: Resume = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Named entities: a token and its BIO tag a line, as in WikiAnn."""
+    output = Output(json=json, quiet=quiet)
+    _run("ner", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+
+
+def parse(
+    model: Model = "isoglot-mini",
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    recipe: RecipeName = "default",
+    seeds: Seeds = 1,
+    examples: Examples = 2000,
+    resume: Resume = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Dependency parsing: treebanks in CoNLL-U."""
+    output = Output(json=json, quiet=quiet)
+    _run("parse", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+
+
+def pos(
+    model: Model = "isoglot-mini",
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    recipe: RecipeName = "default",
+    seeds: Seeds = 1,
+    examples: Examples = 2000,
+    resume: Resume = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Parts of speech: the column UPOS of treebanks in CoNLL-U."""
+    output = Output(json=json, quiet=quiet)
+    _run("pos", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+
+
+def topic(
+    model: Model = "isoglot-mini",
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    recipe: RecipeName = "default",
+    seeds: Seeds = 1,
+    examples: Examples = 2000,
+    resume: Resume = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Topics: a text and its topic a line, with a tab between."""
+    output = Output(json=json, quiet=quiet)
+    _run("topic", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+
+
+def predict(
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="What to tag, parse or classify; left out: --text does.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="DIR", help="What isoglot transfer wrote: its --out.")
+    ] = None,
+    lang: Annotated[str | None, typer.Option("--lang", metavar="LANG", help="The language of the text.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--text", metavar="FILE", help="A sentence a line, or words in CoNLL-U (.conllu); pairs with a tab."
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["conllu", "bio", "json"] | None,
+        typer.Option("--format", help="conllu, bio or json; left out: the usual one of the task."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Where the predictions go; left out: they are printed.")
+    ] = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Tag, parse or classify new text with a model that isoglot transfer has written."""
+    output = Output(json=json, quiet=quiet)
+    _predict(text, model, lang, file, form, to, device, output)
+
+
+_EXAMPLES = {
+    "nli": "isoglot transfer nli --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
+    "ner": "isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
+    "parse": "isoglot transfer parse --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
+    "pos": "isoglot transfer pos --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
+    "topic": "isoglot transfer topic --model MODEL --test de --recipe head",
+    "predict": 'isoglot transfer predict "Eva lives in Bonn." --model runs/ner --lang de',
+}
+for _verb in (nli, ner, parse, pos, topic, predict):
+    app.command(_verb.__name__, epilog=f"Example: {_EXAMPLES[_verb.__name__]}")(_verb)
+
+
+# --- learning ---
+
+
+def _run(
+    name: str,
+    model: str,
+    files: tuple[list[str] | None, list[str] | None, list[str] | None],
+    recipe: str,
+    seeds: int,
+    examples: int,
+    resume: bool,
+    settings: list[str] | None,
+    out: Path | None,
+    device: str,
+    seed: int,
+    output: Output,
+) -> None:
+    from isoglot.core.config import build_config
+    from isoglot.core.recipe import load_recipe
+    from isoglot.model import load_encoder
+    from isoglot.transfer import TuneConfig, find_task
+    from isoglot.transfer.experiment import run_experiment
+
+    config = build_config(
+        TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
+    )
+    task = find_task(name)
+    _check_files(*files)
+    encoder = load_encoder(model, device=device)
+    train, dev, test = _data(task, encoder, files, examples)
+    named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
+    with recorded(out, named, seed=seed, device=str(encoder.device), config=config) as run:
+        done = run_experiment(
+            encoder,
+            task,
+            train,
+            dev,
+            test,
+            config,
+            out,
+            seeds=seeds,
+            source=model,
+            resume=resume,
+            progress=output.progress,
+            say=lambda line: None if output.quiet else typer.echo(f"isoglot: {line}", err=True),
+        )
+        if run is not None and out is not None:
+            for file in ("result.json", "result.csv", "sentences.safetensors"):
+                run.add_output(out / file)
+    output.result(done.facts(), _table(task, done))
+    if out is not None:
+        output.say(f"\nUse it: isoglot transfer predict TEXT --model {out} --lang LANG")
+
+
+def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str] | None) -> None:
+    """Files of training without files to choose by are a mistake; what is built in is not like the user's data."""
+    if train and not dev:
+        raise ConfigError("--dev is missing", remedy="an epoch is chosen by it: --dev en=dev.tsv")
+    if train and not test:
+        raise ConfigError("--test is missing", remedy="name what to test on: --test de=test.tsv")
+    if dev and not train:
+        raise ConfigError("--train is missing", remedy="name what to learn from: --train en=train.tsv")
+
+
+def _data(
+    task: Task[Any],
+    encoder: EncoderLike,
+    files: tuple[list[str] | None, list[str] | None, list[str] | None],
+    examples: int,
+) -> tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]:
+    """The user's files, and built-in examples for what is not named."""
+    from isoglot.steer.builtin_text import builtin_languages
+
+    train, dev, test = (_read(task, option, values) for option, values in zip(_OPTIONS, files, strict=True))
+    alone = [value for value in files[2] or () if "=" not in value]
+    if train and not alone:
+        return train, dev, test
+    known = builtin_languages(encoder)
+    spaced = any("-x-" in code for code in known)
+    some = max(10, examples // 5)
+
+    def made(code: str, split: Literal["train", "dev", "test"], count: int) -> Data[Any]:
+        return task.builtin(code, split, count, spaced=spaced)
+
+    if not train:
+        if not known:
+            raise ConfigError(
+                "the encoder knows none of the built-in languages", remedy="give files: --train, --dev and --test"
+            )
+        source = "en" if "en" in known else known[0]
+        train, dev = {source: made(source, "train", examples)}, {source: made(source, "dev", some)}
+    else:
+        source = next(iter(train))
+    wanted = alone or ([] if test else list(known))
+    for code in wanted:
+        test = {**test, code: made(code, "test", some)}
+        if code != source and code not in dev:
+            dev = {**dev, code: made(code, "dev", some)}
+    return train, dev, test
+
+
+_OPTIONS = ("--train", "--dev", "--test")
+
+
+def _read(task: Task[Any], option: str, values: list[str] | None) -> dict[str, Data[Any]]:
+    named = [value for value in values or () if option != "--test" or "=" in value]
+    found = {}
+    for code, paths in (parse_named(named, option) if named else {}).items():
+        if len(paths) > 1:
+            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
+        found[code] = task.read(paths[0], code)
+    return found
+
+
+def _table(task: Task[Any], done: Outcome) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for head in ("language", "chosen by", task.metric, "95 % over sentences", "over seeds"):
+        table.add_column(head, justify="left" if head in ("language", "chosen by") else "right")
+    words = {
+        "source dev": f"{done.languages[0]} dev",
+        "oracle": "its own dev (not zero-shot)",
+        "averaged": "nobody: weights averaged",
+    }
+    before = None
+    for line in done.lines:
+        facts = line.facts()
+        spread = f"± {facts['seed_deviation']:.1f}" if facts["seeds"] > 1 else ""
+        table.add_row(
+            "" if line.language == before else line.language,
+            words[line.way],
+            f"{facts['score']:.1f}",
+            f"{facts['low']:.1f} – {facts['high']:.1f}",
+            spread,
+        )
+        before = line.language
+    return table
+
+
+# --- using ---
+
+
+def _predict(
+    text: str | None,
+    model: Path | None,
+    lang: str | None,
+    file: Path | None,
+    form: Literal["conllu", "bio", "json"] | None,
+    to: Path | None,
+    device: str,
+    output: Output,
+) -> None:
+    import json
+
+    from rich.text import Text
+
+    from isoglot.transfer import load_tuned
+    from isoglot.transfer.predict import FORMATS, as_json, check_format, of_line, read_unlabelled, write_predictions
+
+    if model is None or lang is None:
+        missing = "--model" if model is None else "--lang"
+        raise ConfigError(f"{missing} is missing", remedy="name the folder that isoglot transfer wrote, and a language")
+    if (text is None) == (file is None):
+        raise ConfigError(
+            "there is no text" if text is None else "TEXT and --text are both given",
+            remedy="give one of TEXT and --text",
+        )
+    tuned = load_tuned(_model(model), device=device)
+    task = tuned.task
+    if form is not None:
+        check_format(task, form)
+    chosen = form or FORMATS[task.kind][0]
+    given = read_unlabelled(task, file, lang) if file is not None else [of_line(task, text or "", lang)]
+    found, rows = tuned.predict(given, lang, progress=output.progress)
+    for what in ("split", "truncated", "unread"):
+        if rows.counts[what] and not output.quiet:
+            typer.echo(f"isoglot: {rows.counts[what]} {what}", err=True)
+    if to is not None:
+        count = write_predictions(to, task, found, chosen)
+        output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))
+        return
+    output.result([json.loads(as_json(one)) for one in found], Text(_shown(task, found, chosen)))
+
+
+def _shown(task: Task[Any], found: list[Any], form: Literal["conllu", "bio", "json"]) -> str:
+    """What a file would hold."""
+    import tempfile
+
+    from isoglot.core.files import read_text
+    from isoglot.transfer.predict import write_predictions
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions"
+        write_predictions(path, task, found, form)
+        return read_text(path).rstrip("\n")
+
+
+def _model(folder: Path) -> Path:
+    """The fine-tuned model in a folder: itself, or the best of an experiment."""
+    from isoglot.core.files import read_json
+
+    if (folder / "tuned.json").exists():
+        return folder
+    if (folder / "result.json").exists():
+        best = Path(str(read_json(folder / "result.json").get("model")))
+        inside = folder / best.parent.name / best.name  # the folder may have been moved since
+        return inside if inside.exists() else best
+    raise StorageError("no fine-tuned model in this folder", remedy="make one with isoglot transfer", file=folder)
