@@ -86,7 +86,7 @@ def peer(config: PretrainConfig, vocabulary: Vocabulary, shards: dict[str, Shard
         model(input_ids=inputs, labels=labels).loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
-    return (STEPS - STEPS // 2) * batches.tokens / (time.perf_counter() - start)
+    return (STEPS - STEPS // 2) * batches.tokens(1.0) / (time.perf_counter() - start)
 
 
 def main(preset: str = "paper", size: str = "micro", pieces: str = "2000") -> None:

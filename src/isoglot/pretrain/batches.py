@@ -63,6 +63,8 @@ class StepBatch:
     language: str
     """A language, or ``pairs``."""
     masked: Masked
+    tokens: int
+    """Tokens of the whole step, all processes together."""
     pairs: PairRows | None = None
     weight: float | Tensor = 1.0
     """What the mean loss of these rows counts for."""
@@ -78,7 +80,7 @@ class StepBatch:
         pairs = [None] * count if self.pairs is None else _chunks(self.pairs, count)
         for masked, pair in zip(_chunks(self.masked, count), pairs, strict=True):
             weight = 1 / count if kept is None else (masked.targets_BK != IGNORED).sum() / kept
-            yield StepBatch(self.language, masked, pair, self.weight * weight, self.parts_of)
+            yield StepBatch(self.language, masked, self.tokens, pair, self.weight * weight, self.parts_of)
 
     def loss(self, module: Callable[..., Tensor]) -> Tensor:
         """What the rows add to the mean loss of the step."""
@@ -96,6 +98,12 @@ class StepBatch:
 def _chunks(rows: RowsT, count: int) -> list[RowsT]:
     """Tensors of rows side by side, cut into parts of one size, or sizes that differ by one."""
     return [type(rows)(*piece) for piece in zip(*(one.tensor_split(count) for one in vars(rows).values()), strict=True)]
+
+
+def _numbers(world: World, count: int) -> Tensor:
+    """The numbers of this process's rows among so many."""
+    mine = world.share_of(count)
+    return torch.arange(mine.start, mine.stop, device=world.device)
 
 
 class Batches:
@@ -125,18 +133,16 @@ class Batches:
         dictionaries: Mapping[tuple[str, str], Iterable[Entry]] | None = None,
         parallel: Sequence[Mapping[str, str]] = (),
     ) -> None:
-        count = config.batch.rows
-        if count % (world.size * config.batch.accumulate):
-            raise ConfigError(
-                f"{count} rows cannot be shared by {world.size} processes in {config.batch.accumulate} parts each",
-                remedy="set batch.rows to a multiple of both together",
-            )
+        for count in config.batch.sizes:
+            if not count or count % (world.size * config.batch.accumulate):
+                raise ConfigError(
+                    f"{count} rows cannot be shared by {world.size} processes in {config.batch.accumulate} parts each",
+                    remedy="set batch.rows to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
+                )
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
         self.special = vocabulary.special
-        mine = world.share_of(count)
-        self.first, self.count = mine.start, mine.stop - mine.start
-        self.numbers_B = torch.arange(mine.start, mine.stop, device=world.device)
+        self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
         self.rows = {
             code: Rows(
@@ -171,37 +177,39 @@ class Batches:
         """What a step may be on."""
         return (*self.rows, PAIRS) if self.pairs else tuple(self.rows)
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of one step, all processes together."""
-        return self.config.batch.rows * self.length
+    def tokens(self, progress: float) -> int:
+        """Tokens of the step at a share of the budget, all processes together."""
+        return self.config.batch.rows_at(progress) * self.length
 
     def next(self, step: int, progress: float) -> StepBatch:
         """This process's share of a step; the rows of all are counted."""
         if self.pairs and high(host_draw(self.config.seed, "pairs", step), 53) < self.config.pairs.share * 2**53:
             return self._next_pairs(step, progress)
-        turn = self.sampler.turn(step, self.config.batch.rows, progress)
-        ids_BT = self.rows[turn.language].take(turn.first + self.first, self.count)
+        count = self.config.batch.rows_at(progress)
+        mine, numbers_B = self.world.share_of(count), self.numbers[count]
+        turn = self.sampler.turn(step, count, progress)
+        ids_BT = self.rows[turn.language].take(turn.first + mine.start, mine.stop - mine.start)
         switcher = self.switchers.get(turn.language)
         if switcher is not None:
-            switched = switcher.switched(ids_BT[:, 1:-1], step, self.numbers_B)
+            switched = switcher.switched(ids_BT[:, 1:-1], step, numbers_B)
             ids_BT = pad(pad(switched.ids_BT, (1, 0), value=self.special["[CLS]"]), (0, 1), value=self.special["[SEP]"])
-        masked = self.masker.masked(ids_BT, step, self.numbers_B, turn.language, progress=progress)
-        return StepBatch(turn.language, masked, parts_of=turn.language if self.separate else None)
+        masked = self.masker.masked(ids_BT, step, numbers_B, turn.language, progress=progress)
+        tokens = self.tokens(progress)
+        return StepBatch(turn.language, masked, tokens, parts_of=turn.language if self.separate else None)
 
     def _next_pairs(self, step: int, progress: float) -> StepBatch:
         tokens = list(accumulate(len(one) * one.length for one in self.pairs))
         drawn = high(host_draw(self.config.seed, "lengths of pairs", step), 53)
         pairs = self.pairs[bisect(tokens, drawn * tokens[-1] >> 53)]
-        count, before = self.tokens // pairs.length, self.pair_rows[str(pairs.length)]
+        count, before = self.tokens(progress) // pairs.length, self.pair_rows[str(pairs.length)]
         self.pair_rows = {**self.pair_rows, str(pairs.length): before + count}
         mine = self.world.share_of(count)
         rows = pairs.take(before + mine.start, mine.stop - mine.start)
-        numbers_B = torch.arange(mine.start, mine.stop, device=self.world.device)
+        numbers_B = _numbers(self.world, count)
         masked = self.masker.masked_among(rows.ids_BT, rows.candidates_BT, step, numbers_B, PAIRS, progress=progress)
         # Short pairs have fewer masked positions, so processes have to agree on what a position counts for.
         kept = (masked.targets_BK != IGNORED).sum()
-        return StepBatch(PAIRS, masked, rows, kept / self.world.mean(kept))
+        return StepBatch(PAIRS, masked, self.tokens(progress), rows, kept / self.world.mean(kept))
 
     def restore_pairs(self, rows: object) -> None:
         """Go on after so many rows of pairs, as ``pair_rows`` had them.

@@ -98,6 +98,21 @@ class BatchConfig(Config):
     """tokens of a row, special ones included; None: as many as the model takes"""
     accumulate: int = Field(1, ge=1)
     """parts a process's rows are cut into, one after another, where memory is short; the result is the same"""
+    ramp: float = Field(0.0, ge=0, lt=1)
+    """the first share of the budget with fewer rows a step: a quarter of them, then half; 0: never"""
+
+    def rows_at(self, progress: float) -> int:
+        """Rows of a step when that share of the budget is used.
+
+        >>> [BatchConfig(rows=32, ramp=0.2).rows_at(progress) for progress in (0.0, 0.1, 0.2)]
+        [8, 16, 32]
+        """
+        return self.rows // (4 if progress < self.ramp / 2 else 2 if progress < self.ramp else 1)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of rows a step may have."""
+        return (self.rows // 4, self.rows // 2, self.rows) if self.ramp else (self.rows,)
 
 
 class PretrainConfig(Config):

@@ -278,7 +278,9 @@ class Trainer:
     def train(self, progress: Progress, end: float | None = None) -> bool:
         """Take steps until the budget is spent, or until a moment of the monotonic clock; whether it is spent."""
         config, position = self.config, self.position
-        total = self.budget.steps(self.batches.tokens)
+        total = self.budget.steps(self.batches.tokens(1.0))
+        if self.budget.kind == "tokens" and config.batch.ramp:
+            total = None  # the first steps are smaller
         left = None if total is None else max(0, total - position.step)
         self.encoder.train()
         self.speed = Speed()
@@ -317,7 +319,7 @@ class Trainer:
             steps=position.step,
             tokens=position.tokens,
             seconds=position.seconds,
-            step_tokens=self.batches.tokens,
+            step_tokens=self.batches.tokens(1.0),
         )
         batch = self.batches.next(position.step, progress)
         if self.encoder.config.dropout:
@@ -328,9 +330,9 @@ class Trainer:
         self.gradient = self.optimiser.step(self.factor)
         position.step += 1
         self.losses.add(position.step, batch.language, loss, self.gradient)
-        position.tokens += self.batches.tokens
+        position.tokens += batch.tokens
         position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
-        self.speed.add(self.batches.tokens // self.world.size, self._flops(batch))
+        self.speed.add(batch.tokens // self.world.size, self._flops(batch))
 
     def _backward(self, batch: StepBatch) -> torch.Tensor:
         """The mean loss of this process's share, and its gradients; parts but the last are not yet sent around."""
@@ -423,7 +425,7 @@ class Trainer:
         length = batch.masked.inputs_BT.shape[1]
         return step_flops(
             self.encoder.config,
-            rows=self.batches.tokens // length,
+            rows=batch.tokens // length,
             length=length,
             masked=batch.masked.at_BK.shape[1],
             pieces=self.pieces.get(batch.language),
