@@ -14,7 +14,7 @@ from isoglot.cli.run_files import recorded
 from isoglot.core.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.table import Table
 
@@ -46,7 +46,7 @@ Dev = Annotated[
 Test = Annotated[
     list[str] | None,
     typer.Option(
-        "--test", metavar=_FILES, help="Examples to test on. May be repeated, also with LANG alone: built in."
+        "--test", metavar=_FILES, help="Examples to test on, or LANG alone for built-in ones. May be repeated."
     ),
 ]
 RecipeName = Annotated[
@@ -55,119 +55,44 @@ RecipeName = Annotated[
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
 Examples = Annotated[
     int,
-    typer.Option("--examples", min=10, help="Built-in examples to learn from; a fifth of it to choose and test by."),
+    typer.Option("--examples", min=10, help="Built-in examples to learn from; a fifth to choose and test by."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
 
 
-def nli(
-    model: Model = "isoglot-mini",
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    recipe: RecipeName = "default",
-    seeds: Seeds = 1,
-    examples: Examples = 2000,
-    resume: Resume = False,
-    settings: Settings = None,
-    out: OptionalOut = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Natural language inference: premise, hypothesis and label with tabs between, or XNLI's JSON lines."""
-    output = Output(json=json, quiet=quiet)
-    _run("nli", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+_TASKS = {
+    "nli": "Natural language inference: premise, hypothesis and label with tabs between, or XNLI's JSON lines.",
+    "ner": "Named entities: a token and its BIO tag a line, as in WikiAnn.",
+    "parse": "Dependency parsing: treebanks in CoNLL-U.",
+    "pos": "Parts of speech: the column UPOS of treebanks in CoNLL-U.",
+    "topic": "Topics: a text and its topic a line, with a tab between.",
+}
 
 
-def ner(
-    model: Model = "isoglot-mini",
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    recipe: RecipeName = "default",
-    seeds: Seeds = 1,
-    examples: Examples = 2000,
-    resume: Resume = False,
-    settings: Settings = None,
-    out: OptionalOut = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Named entities: a token and its BIO tag a line, as in WikiAnn."""
-    output = Output(json=json, quiet=quiet)
-    _run("ner", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+def _verb(name: str) -> Callable[..., None]:
+    """The verb of a task: all have the same options."""
 
+    def verb(
+        model: Model = "isoglot-mini",
+        train: Train = None,
+        dev: Dev = None,
+        test: Test = None,
+        recipe: RecipeName = "default",
+        seeds: Seeds = 1,
+        examples: Examples = 2000,
+        resume: Resume = False,
+        settings: Settings = None,
+        out: OptionalOut = None,
+        device: Device = "auto",
+        seed: Seed = 0,
+        json: Json = False,
+        quiet: Quiet = False,
+        debug: Debug = False,
+    ) -> None:
+        output = Output(json=json, quiet=quiet)
+        _run(name, model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
 
-def parse(
-    model: Model = "isoglot-mini",
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    recipe: RecipeName = "default",
-    seeds: Seeds = 1,
-    examples: Examples = 2000,
-    resume: Resume = False,
-    settings: Settings = None,
-    out: OptionalOut = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Dependency parsing: treebanks in CoNLL-U."""
-    output = Output(json=json, quiet=quiet)
-    _run("parse", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
-
-
-def pos(
-    model: Model = "isoglot-mini",
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    recipe: RecipeName = "default",
-    seeds: Seeds = 1,
-    examples: Examples = 2000,
-    resume: Resume = False,
-    settings: Settings = None,
-    out: OptionalOut = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Parts of speech: the column UPOS of treebanks in CoNLL-U."""
-    output = Output(json=json, quiet=quiet)
-    _run("pos", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
-
-
-def topic(
-    model: Model = "isoglot-mini",
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    recipe: RecipeName = "default",
-    seeds: Seeds = 1,
-    examples: Examples = 2000,
-    resume: Resume = False,
-    settings: Settings = None,
-    out: OptionalOut = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Topics: a text and its topic a line, with a tab between."""
-    output = Output(json=json, quiet=quiet)
-    _run("topic", model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+    return verb
 
 
 def predict(
@@ -180,9 +105,7 @@ def predict(
     lang: Annotated[str | None, typer.Option("--lang", metavar="LANG", help="The language of the text.")] = None,
     file: Annotated[
         Path | None,
-        typer.Option(
-            "--text", metavar="FILE", help="A sentence a line, or words in CoNLL-U (.conllu); pairs with a tab."
-        ),
+        typer.Option("--text", metavar="FILE", help="A sentence a line, or words in a .conllu file; pairs with a tab."),
     ] = None,
     form: Annotated[
         Literal["conllu", "bio", "json"] | None,
@@ -209,8 +132,9 @@ _EXAMPLES = {
     "topic": "isoglot transfer topic --model MODEL --test de --recipe head",
     "predict": 'isoglot transfer predict "Eva lives in Bonn." --model runs/ner --lang de',
 }
-for _verb in (nli, ner, parse, pos, topic, predict):
-    app.command(_verb.__name__, epilog=f"Example: {_EXAMPLES[_verb.__name__]}")(_verb)
+for _name, _meaning in _TASKS.items():
+    app.command(_name, help=_meaning, epilog=f"Example: {_EXAMPLES[_name]}")(_verb(_name))
+app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
 
 
 # --- learning ---
@@ -395,7 +319,10 @@ def _predict(
         count = write_predictions(to, task, found, chosen)
         output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))
         return
-    output.result([json.loads(as_json(one)) for one in found], Text(_shown(task, found, chosen)))
+    if output.json:
+        output.result([json.loads(as_json(one)) for one in found], "")
+    else:
+        typer.echo(_shown(task, found, chosen))  # as it is: a console would take its tabs for blanks
 
 
 def _shown(task: Task[Any], found: list[Any], form: Literal["conllu", "bio", "json"]) -> str:

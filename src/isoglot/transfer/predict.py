@@ -1,0 +1,184 @@
+"""New text tagged, parsed or classified, and written as CoNLL-U, BIO columns or JSON lines.
+
+What goes in is text, a sentence a line, or words as a treebank (``.conllu``) has them; for tasks on pairs, two texts
+with a tab between. Words of running text are found as suits the language.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.text.conllu import Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.lines import line_writer, read_lines
+from isoglot.text.segment import segmenter, word_method, word_spans
+from isoglot.transfer.examples import Parsed, Passage, Tagged
+from isoglot.transfer.parsing import blanks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.text.segment import Method
+    from isoglot.transfer.task import Kind, Task
+
+    Example = Passage | Tagged | Parsed
+
+Format = Literal["conllu", "bio", "json"]
+"""A treebank, a word and its tag a line, or a JSON object a line."""
+FORMATS: dict[Kind, tuple[Format, ...]] = {
+    "classification": ("json",),
+    "tagging": ("bio", "conllu", "json"),
+    "parsing": ("conllu", "json"),
+}
+
+
+def read_unlabelled(task: Task[Any], path: str | Path, language: str, *, method: Method | None = None) -> list[Example]:
+    """Examples without labels from a file.
+
+    Args:
+        task: Says what an example is.
+        path: Text, a sentence a line; or a treebank, whose words are taken as they are.
+        language: Of the text: says how words are found.
+        method: How they are; None: as suits the language.
+
+    Raises:
+        InputError: The file is malformed, or there is nothing in it.
+        StorageError: It cannot be read.
+    """
+    if task.kind != "classification" and ".conllu" in Path(path).suffixes:
+        found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path)]
+    else:
+        split = None if task.kind == "classification" else segmenter(language, method or word_method(language))
+        found = []
+        for number, line in read_lines(path):
+            if split is None:
+                found.append(_passage(task, line, path, number))
+            elif line.strip():
+                found.append(_of_text(task.kind, line.strip(), split(line)))
+    if not found:
+        raise InputError("there is nothing to predict", remedy="give text, a sentence a line", file=path)
+    return found
+
+
+def of_line(task: Task[Any], text: str, language: str, *, method: Method | None = None) -> Example:
+    """One example from a text.
+
+    Raises:
+        InputError: There is nothing in it.
+    """
+    if not text.strip():
+        raise InputError("there is nothing to predict", remedy="give some text")
+    if task.kind == "classification":
+        return _passage(task, text, None, None)
+    return _of_text(task.kind, text.strip(), segmenter(language, method or word_method(language))(text))
+
+
+def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | None) -> Passage:
+    texts = tuple(line.split("\t"))
+    wanted = 2 if task.name == "nli" else 1
+    if len(texts) != wanted or not all(text.strip() for text in texts):
+        raise InputError(
+            f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
+            remedy="write premise and hypothesis with a tab between" if wanted == 2 else "write one a line",
+            file=path,
+            line=number,
+        )
+    return Passage(texts)
+
+
+def _of_tree(kind: Kind, tree: Tree) -> Example:
+    words = tuple(word.form for word in tree.words)
+    if kind == "tagging":
+        return Tagged(words, blanks=blanks_of(tree))
+    return Parsed(words, blanks=blanks_of(tree), tree=tree)
+
+
+def _of_text(kind: Kind, text: str, words: Sequence[str]) -> Example:
+    spans = word_spans(text, words)
+    blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
+    return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
+
+
+# --- writing ---
+
+
+def write_predictions(path: str | Path, task: Task[Any], examples: Sequence[Any], form: Format) -> int:
+    """Write predictions to a file; returns how many.
+
+    Raises:
+        ConfigError: The task's predictions do not go into that format.
+        StorageError: The file cannot be written.
+    """
+    check_format(task, form)
+    if form == "conllu" and task.kind == "parsing":
+        return write_conllu(path, (tree_of(example) for example in examples))
+    with line_writer(path) as writer:
+        for number, example in enumerate(examples):
+            lines = [as_json(example)] if form == "json" else list(_columns(task, example, form))
+            if number and form != "json":
+                writer.write("")
+            for line in lines:
+                writer.write(line)
+    return len(examples)
+
+
+def check_format(task: Task[Any], form: str) -> None:
+    """Refuse a format that cannot hold a task's predictions.
+
+    Raises:
+        ConfigError: With those that can.
+    """
+    if form not in FORMATS[task.kind]:
+        raise ConfigError(
+            f"{task.title} cannot be written as {form}", remedy=f"choose {' or '.join(FORMATS[task.kind])}"
+        )
+
+
+def as_json(example: Example) -> str:
+    """A prediction as one line of JSON.
+
+    >>> as_json(Tagged(("Eva",), ("B-PER",)))
+    '{"words": ["Eva"], "tags": ["B-PER"]}'
+    """
+    if isinstance(example, Passage):
+        facts: dict[str, Any] = {"texts": example.texts, "label": example.label}
+    elif isinstance(example, Tagged):
+        facts = {"words": example.words, "tags": example.tags}
+    else:
+        facts = {"words": example.words, "heads": example.heads, "relations": example.relations}
+    return json.dumps(facts, ensure_ascii=False)
+
+
+def tree_of(example: Parsed) -> Tree:
+    """A predicted tree; what is known of its words is kept."""
+    if example.tree is not None:
+        words = tuple(
+            replace(word, head=head, deprel=relation)
+            for word, head, relation in zip(example.tree.words, example.heads, example.relations, strict=True)
+        )
+        return replace(example.tree, words=words)
+    blanks = example.blanks or (True,) * len(example.words)
+    return Tree(
+        tuple(
+            TreeWord(place, form, head=head, deprel=relation, misc="_" if blank else "SpaceAfter=No")
+            for place, (form, head, relation, blank) in enumerate(
+                zip(example.words, example.heads, example.relations, blanks, strict=True), start=1
+            )
+        )
+    )
+
+
+def _columns(task: Task[Any], example: Tagged, form: Format) -> Iterator[str]:
+    """Tags as BIO columns, or in CoNLL-U: parts of speech in their column, others in the last, without heads."""
+    blanks = example.blanks or (True,) * len(example.words)
+    for place, (word, tag, blank) in enumerate(zip(example.words, example.tags, blanks, strict=True), start=1):
+        if form == "bio":
+            yield f"{word}\t{tag}"
+            continue
+        speech = tag if task.name == "pos" else "_"
+        name = [] if task.name == "pos" or tag == "O" else [f"{'Entity' if task.name == 'ner' else 'Tag'}={tag}"]
+        misc = "|".join([*name, *([] if blank else ["SpaceAfter=No"])]) or "_"
+        yield f"{place}\t{word}\t_\t{speech}\t_\t_\t_\t_\t_\t{misc}"

@@ -1,0 +1,153 @@
+"""``isoglot transfer``: with nothing but a model, with files, and with what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.files import read_json
+from isoglot.languages import documents
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.text.columns import read_tagged
+from isoglot.text.conllu import read_conllu
+from isoglot.vocab import train_vocabulary
+
+FAST = ("--recipe", "micro", "--set", "epochs=1", "--examples", "40", "--device", "cpu", "--set", "tune=head")
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An encoder of English and German that has learnt nothing."""
+    folder = tmp_path_factory.mktemp("model")
+    texts = {}
+    for code in ("en", "de"):
+        path = folder / f"{code}.txt"
+        path.write_text("\n".join(s.text for text in islice(documents(code, seed=1), 60) for s in text) + "\n")
+        texts[code] = [path]
+    vocabulary = train_vocabulary(texts, mode="joint", size=800)
+    special = vocabulary.special
+    shape = encoder_config(
+        "paper",
+        "nano",
+        vocabulary_size=len(vocabulary),
+        languages=("en", "de"),
+        pad_id=special["[PAD]"],
+        unk_id=special["[UNK]"],
+    )
+    save_encoder(Encoder(shape, vocabulary), folder / "encoder")
+    return str(folder / "encoder")
+
+
+@pytest.mark.parametrize("task", ["nli", "ner", "parse", "pos", "topic"])
+def test_nothing_given_is_built_in(isoglot, task, model):
+    extra = ["--set", "unseen=count"] if task == "topic" else []
+    result = isoglot("transfer", task, "--model", model, *FAST, *extra, "--json", "--quiet")
+    assert (result.code, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert (found["task"], found["trained_on"]) == (task, ["en"])
+    assert {(line["language"], line["way"]) for line in found["scores"]} == {
+        ("en", "source dev"),
+        ("en", "oracle"),
+        ("de", "source dev"),
+        ("de", "oracle"),
+    }
+
+
+def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
+    small = [word for part in ("ner=60", "held_out=20", "parts=['ner']") for word in ("--set", part)]
+    assert isoglot("languages", "export", "--langs", "en,de", "--out", str(tmp_path / "data"), "-q", *small).code == 0
+    files = tmp_path / "data" / "ner"
+    given = [
+        "--train",
+        f"en={files}/en.train.tsv",
+        "--dev",
+        f"en={files}/en.dev.tsv",
+        "--test",
+        f"de={files}/de.test.tsv",
+    ]
+    out = tmp_path / "out"
+    result = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out))
+    assert result.code == 0
+    assert "en dev" in result.out
+    assert "Use it: isoglot transfer predict" in result.out
+    record = read_json(out / "run.json")
+    assert record["status"] == "finished"
+    assert len(record["inputs"]) == 3
+    again = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out))
+    assert again.code == 2
+    assert "holds a run already; go on with it by --resume" in again.err
+    assert isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), "--resume").code == 0
+
+    predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "de"]
+    assert isoglot(*predict, "Eva lebt in Bonn.", "--quiet").out.count("\t") == 5
+    (tmp_path / "new.txt").write_text("Eva lebt.\n\nEr schläft.\n")
+    to = tmp_path / "new.tsv"
+    assert isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--to", str(to)).out.startswith("2 predictions: ")
+    assert [[word for word, _ in each] for each in read_tagged(to)] == [["Eva", "lebt", "."], ["Er", "schläft", "."]]
+    as_json = json.loads(isoglot(*predict, "Eva lebt.", "--json", "--quiet").out)
+    assert as_json[0]["words"] == ["Eva", "lebt", "."]
+    columns = isoglot(*predict, "Eva lebt.", "--format", "conllu", "--quiet").out.splitlines()
+    assert columns[1].startswith("2\tlebt\t_\t_")
+    assert columns[1].endswith("SpaceAfter=No")
+
+
+def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
+    out = tmp_path / "out"
+    assert isoglot("transfer", "parse", "--model", model, *FAST, "--out", str(out), "--quiet").code == 0
+    to = tmp_path / "parsed.conllu"
+    predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
+    assert isoglot(*predict, "The cat sees Eva, and sleeps.", "--to", str(to)).code == 0
+    (tree,) = read_conllu(to)
+    assert [word.form for word in tree.words] == ["The", "cat", "sees", "Eva", ",", "and", "sleeps", "."]
+    assert isoglot(*predict, "--text", str(to), "--to", str(tmp_path / "again.conllu")).code == 0
+    assert list(read_conllu(tmp_path / "again.conllu")) == [tree]
+    wrong = isoglot(*predict, "Eva.", "--format", "bio")
+    assert wrong.err == "isoglot: dependency parsing cannot be written as bio; choose conllu or json\n"
+
+
+def test_pairs_are_classified(isoglot, model, tmp_path: Path):
+    out = tmp_path / "out"
+    assert isoglot("transfer", "nli", "--model", model, *FAST, "--out", str(out), "--quiet", "--test", "de").code == 0
+    predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
+    found = json.loads(isoglot(*predict, "It rains.\tIt is wet.").out)
+    assert found["texts"] == ["It rains.", "It is wet."]
+    assert found["label"] in ("entailment", "neutral", "contradiction")
+    wrong = isoglot(*predict, "It rains.")
+    assert wrong.err == "isoglot: 'It rains.' is not two texts; write premise and hypothesis with a tab between\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--train", "en={}"], "--dev is missing; an epoch is chosen by it"),
+        (["--train", "en={}", "--dev", "en={}"], "--test is missing; name what to test on"),
+        (["--dev", "en={}"], "--train is missing"),
+        (["--train", "en={}", "--dev", "en={}", "--test", "de={}"], "the label 'B-DATE' is not in the training data"),
+        (["--train", "en={}", "--dev", "en={}", "--test", "sw=SAME"], "the vocabulary has no language 'sw'"),
+        (["--test", "sw"], "there are no built-in examples of sw"),
+        (["--recipe", "nothing"], "there is no recipe 'nothing'"),
+        (["--set", "epoch=1"], "unknown key 'epoch'; did you mean 'epochs'?"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, model, tmp_path: Path):
+    good, other = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    good.write_text("Eva\tB-PER\nsleeps\tO\n")
+    other.write_text("Eva\tB-PER\n1999\tB-DATE\n")
+    options = [option.replace("de={}", f"de={other}").replace("SAME", str(good)).format(good) for option in options]
+    result = isoglot("transfer", "ner", "--model", model, *FAST, *options)
+    assert (result.code, result.out) == (2, "")
+    assert problem in result.err.splitlines()[-1]
+    assert result.err.count("isoglot: ") == 1
+    if "B-DATE" in problem:
+        assert f"{other}:2: " in result.err
+
+
+def test_predict_says_what_is_missing(isoglot, model, tmp_path: Path):
+    assert "--model is missing" in isoglot("transfer", "predict", "a").err
+    assert "--lang is missing" in isoglot("transfer", "predict", "a", "--model", model).err
+    assert "there is no text" in isoglot("transfer", "predict", "--model", model, "--lang", "en").err
+    result = isoglot("transfer", "predict", "a", "--model", model, "--lang", "en")
+    assert "no fine-tuned model in this folder; make one with isoglot transfer" in result.err

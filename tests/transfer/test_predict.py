@@ -1,0 +1,77 @@
+"""New text in, and predictions as files hold them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.text.conllu import read_conllu
+from isoglot.transfer.examples import Parsed, Passage, Tagged
+from isoglot.transfer.predict import as_json, of_line, read_unlabelled, tree_of, write_predictions
+from isoglot.transfer.task import find_task
+
+TREE = (
+    "# text = du lit.\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t_\t_\n2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_\n"
+    "3\tlit\tlit\tNOUN\t_\t_\t0\troot\t_\tSpaceAfter=No\n3.1\tvu\t_\t_\t_\t_\t_\t_\t_\t_\n4\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n"
+)
+
+
+def test_words_and_blanks_are_those_of_the_text():
+    found = of_line(find_task("ner"), "Eva lebt (noch).", "de")
+    assert found == Tagged(("Eva", "lebt", "(", "noch", ")", "."), blanks=(True, True, False, False, False, False))
+    assert of_line(find_task("parse"), "我来", "zh", method="characters") == Parsed(("我", "来"), blanks=(False, False))
+
+
+def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):
+    (tmp_path / "a.conllu").write_text(TREE)
+    task = find_task("parse")
+    (example,) = read_unlabelled(task, tmp_path / "a.conllu", "fr")
+    assert isinstance(example, Parsed)
+    assert example.blanks == (True, True, False, True)
+    (before,) = read_conllu(tmp_path / "a.conllu")
+    predicted = Parsed(example.words, (0, 1, 2, 3), ("root", "det", "obj", "punct"), example.blanks, example.tree)
+    assert write_predictions(tmp_path / "b.conllu", task, [predicted], "conllu") == 1
+    (after,) = read_conllu(tmp_path / "b.conllu")
+    assert (after.multiwords, after.empties, after.comments) == (before.multiwords, before.empties, before.comments)
+    assert [(word.head, word.deprel, word.upos) for word in after.words] == [
+        (0, "root", "ADP"), (1, "det", "DET"), (2, "obj", "NOUN"), (3, "punct", "PUNCT")
+    ]  # fmt: skip
+    tags = read_unlabelled(find_task("pos"), tmp_path / "a.conllu", "fr")
+    assert tags == [Tagged(("de", "le", "lit", "."), blanks=(True, True, False, True))]
+
+
+def test_tags_in_columns(tmp_path: Path):
+    ner, pos = find_task("ner"), find_task("pos")
+    found = [Tagged(("Eva", "."), ("B-PER", "O"), (False, False)), Tagged(("Ja",), ("O",))]
+    write_predictions(tmp_path / "a", ner, found, "bio")
+    assert (tmp_path / "a").read_text() == "Eva\tB-PER\n.\tO\n\nJa\tO\n"
+    write_predictions(tmp_path / "a", ner, found[:1], "conllu")
+    assert (tmp_path / "a").read_text() == (
+        "1\tEva\t_\t_\t_\t_\t_\t_\t_\tEntity=B-PER|SpaceAfter=No\n2\t.\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+    )
+    write_predictions(tmp_path / "a", pos, [Tagged(("Ja",), ("INTJ",))], "conllu")
+    assert (tmp_path / "a").read_text() == "1\tJa\t_\tINTJ\t_\t_\t_\t_\t_\t_\n"
+    assert write_predictions(tmp_path / "a", ner, found, "json") == 2
+    assert [json.loads(line)["tags"] for line in (tmp_path / "a").read_text().splitlines()] == [["B-PER", "O"], ["O"]]
+
+
+def test_json_and_trees():
+    assert json.loads(as_json(Passage(("a", "b"), "neutral"))) == {"texts": ["a", "b"], "label": "neutral"}
+    assert json.loads(as_json(Parsed(("a",), (0,), ("root",)))) == {"words": ["a"], "heads": [0], "relations": ["root"]}
+    (word,) = tree_of(Parsed(("a",), (0,), ("root",))).words
+    assert (word.form, word.head, word.deprel, word.misc) == ("a", 0, "root", "_")
+
+
+def test_what_is_wrong(tmp_path: Path):
+    with pytest.raises(ConfigError, match="natural language inference cannot be written as bio; choose json"):
+        write_predictions(tmp_path / "a", find_task("nli"), [], "bio")
+    (tmp_path / "a.txt").write_text("\n")
+    with pytest.raises(InputError, match=r"a.txt: there is nothing to predict"):
+        read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
+    with pytest.raises(InputError, match=r"a.txt:1: '' is not a text; write one a line"):
+        read_unlabelled(find_task("topic"), tmp_path / "a.txt", "en")
+    with pytest.raises(InputError, match="there is nothing to predict; give some text"):
+        of_line(find_task("ner"), "  ", "en")
