@@ -42,7 +42,7 @@ def encoder(small_texts) -> Encoder:
 def home(encoder: Encoder, small_texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The encoder whole, its means, and both together packed."""
     folder: Path = tmp_path_factory.mktemp("embedded")
-    save_encoder(encoder, folder / "whole", about={"step": 7})
+    save_encoder(encoder, folder / "whole", about={"step": 7, "texts": [str(folder / "en.txt")]})
     texts = {code: paths[0].read_text().splitlines()[:60] for code, paths in small_texts.items()}
     (folder / "means").mkdir()
     LanguageMeans.fit(encoder, texts, name="/home/somebody/model").save(folder / "means" / "means.safetensors")
@@ -102,7 +102,7 @@ def test_export_says_what_packing_did(isoglot, home: Path, mini: Path):
     assert set(found["files"]) == {path.relative_to(mini).as_posix() for path in mini.rglob("*") if path.is_file()}
     for name in set(found["files"]) - {"means.safetensors"}:  # it has the folder's name in it
         assert (home / "again" / name).read_bytes() == (mini / name).read_bytes(), name
-    assert read_json(mini / "encoder.json")["about"] == {"step": 7}
+    assert read_json(mini / "encoder.json")["about"] == {"step": 7, "texts": ["en.txt"]}
     text = isoglot("export", str(home / "whole"), str(home / "again"), "--format", "packed", "--step", "0.2", "-q").out
     assert text.splitlines()[0].startswith(f"{found['weights']:,} weights written to {home / 'again'}: ")
     assert "Matrices moved by " in text
@@ -202,7 +202,10 @@ def test_means_beside_a_model_that_are_of_another_are_refused(isoglot, mini: Pat
     [
         (("steer", "sweep", "--sentences", "4", "--alpha", "1", "--layers", "1"), {"means": "those of isoglot-mini"}),
         (("steer", "erase", "--sentences", "30", "--layers", "1", "--folds", "2"), {"model": "isoglot-mini"}),
-        (("retrieve", "sentences", "--sentences", "20", "--resamples", "20", "--out", "found"), {"model": "isoglot-mini"}),
+        (
+            ("retrieve", "sentences", "--sentences", "20", "--resamples", "20", "--out", "found"),
+            {"model": "isoglot-mini"},
+        ),
         (("diagnose", "--sentences", "40", "--set", "resamples=20", "--set", "draws=20"), {}),
         (("compare", "--sentences", "40", "--draws", "20", "--floor", "none"), {}),
         (("encode", "--text", "a.txt", "--out", "v.safetensors"), {"name": "isoglot-mini", "rows": 2}),

@@ -6,14 +6,30 @@ import os
 import secrets
 import shutil
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import IsoglotError, StorageError
 from isoglot.core.files import storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+
+
+def without_folders(about: Any) -> Any:  # noqa: ANN401 - what JSON holds
+    r"""The same with names for absolute paths: where a file lay on one machine means nothing on another.
+
+    >>> without_folders({"texts": ["/home/me/en.txt", "de.txt"], "tokenizer": "C:\\models\\bert", "step": 7})
+    {'texts': ['en.txt', 'de.txt'], 'tokenizer': 'bert', 'step': 7}
+    """
+    if isinstance(about, dict):
+        return {key: without_folders(value) for key, value in about.items()}
+    if isinstance(about, list | tuple):
+        return [without_folders(value) for value in about]
+    for kind in (PurePosixPath, PureWindowsPath):
+        if isinstance(about, str) and kind(about).is_absolute() and kind(about).name:
+            return kind(about).name
+    return about
 
 
 def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:

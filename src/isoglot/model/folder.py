@@ -13,12 +13,14 @@ them, and the files of the vocabulary are compressed. Beside either there may be
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError
 from isoglot.core.files import check_file, file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
+from isoglot.model.export_folder import without_folders
 from isoglot.vocab.ranges import from_ranges, to_ranges
 from isoglot.vocab.vocabulary import Vocabulary
 
@@ -53,7 +55,8 @@ def save_encoder(
     Args:
         encoder: What to write.
         folder: Where.
-        about: What it was trained on and how, kept beside the config.
+        about: What it was trained on and how, kept beside the config; packed, for others to use, without the folders
+            that files lay in.
         form: How the weights are stored.
         step: Of packed weights: that of a row, as a share of its spread; by default :data:`isoglot.model.packed.STEP`.
 
@@ -73,6 +76,12 @@ def save_encoder(
     (target / other).unlink(missing_ok=True)
     files = [target / stored]
     vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
+    about = dict(about or {})
+    if form == "packed":
+        about = without_folders(about)
+        if vocabulary is not None:
+            vocabulary = copy(vocabulary)
+            vocabulary.about = without_folders(vocabulary.about)
     if vocabulary is not None:
         files += vocabulary.save(target / VOCABULARY, compression="none" if form == "whole" else "zstd")
     index = {
@@ -82,7 +91,7 @@ def save_encoder(
         "members": {code: to_ranges(ids) for code, ids in encoder.member_ids().items()},
         "vocabulary": None if vocabulary is None else vocabulary.hash,
         "sha256": file_hash(target / stored),
-        "about": dict(about or {}),
+        "about": about,
     }
     write_json(target / INDEX, index)
     return [*files, target / INDEX]
