@@ -239,10 +239,18 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("use", "options", "line"),
     [
-        ("sentences", (), "--parallel is missing; give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr"),
+        (
+            "sentences",
+            (),
+            "--parallel is missing; give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
+        ),
         ("sentences", FILES[:2], "--parallel names en; name two languages: --parallel en=a.txt --parallel fr=b.txt"),
         ("sentences", ("--parallel", "no.tsv"), "--parallel 'no.tsv': no such file; write --parallel en=a.txt"),
-        ("sentences", (*FILES, "--langs", "en,fr"), "--langs chooses from a table; leave it out: the files name theirs"),
+        (
+            "sentences",
+            (*FILES, "--langs", "en,fr"),
+            "--langs chooses from a table; leave it out: the files name theirs",
+        ),
         (
             "sentences",
             ("--langs", "english"),

@@ -74,7 +74,10 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
     ("more", "message"),
     [
         (["links"], "--parallel is missing; give --parallel en=a.txt"),
-        (["links", "--langs", "en,fr", "--parallel", "en=x"], "--langs chooses from a table; leave it out: the files name theirs"),
+        (
+            ["links", "--langs", "en,fr", "--parallel", "en=x"],
+            "--langs chooses from a table; leave it out: the files name theirs",
+        ),
         (["links", "--langs", "en,fr", "--aligner", "x", "--set", "null=0.1"], "--set and --aligner together"),
         (["links", "--langs", "en,fr", "--set", "nul=0.1"], "unknown key 'nul'; did you mean 'null'?"),
         (["dictionary", "--langs", "en,fr", "--links", "x"], "--links with --aligner or built-in sentences"),

@@ -186,7 +186,9 @@ def test_translate_with_references_and_files_of_its_own(steer, tmp_path: Path):
 
 def test_means_are_learned_from_built_in_text_where_none_are_given(steer):
     facts = json.loads(
-        steer("translate", "the man", "--from", "en", "--to", "fr", "--model", "ours", "--learn-from", "5", "--json").out
+        steer(
+            "translate", "the man", "--from", "en", "--to", "fr", "--model", "ours", "--learn-from", "5", "--json"
+        ).out
     )
     assert facts["means"] == "5 built-in sentences of each language"
 
@@ -216,7 +218,19 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
 
 
 def test_sweep_of_built_in_sentences_judged_by_gold(steer):
-    given = ("sweep", "--model", "ours", "--sentences", "4", "--learn-from", "5", "--layers", "-1", "--directions", "there")
+    given = (
+        "sweep",
+        "--model",
+        "ours",
+        "--sentences",
+        "4",
+        "--learn-from",
+        "5",
+        "--layers",
+        "-1",
+        "--directions",
+        "there",
+    )
     facts = json.loads(steer(*given, "--json").out)
     assert [one["alphas"] for one in facts["sweeps"]] == [[0.0, 1.0, 2.0, 3.0]]
     assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")

@@ -199,7 +199,7 @@ class Rules:
         self.neighbourhood, self.sharpness, self.progress = neighbourhood, sharpness, progress
         # Float64 is dear on most GPUs, and unknown on some.
         self._is_small = X_ND.device.type == "cpu" and len(X_ND) * len(Y_MD) <= most
-        self._products: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._products: dict[Direction, torch.Tensor] = {}
         self._last: tuple[tuple[Method, Direction], torch.Tensor] | None = None
         self._both: tuple[Top, Top] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -257,12 +257,12 @@ class Rules:
 
     def _scores(self, method: Method, direction: Direction) -> torch.Tensor:
         """All scores, where they are few; the last ones are kept, which are asked for twice."""
-        if self._products is None:
-            forward_NM = whole.products(self.X_ND, self.Y_MD)
-            self._products = forward_NM, forward_NM.T.contiguous()
+        if not self._products:
+            self._products["forward"] = whole.products(self.X_ND, self.Y_MD)
+        if direction not in self._products:
+            self._products[direction] = self._products["forward"].T.contiguous()
         if self._last is None or self._last[0] != (method, direction):
-            products_NM = self._products[0 if direction == "forward" else 1]
-            self._last = (method, direction), whole.scores(products_NM, self.rule(method, direction))
+            self._last = (method, direction), whole.scores(self._products[direction], self.rule(method, direction))
         return self._last[1]
 
     @property

@@ -76,7 +76,7 @@ class Rule:
 
     def final(self, order: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """The score in float32, from the value that orders."""
-        values = self.factor * order
+        values = order if self.factor == 1 else self.factor * order
         return (values if self.offset_N is None else values + self.offset_N[rows]).float() + 0.0  # -0.0 is 0.0
 
     def tolerance(self, X_BD: torch.Tensor, longest_Y: float, rows: slice) -> torch.Tensor:
