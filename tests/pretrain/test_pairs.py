@@ -111,7 +111,10 @@ def test_three_languages_make_three_pairs_and_gaps_are_left_out(vocabulary: Voca
 def test_arrays_hold_what_lists_would(vocabulary: Vocabulary):
     """Rows with gaps, of two and three languages, made one by one."""
     joint = Vocabulary(mode="joint", languages=["en", "fr", "de"], views={"": vocabulary.view("en")})
-    rows = [{"fr": row["fr"], "en": row["en"] if number % 3 else " ", **({"de": row["en"]} if number % 2 else {})} for number, row in enumerate(ROWS)]  # fmt: skip
+    rows = [
+        {"fr": row["fr"], "en": row["en"] if number % 3 else " "} | ({"de": row["en"]} if number % 2 else {})
+        for number, row in enumerate(ROWS)
+    ]
     room, codes, kept, cut = 27, ["en", "fr", "de"], [], 0
     for row in rows:
         for one, other in combinations([code for code, text in row.items() if text.strip()], 2):
@@ -119,7 +122,8 @@ def test_arrays_hold_what_lists_would(vocabulary: Vocabulary):
             if len(ids[0]) + len(ids[1]) <= 2 * room:
                 sizes = [int(size) for size in cut_evenly(len(ids[0]), len(ids[1]), room)]
                 cut += sizes != [len(some) for some in ids]
-                kept.append([(codes.index(code), some[:size]) for code, some, size in zip((one, other), ids, sizes, strict=True)])  # fmt: skip
+                sides = zip((one, other), ids, sizes, strict=True)
+                kept.append([(codes.index(code), some[:size]) for code, some, size in sides])
     stream = Pairs(rows, joint, codes, length=room + 3)
     flat = stream._flat.tolist()
     found = [[(language, flat[at : at + size]) for language, at, size in pair] for pair in stream._pairs.tolist()]

@@ -171,7 +171,7 @@ class Pairs:
         )
 
 
-def cut_evenly(size: np.ndarray, other: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray]:
+def cut_evenly(size: np.ndarray | int, other: np.ndarray | int, room: int) -> tuple[np.ndarray, np.ndarray]:
     """How much of two sentences is kept: all, or the longer one is cut, at most to half the room.
 
     >>> [[int(kept) for kept in cut_evenly(size, other, 10)] for size, other in ((9, 3), (9, 9), (3, 4))]
