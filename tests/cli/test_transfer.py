@@ -50,7 +50,6 @@ def test_nothing_given_is_built_in(isoglot, task, model):
     assert (found["task"], found["trained_on"]) == (task, ["en"])
     assert {(line["language"], line["way"]) for line in found["scores"]} == {
         ("en", "source dev"),
-        ("en", "oracle"),
         ("de", "source dev"),
         ("de", "oracle"),
     }
@@ -116,7 +115,7 @@ def test_pairs_are_classified(isoglot, model, tmp_path: Path):
     assert found["texts"] == ["It rains.", "It is wet."]
     assert found["label"] in ("entailment", "neutral", "contradiction")
     wrong = isoglot(*predict, "It rains.")
-    assert wrong.err == "isoglot: 'It rains.' is not two texts; write premise and hypothesis with a tab between\n"
+    assert wrong.err == "isoglot: 'It rains.' is not two texts; write the two with a tab between\n"
 
 
 @pytest.mark.parametrize(
@@ -151,3 +150,47 @@ def test_predict_says_what_is_missing(isoglot, model, tmp_path: Path):
     assert "there is no text" in isoglot("transfer", "predict", "--model", model, "--lang", "en").err
     result = isoglot("transfer", "predict", "a", "--model", model, "--lang", "en")
     assert "no fine-tuned model in this folder; make one with isoglot transfer" in result.err
+
+
+OWN = """
+from isoglot.text.lines import read_lines
+from isoglot.transfer import Data, Passage, register
+from isoglot.transfer.classification import Classification
+
+
+class Mood(Classification):
+    name = "mood"
+    title = "mood of a text"
+
+    def read(self, path, language):
+        rows = (line.split("\\t") for _, line in read_lines(path))
+        return Data([Passage((text,), mood) for text, mood in rows], str(path))
+
+    def line_of(self, path, example, place):
+        return example + 1
+
+
+register(Mood())
+"""
+
+
+def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
+    own, data, out = tmp_path / "mood.py", tmp_path / "data.tsv", tmp_path / "out"
+    own.write_text(OWN)
+    data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
+    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}"]
+    assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out), "-q").code == 0
+    found = isoglot("transfer", "predict", "Ja.", "--task", str(own), "--model", str(out), "--lang", "de", "-q").out
+    assert json.loads(found)["label"] in ("calm", "loud")
+    own.write_text("import nothing_of_the_kind\n")
+    wrong = isoglot("transfer", "own", str(own), "--model", model)
+    assert wrong.err.startswith(f"isoglot: {own}:1: the task file fails: ModuleNotFoundError")
+    own.write_text("")
+    wrong = isoglot("transfer", "own", str(own), "--model", model)
+    assert wrong.err == f"isoglot: {own}: no task is registered here; end the file with register(YourTask())\n"
+    assert "there are no built-in examples" in isoglot("transfer", "own", str(_written(own)), "--model", model).err
+
+
+def _written(path: Path) -> Path:
+    path.write_text(OWN)
+    return path

@@ -69,6 +69,9 @@ _TASKS = {
 }
 
 
+TaskFile = Annotated[Path, typer.Argument(metavar="FILE", help="A Python file that registers a task.")]
+
+
 def _verb(name: str) -> Callable[..., None]:
     """The verb of a task: all have the same options."""
 
@@ -89,10 +92,37 @@ def _verb(name: str) -> Callable[..., None]:
         quiet: Quiet = False,
         debug: Debug = False,
     ) -> None:
-        output = Output(json=json, quiet=quiet)
-        _run(name, model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+        from isoglot.transfer import find_task
+
+        output, task = Output(json=json, quiet=quiet), find_task(name)
+        _run(task, model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
 
     return verb
+
+
+def own(
+    file: TaskFile,
+    model: Model = "isoglot-mini",
+    train: Train = None,
+    dev: Dev = None,
+    test: Test = None,
+    recipe: RecipeName = "default",
+    seeds: Seeds = 1,
+    examples: Examples = 2000,
+    resume: Resume = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """A task of your own, in one small Python file: see isoglot/transfer/topic.py and pos.py for two."""
+    from isoglot.transfer.task import load_task_file
+
+    output, task = Output(json=json, quiet=quiet), load_task_file(file)
+    _run(task, model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
 
 
 def predict(
@@ -114,13 +144,20 @@ def predict(
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Where the predictions go; left out: they are printed.")
     ] = None,
+    task: Annotated[
+        Path | None, typer.Option("--task", metavar="FILE", help="The Python file of the task, for one of your own.")
+    ] = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Tag, parse or classify new text with a model that isoglot transfer has written."""
+    from isoglot.transfer.task import load_task_file
+
     output = Output(json=json, quiet=quiet)
+    if task is not None:
+        load_task_file(task)
     _predict(text, model, lang, file, form, to, device, output)
 
 
@@ -130,10 +167,12 @@ _EXAMPLES = {
     "parse": "isoglot transfer parse --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
     "pos": "isoglot transfer pos --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
     "topic": "isoglot transfer topic --model MODEL --test de --recipe head",
+    "own": "isoglot transfer own mood.py --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
     "predict": 'isoglot transfer predict "Eva lives in Bonn." --model runs/ner --lang de',
 }
 for _name, _meaning in _TASKS.items():
     app.command(_name, help=_meaning, epilog=f"Example: {_EXAMPLES[_name]}")(_verb(_name))
+app.command("own", epilog=f"Example: {_EXAMPLES['own']}")(own)
 app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
 
 
@@ -141,7 +180,7 @@ app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
 
 
 def _run(
-    name: str,
+    task: Task[Any],
     model: str,
     files: tuple[list[str] | None, list[str] | None, list[str] | None],
     recipe: str,
@@ -157,13 +196,12 @@ def _run(
     from isoglot.core.config import build_config
     from isoglot.core.recipe import load_recipe
     from isoglot.model import load_encoder
-    from isoglot.transfer import TuneConfig, find_task
+    from isoglot.transfer import TuneConfig
     from isoglot.transfer.experiment import run_experiment
 
     config = build_config(
         TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
     )
-    task = find_task(name)
     _check_files(*files)
     encoder = load_encoder(model, device=device)
     train, dev, test = _data(task, encoder, files, examples)

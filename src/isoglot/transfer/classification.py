@@ -23,6 +23,8 @@ class Classification(Task[Passage]):
 
     kind: ClassVar[Kind] = "classification"
     metric: ClassVar[str] = "accuracy"
+    texts: ClassVar[int] = 1
+    """How many texts a passage has: 1, or 2 for a pair."""
 
     @abstractmethod
     def line_of(self, path: str, example: int, place: int) -> int | None:

@@ -22,6 +22,7 @@ class Inference(Classification):
 
     name: ClassVar[str] = "nli"
     title: ClassVar[str] = "natural language inference"
+    texts: ClassVar[int] = 2
 
     def read(self, path: str | Path, language: str) -> Data[Passage]:
         """XNLI's layouts: premise, hypothesis and label with tabs between, or JSON lines."""

@@ -15,6 +15,7 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.text.conllu import Tree, TreeWord, read_conllu, write_conllu
 from isoglot.text.lines import line_writer, read_lines
 from isoglot.text.segment import segmenter, word_method, word_spans
+from isoglot.transfer.classification import Classification
 from isoglot.transfer.examples import Parsed, Passage, Tagged
 from isoglot.transfer.parsing import blanks_of
 
@@ -78,11 +79,11 @@ def of_line(task: Task[Any], text: str, language: str, *, method: Method | None 
 
 def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | None) -> Passage:
     texts = tuple(line.split("\t"))
-    wanted = 2 if task.name == "nli" else 1
+    wanted = task.texts if isinstance(task, Classification) else 1
     if len(texts) != wanted or not all(text.strip() for text in texts):
         raise InputError(
             f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
-            remedy="write premise and hypothesis with a tab between" if wanted == 2 else "write one a line",
+            remedy="write the two with a tab between" if wanted == 2 else "write one a line",
             file=path,
             line=number,
         )

@@ -54,7 +54,7 @@ def select(
 
     Args:
         tuned: With the weights of its best epochs.
-        dev: Of each test language that has one; without, there is no oracle for it.
+        dev: Of each test language that has one; without, there is no oracle for it, nor for one that was trained on.
         test: Of each test language.
         edit: As :func:`~isoglot.transfer.evaluation.evaluate` takes it.
         progress: Shows how far it is.
@@ -69,7 +69,7 @@ def select(
     order = sorted(tuned.history, key=lambda entry: -entry["dev"][main])
     kept = set(tuned.epochs.numbers())
     ranked = [entry["epoch"] for entry in order if entry["epoch"] in kept] or [tuned.epoch]
-    judged = {code: data for code, data in dev.items() if code in test}
+    judged = {code: data for code, data in dev.items() if code in test and code not in tuned.languages}
     before = tuned.weights()
     found: list[Selected] = []
     try:

@@ -19,6 +19,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
@@ -26,7 +28,6 @@ from isoglot.transfer.examples import Data, ExampleT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     import numpy as np
 
@@ -234,6 +235,8 @@ def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
 
 
 # --- the registry ---
+#
+# Built-in tasks are imported when they are asked for. A task of one's own is in a Python file that calls register.
 
 _HOMES = {"nli": "nli", "ner": "ner", "parse": "parsing", "pos": "pos", "topic": "topic"}
 _REGISTERED: dict[str, Task[Any]] = {}
@@ -250,6 +253,31 @@ def tasks() -> dict[str, Task[Any]]:
     for home in _HOMES.values():
         import_module(f"isoglot.transfer.{home}")
     return dict(_REGISTERED)
+
+
+def load_task_file(path: str | Path) -> Task[Any]:
+    """Run a Python file of the user's that registers a task; the last one it registers.
+
+    Raises:
+        InputError: It fails, or registers none.
+        StorageError: It cannot be read.
+    """
+    from isoglot.core.files import read_text
+
+    text, before = read_text(path), dict(_REGISTERED)
+    try:
+        code = compile(text, str(path), "exec")
+        exec(code, {"__name__": f"isoglot_task_{Path(path).stem}", "__file__": str(path)})  # noqa: S102 - the user's own
+    except Exception as error:
+        frames = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else frames[-1] if frames else None
+        raise InputError(
+            f"the task file fails: {type(error).__name__}: {error}", remedy="correct it there", file=path, line=line
+        ) from error
+    made = [task for name, task in _REGISTERED.items() if before.get(name) is not task]
+    if not made:
+        raise InputError("no task is registered here", remedy="end the file with register(YourTask())", file=path)
+    return made[-1]
 
 
 def find_task(name: str) -> Task[Any]:
