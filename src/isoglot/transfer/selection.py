@@ -72,31 +72,36 @@ def select(
     judged = {code: data for code, data in dev.items() if code in test and code not in tuned.languages}
     before = tuned.weights()
     found: list[Selected] = []
-    try:
-        scores: dict[str, dict[int, float]] = {code: {} for code in judged}
-        for epoch in ranked if judged else ():
-            tuned.load(tuned.epochs.get(epoch))
-            for code, result in evaluate(tuned, tuned.task, judged, edit=edit, progress=progress).items():
-                scores[code][epoch] = result.scores.main
-        oracle = {code: max(ranked, key=lambda epoch: by_epoch[epoch]) for code, by_epoch in scores.items()}
-        for epoch in sorted({tuned.epoch, *oracle.values()}):
-            if epoch in kept:
+    sizes = {code: len(data) for code, data in test.items()}
+    total = 2 * sum(sizes.values()) + len(ranked) * sum(map(len, judged.values())) + sum(sizes[code] for code in judged)
+    with progress.task(f"test {tuned.task.name}", total=total, unit="examples") as work:
+
+        def tested(some: Mapping[str, Data[Any]]) -> dict[str, Evaluation]:
+            results = evaluate(tuned, tuned.task, some, edit=edit)
+            work.advance(sum(map(len, some.values())))
+            return results
+
+        try:
+            scores: dict[str, dict[int, float]] = {code: {} for code in judged}
+            for epoch in ranked if judged else ():
                 tuned.load(tuned.epochs.get(epoch))
-            else:
-                tuned.load(before)
-            wanted = {code: data for code, data in test.items() if epoch in (tuned.epoch, oracle.get(code))}
-            for code, result in evaluate(tuned, tuned.task, wanted, edit=edit, progress=progress).items():
-                if epoch == tuned.epoch:
-                    found.append(Selected(code, "source dev", (epoch,), result))
-                if epoch == oracle.get(code):
-                    found.append(Selected(code, "oracle", (epoch,), result))
-        best = ranked[:AVERAGED]
-        if len(best) > 1:
-            tuned.load(tuned.epochs.mean(best))
-            for code, result in evaluate(tuned, tuned.task, test, edit=edit, progress=progress).items():
-                found.append(Selected(code, "averaged", tuple(best), result))
-    finally:
-        tuned.load(before)
+                for code, result in tested(judged).items():
+                    scores[code][epoch] = result.scores.main
+            oracle = {code: max(ranked, key=by_epoch.__getitem__) for code, by_epoch in scores.items()}
+            for epoch in sorted({tuned.epoch, *oracle.values()}):
+                tuned.load(tuned.epochs.get(epoch) if epoch in kept else before)
+                wanted = {code: data for code, data in test.items() if epoch in (tuned.epoch, oracle.get(code))}
+                for code, result in tested(wanted).items():
+                    if epoch == tuned.epoch:
+                        found.append(Selected(code, "source dev", (epoch,), result))
+                    if epoch == oracle.get(code):
+                        found.append(Selected(code, "oracle", (epoch,), result))
+            best = ranked[:AVERAGED]
+            if len(best) > 1:
+                tuned.load(tuned.epochs.mean(best))
+                found += [Selected(code, "averaged", tuple(best), result) for code, result in tested(test).items()]
+        finally:
+            tuned.load(before)
     places = {code: number for number, code in enumerate(test)}
     ways = ("source dev", "oracle", "averaged")
     return sorted(found, key=lambda one: (places[one.language], ways.index(one.way)))
