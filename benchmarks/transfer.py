@@ -2,10 +2,11 @@
 
     python benchmarks/transfer.py DATA [--size base] [--epochs 10] [--device auto] [--sentences N]
 
-DATA has ``ud/en_ewt-ud-train.conllu.xz`` (and dev) and ``wikiann/train-en.tsv.xz`` (and dev). The encoder is new and its
-vocabulary is learnt from the same sentences: only time is measured here. The peer is ``BertForTokenClassification`` of
-the same shape on the same tokens, in batches of 32 in random order padded to their longest, bfloat16 on a GPU and a fused
-AdamW: by ``transformers.Trainer`` where ``accelerate`` is installed, else by a plain loop of the same steps.
+DATA has ``ud/en_ewt-ud-train.conllu.xz`` (and dev) and ``wikiann/train-en.tsv.xz`` (and dev). The encoder is new and
+its vocabulary is learnt from the same sentences: only time is measured here. The peer is
+``BertForTokenClassification`` of the same shape on the same tokens, in batches of 32 in random order padded to their
+longest, bfloat16 on a GPU and a fused AdamW: by ``transformers.Trainer`` where ``accelerate`` is installed, else by a
+plain loop of the same steps.
 
 Target, on an H200 with the base model: 10 epochs of either under 90 s; twice the peer's examples a second.
 """
@@ -26,6 +27,7 @@ import torch
 
 from isoglot.core.config import build_config
 from isoglot.core.devices import choose_device
+from isoglot.core.parts import import_part
 from isoglot.model import Encoder, encoder_config
 from isoglot.transfer import Data, TuneConfig, find_task, fine_tune
 from isoglot.transfer.tuned import autocast, reader_of
@@ -52,8 +54,7 @@ def new_encoder(size: Any, sentences: list[tuple[str, ...]], folder: Path) -> En
 
 def peer(encoder: Encoder, train: Data[Any], epochs: int, folder: Path) -> tuple[str, float]:
     """Seconds of the same tagging job with Hugging Face, dev not counted."""
-    from transformers import BertConfig, BertForTokenClassification
-
+    hf: Any = import_part("transformers")
     task = find_task("ner")
     labels = task.learned_labels([train])
     rows = task.rows(train.examples, reader_of(encoder, "en", None), labels, purpose="learn").rows
@@ -62,11 +63,12 @@ def peer(encoder: Encoder, train: Data[Any], epochs: int, folder: Path) -> tuple
     for row in rows:
         ids = [special["[CLS]"], *row.ids_N.tolist(), special["[SEP]"]]
         targets = [-100] * len(ids)
-        for place, target in zip(row.places_W.tolist(), row.targets_WK, strict=True):
-            targets[place] = int(target[0])
+        assert row.targets_WK is not None
+        for place, target in zip(row.places_W.tolist(), row.targets_WK[:, 0].tolist(), strict=True):
+            targets[place] = target
         items.append({"input_ids": ids, "labels": targets})
-    model = BertForTokenClassification(
-        BertConfig(
+    model = hf.BertForTokenClassification(
+        hf.BertConfig(
             vocab_size=config.vocabulary_size,
             hidden_size=config.width,
             num_hidden_layers=config.layers,
@@ -87,9 +89,7 @@ def peer(encoder: Encoder, train: Data[Any], epochs: int, folder: Path) -> tuple
         return {"input_ids": padded("input_ids", 0), "attention_mask": mask, "labels": padded("labels", -100)}
 
     if find_spec("accelerate"):
-        from transformers import Trainer, TrainingArguments
-
-        options = TrainingArguments(
+        options = hf.TrainingArguments(
             str(folder / "peer"),
             per_device_train_batch_size=32,
             num_train_epochs=epochs,
@@ -100,11 +100,12 @@ def peer(encoder: Encoder, train: Data[Any], epochs: int, folder: Path) -> tuple
             optim="adamw_torch_fused",
             use_cpu=encoder.device.type == "cpu",
         )
-        trainer = Trainer(model, options, train_dataset=items, data_collator=collate)  # type: ignore[arg-type]
+        trainer = hf.Trainer(model, options, train_dataset=items, data_collator=collate)
         start = time.monotonic()
         trainer.train()
         return "transformers.Trainer", time.monotonic() - start
-    loader = torch.utils.data.DataLoader(items, batch_size=32, shuffle=True, collate_fn=collate)  # type: ignore[arg-type, var-annotated]
+    dataset: Any = items
+    loader: Any = torch.utils.data.DataLoader(dataset, batch_size=32, shuffle=True, collate_fn=collate)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-5, fused=True)
     start = time.monotonic()
     model.train()
