@@ -27,6 +27,7 @@ from isoglot.cli import (
     pretrain,
     retrieve,
     shards,
+    static,
     steer,
     text,
     transfer,
@@ -60,6 +61,7 @@ app.add_typer(compare.app, name="compare")
 app.command("export", epilog=export.EXAMPLE)(export.export)
 app.command("pretrain", epilog=pretrain.EXAMPLE)(pretrain.pretrain)
 app.add_typer(retrieve.app, name="retrieve")
+app.add_typer(static.app, name="static")
 app.add_typer(steer.app, name="steer")
 app.add_typer(transfer.app, name="transfer")
 

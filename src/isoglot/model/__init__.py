@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isoglot.model.plan import SharingPlan
     from isoglot.model.protocol import EncoderLike
     from isoglot.model.settings import EncoderConfig, encoder_config
+    from isoglot.model.table import TableEncoder
     from isoglot.model.to_hf import export_to_hf
 
 _HOMES = {
@@ -31,6 +32,7 @@ _HOMES = {
     "EncoderLike": "protocol",
     "EncoderConfig": "settings",
     "encoder_config": "settings",
+    "TableEncoder": "table",
     "export_to_hf": "to_hf",
 }
 
@@ -41,6 +43,7 @@ __all__ = [
     "EncoderLike",
     "HookedEncoder",
     "SharingPlan",
+    "TableEncoder",
     "batch_of_ids",
     "encoder_config",
     "encoder_from_hf",

@@ -46,6 +46,7 @@ def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:
     """Open an encoder in evaluation mode.
 
     BERT, RoBERTa, XLM-R and ModernBERT become encoders of ours; any other Hugging Face encoder is wrapped as it is.
+    Static vectors are an encoder with layer 0 alone.
 
     Args:
         source: A folder of ours, ``isoglot-mini``, a Hugging Face folder, or a name on its hub.
@@ -59,12 +60,16 @@ def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:
         StorageError: There is no such folder or name.
     """
     from isoglot.core.devices import choose_device
+    from isoglot.model.table import INDEX as TABLE
+    from isoglot.model.table import open_table
 
     place = choose_device(device)
     folder = encoder_folder(source)
     if folder is not None:
         return open_encoder(folder).to(place)
     path = Path(source).expanduser()
+    if (path / TABLE).exists():
+        return open_table(path).to(place)
     if str(source) == EMBEDDED and not path.exists():
         raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS)
     if path.is_dir() and not (path / "config.json").exists():

@@ -13,6 +13,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.language_codes import language_code
 from isoglot.model.encoder import Encoder
 from isoglot.model.hooked import HookedEncoder
+from isoglot.model.table import TableEncoder
 from isoglot.represent.rows import RowMaker
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def embedding_rows(encoder: EncoderLike, words: Sequence[str], language: str | N
     This is the bare matrix: layer 0 adds the position to it and normalises.
 
     Args:
-        encoder: An encoder of ours, imported, or wrapped.
+        encoder: An encoder of ours, imported, or wrapped, or static vectors.
         words: The words.
         language: Their language, for encoders and vocabularies with parts for each.
 
@@ -79,6 +80,8 @@ def _table(encoder: EncoderLike, code: str | None) -> tuple[torch.Tensor, np.nda
         return weight, rows_V
     if isinstance(encoder, HookedEncoder):
         return encoder.model.get_input_embeddings().weight.detach(), np.arange(size)
+    if isinstance(encoder, TableEncoder):
+        return encoder.weight, np.where(encoder.known.cpu().numpy(), np.arange(size), -1)
     raise ConfigError(
         f"a {type(encoder).__name__} shows no embedding matrix", remedy="use layer 0 of extract or word_types"
     )

@@ -1,0 +1,178 @@
+"""A table of static vectors as an encoder without layers: what it gives for a subword is the same in every context.
+
+So every analysis that takes an encoder takes Word2Vec, GloVe and fastText, too. A folder::
+
+    static.json              method, settings, hashes; written last
+    static.safetensors       the vectors (V x D), and which ids have one
+    vocabulary/              what the ids mean
+
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.files import file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
+from isoglot.model.edits import Edits, check_layer
+from isoglot.vocab.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+    from isoglot.model.batch import Batch
+    from isoglot.model.edits import Change
+
+INDEX = "static.json"
+VECTORS = "static.safetensors"
+VOCABULARY = "vocabulary"
+FORMAT = 1
+_LENGTH = 2**20  # there are no positions that could run out
+
+
+class TableEncoder(nn.Module):
+    """Static vectors behind the protocol of :class:`isoglot.model.EncoderLike`, with layer 0 alone.
+
+    Args:
+        vectors_VD: A vector for every id; that of an id without one is zero, special tokens' too.
+        known_V: Which ids have one.
+        vocabulary: What the ids mean.
+        about: What they were learned from and how.
+    """
+
+    weight: torch.Tensor
+    known: torch.Tensor
+
+    def __init__(
+        self,
+        vectors_VD: torch.Tensor,
+        known_V: torch.Tensor,
+        vocabulary: Vocabulary,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        if vectors_VD.shape[:1] != known_V.shape or len(known_V) != len(vocabulary):
+            raise ConfigError(
+                f"{tuple(vectors_VD.shape)} numbers for a vocabulary of {len(vocabulary):,}",
+                remedy="give a vector for every id",
+            )
+        self.register_buffer("weight", vectors_VD * known_V[:, None])
+        self.register_buffer("known", known_V)
+        self.about = dict(about or {})
+        self._vocabulary = vocabulary
+        self._edits = Edits()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What its ids mean."""
+        return self._vocabulary
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+        return self.weight.shape[1]
+
+    @property
+    def depth(self) -> int:
+        """It has no layers but the table."""
+        return 0
+
+    @property
+    def length(self) -> int:
+        """The longest input in tokens."""
+        return _LENGTH
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return self.weight.device
+
+    def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
+        """The vectors of the tokens (B x T x D)."""
+        return (self._edits.apply(0, self.weight[batch.ids_BT], batch.ids_BT),)
+
+    def run_from(
+        self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
+    ) -> torch.Tensor:
+        """There is nowhere to go: what is given.
+
+        Raises:
+            ConfigError: There is no such layer.
+        """
+        check_layer(layer, 0)
+        check_layer(0 if to is None else to, 0)
+        return hidden
+
+    def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
+        """Products with the vectors of all pieces (… x V)."""
+        return hidden @ self.weight.T
+
+    def edited(self, layer: int, change: Change) -> AbstractContextManager[None]:
+        """While the block lasts, vectors go through a change.
+
+        Raises:
+            ConfigError: There is no such layer.
+        """
+        check_layer(layer, 0)
+        return self._edits.entered(layer, change)
+
+
+def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
+    """Write static vectors to a folder, made if missing; returns the files.
+
+    Raises:
+        InputError: A number is not finite.
+        StorageError: The folder cannot be written to.
+    """
+    from safetensors.torch import save
+
+    if not torch.isfinite(table.weight).all():
+        raise InputError("a number of the vectors is not finite", remedy="learn them again with a lower rate")
+    target = writable_folder(folder)
+    tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
+    write_bytes(target / VECTORS, save(tensors))
+    files = [target / VECTORS, *table.vocabulary.save(target / VOCABULARY)]
+    index = {
+        "format": FORMAT,
+        "width": table.width,
+        "size": len(table.known),
+        "known": int(table.known.sum()),
+        "vocabulary": table.vocabulary.hash,
+        "sha256": file_hash(target / VECTORS),
+        "about": table.about,
+    }
+    write_json(target / INDEX, index)
+    return [*files, target / INDEX]
+
+
+def open_table(folder: str | Path) -> TableEncoder:
+    """Read static vectors from a folder of ours.
+
+    Raises:
+        CorruptFileError: A file is not what was written.
+        InputError: ``static.json`` is not one of ours.
+        StorageError: A file is missing.
+    """
+    from safetensors.torch import load
+
+    folder = Path(folder)
+    index = read_json(folder / INDEX)
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        raise InputError(
+            f"not static vectors of format {FORMAT}", remedy="make them with isoglot static train", file=folder / INDEX
+        )
+    vocabulary = Vocabulary.load(folder / VOCABULARY)
+    if vocabulary.hash != index["vocabulary"]:
+        raise CorruptFileError(
+            f"vocabulary {vocabulary.hash[:12]}… where {index['vocabulary'][:12]}… was written",
+            remedy="put back the vocabulary the vectors were learned with",
+            file=folder / VOCABULARY,
+        )
+    tensors = load(read_bytes(folder / VECTORS, sha256=index["sha256"]))
+    return TableEncoder(tensors["vectors"], tensors["known"].bool(), vocabulary, index["about"]).eval()

@@ -1,0 +1,36 @@
+"""Static vectors: one for each subword, learned from the same shards and vocabulary as the encoders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.core.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from isoglot.static.settings import FastTextConfig, GloveConfig, Word2VecConfig
+    from isoglot.static.train import Learned, train_static
+    from isoglot.static.words import baseline, same_words, word_vectors
+
+_HOMES = {
+    "FastTextConfig": "settings",
+    "GloveConfig": "settings",
+    "Word2VecConfig": "settings",
+    "Learned": "train",
+    "train_static": "train",
+    "baseline": "words",
+    "same_words": "words",
+    "word_vectors": "words",
+}
+
+__all__ = [
+    "FastTextConfig",
+    "GloveConfig",
+    "Learned",
+    "Word2VecConfig",
+    "baseline",
+    "same_words",
+    "train_static",
+    "word_vectors",
+]
+
+__getattr__ = lazy_exports(__name__, _HOMES)

@@ -1,0 +1,133 @@
+"""Co-occurrences in the order GloVe learns from them: a grid of blocks.
+
+Blocks with no row and no column in common can be learned from at the same time (Gemulla et al. 2011), with the same
+result whoever does it. Subwords are dealt to groups by turns, from the most frequent on, so that blocks are of about
+the same size. In a block the pairs of a row stand together, in an order that has nothing to do with frequency; rows
+come in another order in every epoch.
+
+Shape legend: ``K`` pairs of a block, ``R`` rows of a block, ``V`` types.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.core.files import read_json, storage_error, writable_folder, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from isoglot.static.counting import Rows
+
+PAIR = np.dtype([("row", "<i4"), ("column", "<i4"), ("log", "<f4"), ("weight", "<f4")])
+"""A pair: its numbers, the logarithm of its count, and what it weighs."""
+MOST_GROUPS = 16
+INDEX = "pairs.json"
+
+
+@dataclass(frozen=True)
+class Block:
+    """The pairs of one group of rows and one of columns."""
+
+    pairs_K: np.ndarray
+    runs_R: np.ndarray
+    """where the pairs of each row begin, and the end (R + 1)"""
+
+    @classmethod
+    def of(cls, pairs_K: np.ndarray) -> Block:
+        """A block of pairs whose rows stand together."""
+        rows = pairs_K["row"]
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        return cls(pairs_K, np.append(begins, len(rows)).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """All pairs: ``grid[i][j]`` has the rows of group i and the columns of group j."""
+
+    types: int
+    grid: tuple[tuple[Block, ...], ...]
+
+    def __len__(self) -> int:
+        return sum(len(block.pairs_K) for row in self.grid for block in row)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are on a side."""
+        return len(self.grid)
+
+
+def groups_for(types: int) -> int:
+    """How many groups so many types are dealt to."""
+    return max(1, min(MOST_GROUPS, types // 4))
+
+
+def weigh(values_K: np.ndarray, x_max: float, alpha: float) -> np.ndarray:
+    """The paper's weighting function: (x / x_max) ** alpha, and 1 from x_max on.
+
+    >>> weigh(np.array([1.0, 16.0, 100.0]), 16.0, 0.75).tolist()
+    [0.125, 1.0, 1.0]
+    """
+    return np.asarray(np.minimum(values_K / x_max, 1.0) ** alpha)
+
+
+def write_blocks(counts: Iterable[Rows], types: int, folder: Path, *, x_max: float, alpha: float) -> None:
+    """Bring counts into order on the disk, 16 bytes a pair; ``pairs.json`` is written last.
+
+    Raises:
+        StorageError: The folder cannot be written to, or the disk is full.
+    """
+    writable_folder(folder)
+    groups = groups_for(types)
+    sizes = np.zeros(groups * groups, dtype=np.int64)
+    try:
+        with ExitStack() as opened:
+            files = [opened.enter_context(_file(folder, block).open("wb")) for block in range(groups * groups)]
+            for rows in counts:
+                blocks, pairs = _dealt(rows, groups, x_max, alpha)
+                ends = np.cumsum(np.bincount(blocks, minlength=len(files)))
+                for block, part in enumerate(np.split(pairs, ends[:-1])):
+                    files[block].write(part.tobytes())
+                    sizes[block] += len(part)
+    except OSError as error:
+        raise storage_error(error, folder, doing="write") from error
+    write_json(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist()})
+
+
+def _dealt(rows: Rows, groups: int, x_max: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs sorted by block, then by row, then in an order that only depends on the column."""
+    blocks = rows.rows_K % groups * groups + rows.columns_K % groups
+    # 8 bits of block, 28 of row, 28 of a hash of the column: one sort of one number
+    mixed = (rows.columns_K.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(36)
+    keys = blocks.astype(np.uint64) << np.uint64(56) | rows.rows_K.astype(np.uint64) << np.uint64(28) | mixed
+    order = np.argsort(keys, kind="stable")
+    pairs = np.empty(len(order), dtype=PAIR)
+    values = rows.values()[order]
+    pairs["row"], pairs["column"] = rows.rows_K[order], rows.columns_K[order]
+    pairs["log"], pairs["weight"] = np.log(values), weigh(values, x_max, alpha)
+    return blocks[order], pairs
+
+
+def open_blocks(folder: Path) -> Blocks | None:
+    """What :func:`write_blocks` wrote, mapped into memory; None if it was cut short."""
+    if not (folder / INDEX).exists():
+        return None
+    index = read_json(folder / INDEX)
+    groups, sizes = index["groups"], index["sizes"]
+    blocks = []
+    for number, size in enumerate(sizes):
+        path = _file(folder, number)
+        if path.stat().st_size != size * PAIR.itemsize:
+            return None
+        mapped = np.memmap(path, PAIR, "r", shape=(size,)) if size else np.zeros(0, PAIR)
+        blocks.append(Block.of(mapped))
+    return Blocks(index["types"], tuple(tuple(blocks[i * groups : (i + 1) * groups]) for i in range(groups)))
+
+
+def _file(folder: Path, block: int) -> Path:
+    return folder / f"block-{block:03d}.pairs"

@@ -1,0 +1,206 @@
+"""How often subwords stand near each other, counted exactly in bounded memory.
+
+There is no hashing and no sorting of pairs: the places of one subword are gone through together, and what stands around
+them is added up in one row of numbers that stays in the processor's cache. A chunk of the stream gives a *run*, the
+rows of all subwords on the disk; runs are merged row by row. Counts are whole numbers of :data:`UNIT`, so however the
+stream is cut and whoever counts, the sums are the same.
+
+Memory: 10 bytes for each subword of a chunk, and 12 MB for each worker; what is found goes to the disk.
+
+Shape legend: ``N`` subwords of the stream, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs that were met.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from isoglot.core.compiled import COMPILED
+from isoglot.core.files import storage_error, writable_folder
+from isoglot.core.progress import SILENT
+from isoglot.static.counting_loops import count_rows, place_types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from isoglot.core.progress import Progress
+    from isoglot.static.stream import Stream
+
+UNIT = 232_792_560
+"""What a neighbour at distance 1 counts: divisible by all distances up to 22; from 23 on rounded, by 1e-7 at most."""
+_ROOM = 2**20  # pairs that a worker finds before it writes them
+
+Weighting = Literal["distance", "flat"]
+"""A neighbour counts one over its distance, or one."""
+
+
+class Rows(NamedTuple):
+    """Some rows of the counts, whole: pairs sorted by row, then by column."""
+
+    rows_K: np.ndarray
+    columns_K: np.ndarray
+    units_K: np.ndarray
+
+    def values(self) -> np.ndarray:
+        """The counts, float64 (K)."""
+        return np.asarray(self.units_K / UNIT)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a chunk gave: where each type's pairs begin (V + 1), and the pairs in two files."""
+
+    starts_V: np.ndarray
+    columns: Path
+    units: Path
+
+    def rows(self, first: int, last: int) -> Rows:
+        """The rows from one to before another."""
+        begin, end = int(self.starts_V[first]), int(self.starts_V[last])
+        lengths = np.diff(self.starts_V[first : last + 1])
+        rows_K = np.repeat(np.arange(first, last, dtype=np.int32), lengths)
+        return Rows(rows_K, _part(self.columns, np.int32, begin, end), _part(self.units, np.int64, begin, end))
+
+
+def _part(path: Path, kind: type, begin: int, end: int) -> np.ndarray:
+    return np.fromfile(path, dtype=kind, count=end - begin, offset=begin * np.dtype(kind).itemsize)
+
+
+def neighbour_units(window: int, weighting: Weighting) -> np.ndarray:
+    """What a neighbour at each distance counts; that at 0 is none (W + 1)."""
+    distances = np.arange(1, window + 1)
+    units = np.rint(UNIT / distances) if weighting == "distance" else np.full(window, UNIT)
+    return np.concatenate([[0], units]).astype(np.int64)
+
+
+def count_pairs(
+    stream: Stream,
+    folder: Path,
+    *,
+    window: int = 10,
+    weighting: Weighting = "distance",
+    chunk: int = 2**24,
+    workers: int = 1,
+    progress: Progress = SILENT,
+) -> list[Run]:
+    """Count all pairs within a window of each other in the same segment, in both directions.
+
+    Args:
+        stream: What is counted.
+        folder: Where runs are kept; made if missing.
+        window: Subwords on each side.
+        weighting: What a neighbour counts.
+        chunk: Subwords of a run.
+        workers: Threads; the counts do not depend on them.
+        progress: Shows subwords done.
+
+    Raises:
+        StorageError: The folder cannot be written to, or the disk is full.
+    """
+    writable_folder(folder)
+    units_W = neighbour_units(window, weighting)
+    runs = []
+    with progress.task("count", total=len(stream), unit="tokens") as task, ThreadPoolExecutor(workers) as pool:
+        for number, begin in enumerate(range(0, len(stream), chunk)):
+            end = min(begin + chunk, len(stream))
+            found = _chunk_rows(stream, begin, end, units_W, workers, pool)
+            columns, units = (folder / f"run-{number:05d}.{part}" for part in ("columns", "units"))
+            lengths = np.zeros(len(stream.ids_V) + 1, dtype=np.int64)
+            try:
+                with columns.open("wb") as first, units.open("wb") as second:
+                    for low, counts, columns_K, units_K, places in found:
+                        lengths[low + 1 : low + 1 + len(counts)] = counts
+                        first.write(columns_K.data)
+                        second.write(units_K.data)
+                        task.advance(places)
+            except OSError as error:
+                raise storage_error(error, folder, doing="write") from error
+            runs.append(Run(np.cumsum(lengths), columns, units))
+    return runs
+
+
+_Found = tuple[int, np.ndarray, np.ndarray, np.ndarray, int]
+
+
+def _chunk_rows(
+    stream: Stream, begin: int, end: int, units_W: np.ndarray, workers: int, pool: ThreadPoolExecutor
+) -> Iterator[_Found]:
+    """The rows of what stands at the places of a chunk: neighbours may be outside of it."""
+    window, types = len(units_W) - 1, len(stream.ids_V)
+    low, high = max(0, begin - window), min(len(stream), end + window)
+    tokens = np.array(stream.tokens_N[low:high])
+    first = int(np.searchsorted(stream.starts_S, begin, "right")) - 1
+    last = int(np.searchsorted(stream.starts_S, end, "left"))
+    starts = stream.starts_S[first : last + 1] - low
+    if not COMPILED:
+        yield _plain_rows(tokens, starts, begin - low, end - low, units_W, types)
+        return
+    begins, at, left, right = place_types(tokens, starts, begin - low, end - low, window, types)
+    room_V = np.minimum(np.diff(begins) * 2 * window, types)
+
+    def work(rows: tuple[int, int]) -> _Found:
+        counts, columns, units = count_rows(
+            tokens, begins, at, left, right, *rows, units_W, types, int(room_V[slice(*rows)].sum())
+        )
+        return rows[0], counts, columns, units, int(begins[rows[1]] - begins[rows[0]])
+
+    ranges = list(_ranges(room_V, _ROOM))
+    for group in range(0, len(ranges), 4 * workers):  # a few at a time: what is found waits to be written
+        yield from pool.map(work, ranges[group : group + 4 * workers])
+
+
+def _ranges(sizes: np.ndarray, room: int) -> Iterator[tuple[int, int]]:
+    """Neighbouring rows that have room together; at least one."""
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    first = 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(before, before[first] + room, "right")) - 1)
+        yield first, last
+        first = last
+
+
+def _plain_rows(
+    tokens: np.ndarray, starts: np.ndarray, begin: int, end: int, units_W: np.ndarray, types: int
+) -> _Found:
+    """The plain twin: all pairs at one distance at once, in NumPy."""
+    places = np.arange(begin, end)
+    segments = np.searchsorted(starts, places, "right")  # the segment a place is in ends at this start
+    keys, units = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for distance in range(1, len(units_W)):
+        for near, there in (
+            (places - distance, places - distance >= starts[segments - 1]),
+            (places + distance, places + distance < starts[segments]),
+        ):
+            keys.append(tokens[places[there]].astype(np.int64) * types + tokens[near[there]])
+            units.append(np.full(int(there.sum()), units_W[distance]))
+    pairs, sums = _summed(np.concatenate(keys), np.concatenate(units))
+    counts = np.bincount(pairs // types, minlength=types)
+    return 0, counts, (pairs % types).astype(np.int32), sums, end - begin
+
+
+def _summed(keys: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each key once, in order, with the sum of its units."""
+    order = np.argsort(keys, kind="stable")
+    keys, units = keys[order], units[order]
+    new = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[new], np.add.reduceat(units, new) if len(new) else units
+
+
+def merged(runs: Sequence[Run], *, room: int = 2**22) -> Iterator[Rows]:
+    """The rows of all runs, added up: some neighbouring rows at a time, about ``room`` pairs."""
+    if not runs:
+        return
+    sizes = sum((np.diff(run.starts_V) for run in runs), start=np.zeros(len(runs[0].starts_V) - 1, dtype=np.int64))
+    for first, last in _ranges(sizes, room):
+        parts = [run.rows(first, last) for run in runs]
+        if len(parts) == 1:
+            yield parts[0]
+            continue
+        rows, columns, units = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        types = len(sizes)
+        keys, sums = _summed(rows.astype(np.int64) * types + columns, units)
+        yield Rows((keys // types).astype(np.int32), (keys % types).astype(np.int32), sums)

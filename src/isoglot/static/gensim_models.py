@@ -1,0 +1,152 @@
+"""Word2Vec and fastText by gensim, one epoch at a time, so that what is learned can be written down in between.
+
+With one worker the same seed gives the same bits: the vocabulary is handed over in our order, and where gensim hashes
+words it is by a function that does not change from process to process. With more, gensim's workers race.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError
+from isoglot.core.parts import import_part
+from isoglot.core.progress import SILENT
+from isoglot.core.seeds import derive_seed
+from isoglot.static.settings import FastTextConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from isoglot.core.progress import Progress, Task
+    from isoglot.static.settings import Word2VecConfig
+    from isoglot.static.stream import Stream
+
+LONGEST = 10_000  # words of a sentence; gensim silently drops what comes after
+
+
+class Shallow:
+    """A Word2Vec or fastText on the way.
+
+    Args:
+        stream: What it learns from.
+        names: What its subwords are called, by number; fastText looks at the characters.
+        config: How.
+        workers: Threads.
+
+    Raises:
+        ConfigError: The runs of characters are shorter than the shortest.
+        MissingPartError: gensim is not installed.
+    """
+
+    def __init__(self, stream: Stream, names: Sequence[str], config: Word2VecConfig, *, workers: int = 1) -> None:
+        models = import_part("gensim.models")
+        logging.getLogger("gensim").addHandler(logging.NullHandler())  # the library never prints
+        self.stream = stream
+        self.config = config
+        self.names = distinct(names)
+        self.epoch = 0
+        settings: dict[str, Any] = {
+            "vector_size": config.dimensions,
+            "window": config.window,
+            "sg": int(config.objective == "skip-gram"),
+            "negative": config.negative,
+            "sample": config.sample,
+            "alpha": config.rate,
+            "min_alpha": config.rate_end,
+            "min_count": 1,
+            "seed": derive_seed(config.seed, "gensim") % 2**32,
+            "workers": workers,
+            "hashfxn": stable_hash,
+            "sorted_vocab": 0,  # it is
+        }
+        if isinstance(config, FastTextConfig):
+            if config.longest < config.shortest:
+                raise ConfigError(
+                    f"runs of {config.shortest} to {config.longest} characters", remedy="let longest be the larger one"
+                )
+            runs = {"min_n": config.shortest, "max_n": config.longest, "bucket": config.buckets}
+            self.model = models.FastText(**settings, **runs)
+        else:
+            self.model = models.Word2Vec(**settings)
+        self.parts = stream.parts(LONGEST)
+        counts = dict(zip(self.names, stream.counts_V.tolist(), strict=True))
+        self.model.build_vocab_from_freq(counts, corpus_count=self.parts)
+
+    def learn_epoch(self, *, progress: Progress = SILENT) -> None:
+        """Go through the stream once; the step falls from where the last epoch left it."""
+        config = self.config
+        fall = (config.rate_end - config.rate) / config.epochs
+        begin = config.rate + fall * self.epoch
+        label = f"epoch {self.epoch + 1} of {config.epochs}"
+        with progress.task(label, total=len(self.stream), unit="tokens") as task:
+            self.model.train(
+                _Sentences(self.stream, self.names, task),
+                total_examples=self.parts,
+                total_words=len(self.stream),
+                epochs=1,
+                start_alpha=begin,
+                end_alpha=begin + fall,
+            )
+        self.epoch += 1
+
+    def vectors(self) -> np.ndarray:
+        """A vector for each type (V x D), fastText's with the runs of characters."""
+        order = [self.model.wv.key_to_index[name] for name in self.names]
+        return np.asarray(self.model.wv.vectors[order], dtype=np.float32)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All numbers that are learned, by name."""
+        wv = self.model.wv
+        inner = ("vectors_vocab", "vectors_ngrams") if isinstance(self.config, FastTextConfig) else ("vectors",)
+        return {**{name: getattr(wv, name) for name in inner}, "syn1neg": self.model.syn1neg}
+
+    def chance(self) -> list[Any]:
+        """The state of its random numbers."""
+        kind, keys, *rest = self.model.random.get_state()
+        return [kind, keys.tolist(), *rest]
+
+    def restore(self, arrays: Mapping[str, np.ndarray], chance: list[Any], epoch: int) -> None:
+        """Go on from what was written down."""
+        for name, here in self.arrays().items():
+            here[:] = arrays[name]
+        if isinstance(self.config, FastTextConfig):
+            self.model.wv.adjust_vectors()
+        kind, keys, *rest = chance
+        self.model.random.set_state((kind, np.array(keys, dtype=np.uint32), *rest))
+        self.epoch = epoch
+
+
+class _Sentences:
+    """The stream as gensim reads it, any number of times."""
+
+    def __init__(self, stream: Stream, names: Sequence[str], task: Task) -> None:
+        self.stream, self.names, self.task = stream, names, task
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for part in self.stream.segments(LONGEST):
+            yield [self.names[number] for number in part.tolist()]
+            self.task.advance(len(part))
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    r"""The names, each once: where languages have subwords of the same string, later ones get a mark behind them.
+
+    >>> distinct(["a", "b", "a"])
+    ['a', 'b', 'a\ue001']
+    """
+    seen = Counter[str]()
+    found = []
+    for name in names:
+        found.append(name + chr(0xE000 + seen[name]) if seen[name] else name)
+        seen[name] += 1
+    return found
+
+
+def stable_hash(word: str) -> int:
+    """A hash that is the same in every process."""
+    return zlib.crc32(word.encode())

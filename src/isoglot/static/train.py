@@ -1,0 +1,235 @@
+"""Learn static vectors from shards: the path that reads top to bottom, for all three kinds.
+
+In the folder, while it runs::
+
+    training.json            settings and hashes of the data, written first: --resume must be given the same
+    run.json                 the run record
+    work/                    the stream and GloVe's co-occurrences; gone at the end
+    checkpoints/             the newest states between epochs; gone at the end
+    static.json, …           the vectors, at the end
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import file_hash, read_json, writable_folder, write_json
+from isoglot.core.progress import SILENT
+from isoglot.core.record import record_run
+from isoglot.model.table import INDEX as FINISHED
+from isoglot.model.table import TableEncoder, open_table, save_table
+from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints, sweep
+from isoglot.pretrain.settings import changed_key
+from isoglot.static.blocks import Blocks, open_blocks, write_blocks
+from isoglot.static.counting import count_pairs, merged
+from isoglot.static.gensim_models import Shallow
+from isoglot.static.glove import Glove
+from isoglot.static.settings import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
+from isoglot.static.stream import Stream, check_shards, read_stream
+from isoglot.vocab.shards import INDEX as SHARDS_INDEX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from isoglot.core.progress import Progress
+    from isoglot.vocab import Shards, Vocabulary
+
+IDENTITY = "training.json"
+WORK = "work"
+_FORMAT = 1
+KINDS: dict[str, type[StaticConfig]] = {"word2vec": Word2VecConfig, "glove": GloveConfig, "fasttext": FastTextConfig}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What came out: the vectors, where they are, and what there is to say about them."""
+
+    table: TableEncoder
+    out: Path
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a method is given."""
+
+    stream: Stream
+    names: list[str]
+    folder: Path
+    checkpoints: Checkpoints
+    workers: int
+    stop_after: int | None
+    progress: Progress
+
+    def until(self, config: StaticConfig, epoch: int) -> range:
+        """The epochs to do now."""
+        last = config.epochs if self.stop_after is None else min(config.epochs, self.stop_after)
+        return range(epoch, last)
+
+    def keep(self, config: StaticConfig, epoch: int, arrays: Mapping[str, np.ndarray], state: dict[str, Any]) -> None:
+        """Write a checkpoint, if one is due after so many epochs."""
+        if epoch % config.checkpoint_every == 0 or epoch == self.stop_after:
+            self.checkpoints.save(epoch, {name: torch.from_numpy(array) for name, array in arrays.items()}, {}, state)
+
+
+def train_static(
+    config: StaticConfig,
+    shards: Mapping[str, Shards],
+    vocabulary: Vocabulary,
+    out: str | Path,
+    *,
+    workers: int = 1,
+    resume: bool = False,
+    stop_after: int | None = None,
+    command: str = "",
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> Learned | None:
+    """Learn a vector for every subword that is frequent enough, of all languages together.
+
+    Args:
+        config: How: a :class:`GloveConfig`, :class:`Word2VecConfig` or :class:`FastTextConfig`.
+        shards: The shards of each language.
+        vocabulary: What they were made with.
+        out: The folder for the vectors.
+        workers: Threads. GloVe's result does not depend on them; gensim's is the same each time with one only.
+        resume: Go on with what is in the folder; with one worker the bits are those of a run that was not cut short.
+        stop_after: Stop with a checkpoint after so many epochs.
+        command: What the user typed, for the record.
+        progress: Shows how far it is.
+        say: Told what a reader may want to know.
+
+    Returns:
+        What came out; None if it was stopped before the end.
+
+    Raises:
+        ConfigError: The folder holds another run, or shards are not what they are said to be.
+        InputError: There is nothing to learn from.
+        MissingPartError: gensim is needed and not installed.
+        StorageError: The folder cannot be written to.
+    """
+    out = Path(out)
+    check_shards(shards, vocabulary)
+    method = next(name for name, kind in KINDS.items() if type(config) is kind)
+    identity = {
+        "format": _FORMAT,
+        "config": {"method": method, **config.model_dump(mode="json")},
+        "data": {
+            "vocabulary": vocabulary.hash,
+            "shards": {code: file_hash(one.folder / SHARDS_INDEX) for code, one in shards.items()},
+        },
+    }
+    _open_folder(out, identity, resume=resume)
+    if (out / FINISHED).exists():
+        table = open_table(out)
+        return Learned(table, out, dict(table.about))
+    with record_run(out, command=command, seed=config.seed, config=config, device="cpu") as run:
+        for one in shards.values():
+            run.add_input(one.folder / SHARDS_INDEX)
+        folder = writable_folder(out / WORK)
+        stream = read_stream(
+            shards, vocabulary, boundary=config.boundary, min_count=config.min_count, file=folder / "stream.bin"
+        )
+        names = [vocabulary.pieces[index] for index in stream.ids_V.tolist()]
+        work = _Work(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
+        found = _glove(config, work) if isinstance(config, GloveConfig) else _shallow(config, work)
+        for line in work.checkpoints.refused:
+            say(line)
+        if found is None:
+            return None
+        vectors_VD, facts = found
+        languages = {code: int(one.index["counts"]["train"]["tokens"]) for code, one in shards.items()}
+        about = {**identity["config"], "tokens": languages, "vectors": len(stream.ids_V), **facts}  # type: ignore[dict-item]
+        table = _table(vectors_VD, stream, vocabulary, about)
+        for file in save_table(table, out):
+            run.add_output(file)
+    del stream, work, found
+    for rest in (WORK, FOLDER):
+        shutil.rmtree(out / rest, ignore_errors=True)
+    return Learned(table, out, about)
+
+
+def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+    """Begin in a folder, or go on there if it is the same work."""
+    path = writable_folder(out) / IDENTITY
+    if not path.exists():
+        write_json(path, identity)
+        return
+    if not resume:
+        raise ConfigError(f"{out} holds static vectors already", remedy="go on by --resume, or name another --out")
+    there = read_json(path)
+    for part, what in (("config", "settings"), ("data", "data")):
+        changed = changed_key(there.get(part), identity[part])
+        if changed:
+            raise ConfigError(
+                f"{out} was begun with other {what}: {changed}", remedy="resume with the same, or name another --out"
+            )
+    sweep(out / FOLDER)
+
+
+def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
+    blocks = _counted(config, work)
+    last = work.checkpoints.newest()
+    if last is None:
+        glove = Glove.begin(blocks.types, config.dimensions, config.seed)
+    else:
+        arrays = {name: tensor.numpy() for name, tensor in last.tensors(MODEL).items()}
+        glove = Glove.restore(arrays, last.state["step"], last.state["losses"])
+    for _ in work.until(config, glove.epoch):
+        glove.learn_epoch(blocks, config, workers=work.workers, progress=work.progress)
+        work.keep(config, glove.epoch, glove.arrays(), {"losses": glove.losses})
+    if glove.epoch < config.epochs:
+        return None
+    return glove.vectors(config.vectors), {"pairs": len(blocks), "losses": glove.losses}
+
+
+def _counted(config: GloveConfig, work: _Work) -> Blocks:
+    """The co-occurrences: those of a run that was cut short, if it had come that far."""
+    folder = work.folder / "pairs"
+    blocks = open_blocks(folder)
+    if blocks is None:
+        runs = work.folder / "runs"
+        counts = count_pairs(
+            work.stream,
+            runs,
+            window=config.window,
+            weighting=config.weighting,
+            chunk=config.chunk,
+            workers=work.workers,
+            progress=work.progress,
+        )
+        write_blocks(merged(counts), len(work.stream.ids_V), folder, x_max=config.x_max, alpha=config.alpha)
+        shutil.rmtree(runs, ignore_errors=True)
+        blocks = open_blocks(folder)
+    if not blocks:
+        raise InputError(
+            f"no two of {len(work.stream):,} subwords stand near each other", remedy="give text with longer documents"
+        )
+    return blocks
+
+
+def _shallow(config: StaticConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
+    model = Shallow(work.stream, work.names, cast("Word2VecConfig", config), workers=work.workers)
+    last = work.checkpoints.newest()
+    if last is not None:
+        arrays = {name: tensor.numpy() for name, tensor in last.tensors(MODEL).items()}
+        model.restore(arrays, last.state["chance"], last.state["step"])
+    for _ in work.until(config, model.epoch):
+        model.learn_epoch(progress=work.progress)
+        work.keep(config, model.epoch, model.arrays(), {"chance": model.chance()})
+    return (model.vectors(), {}) if model.epoch == config.epochs else None
+
+
+def _table(vectors_VD: np.ndarray, stream: Stream, vocabulary: Vocabulary, about: Mapping[str, Any]) -> TableEncoder:
+    whole = torch.zeros(len(vocabulary), vectors_VD.shape[1])
+    whole[stream.ids_V] = torch.from_numpy(np.ascontiguousarray(vectors_VD))
+    known = torch.zeros(len(vocabulary), dtype=torch.bool)
+    known[stream.ids_V] = True
+    return TableEncoder(whole, known, vocabulary, about).eval()

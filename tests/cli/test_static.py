@@ -1,0 +1,142 @@
+"""``isoglot static``, and that other verbs take what it makes."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from isoglot.languages import documents
+from isoglot.text.vectors import read_vectors
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with vocabulary, shards and GloVe vectors, made by the commands."""
+    from isoglot.cli.main import main
+
+    folder = tmp_path_factory.mktemp("made")
+    texts = []
+    for code in ("en", "fr"):
+        path = folder / f"{code}.txt"
+        found = islice(documents(code, seed=1), 40)
+        path.write_text("\n\n".join("\n".join(s.text for s in one) for one in found) + "\n", encoding="utf-8")
+        texts += ["--text", f"{code}={path}"]
+    assert main(["vocab", "train", *texts, "--size", "600", "--out", f"{folder}/vocab", "--quiet"]) == 0
+    assert main(["shards", "build", *texts, "--vocab", f"{folder}/vocab", "--quiet", "--out", f"{folder}/shards"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def train(made: Path) -> list[str]:
+    named = [word for code in ("en", "fr") for word in ("--shards", f"{code}={made}/shards/{code}")]
+    small = ["--dimensions", "16", "--epochs", "3", "--window", "5", "--set", "min_count=2"]
+    return ["static", "train", "glove", *named, "--vocab", f"{made}/vocab", *small]
+
+
+@pytest.fixture(scope="module")
+def model(made: Path, train: list[str]) -> Path:
+    from isoglot.cli.main import main
+
+    assert main([*train, "--out", f"{made}/glove", "--quiet"]) == 0
+    return made / "glove"
+
+
+def test_training_says_what_it_did_and_goes_on(isoglot, train, tmp_path: Path):
+    first = isoglot(*train, "--out", f"{tmp_path}/out", "--json", "--quiet")
+    assert (first.code, first.err) == (0, "")
+    facts = json.loads(first.out)
+    assert (facts["method"], facts["dimensions"], facts["window"], len(facts["losses"])) == ("glove", 16, 5, 3)
+    again = isoglot(*train, "--out", f"{tmp_path}/out")
+    assert (again.code, again.err) == (
+        2,
+        f"isoglot: {tmp_path}/out holds static vectors already; go on by --resume, or name another --out\n",
+    )
+    resumed = isoglot(*train, "--out", f"{tmp_path}/out", "--resume", "--json")
+    assert json.loads(resumed.out) == facts
+    shown = isoglot(*train, "--out", f"{tmp_path}/other", "--seed", "2")
+    assert "epoch 3 of 3: " in shown.err
+    assert "loss" in shown.out
+
+
+def test_errors_are_one_line(isoglot, train, made: Path, tmp_path: Path):
+    bad = isoglot(*train, "--out", f"{tmp_path}/out", "--set", "x_max=-1")
+    assert bad.code == 2
+    assert bad.err.startswith("isoglot: --set x_max=-1: x_max = -1")
+    unknown = isoglot(*train, "--out", f"{tmp_path}/out", "--set", "negative=5")
+    assert unknown.code == 2
+    assert "unknown key 'negative'" in unknown.err
+    twice = isoglot(*train, "--shards", f"en={made}/shards/fr", "--out", f"{tmp_path}/out")
+    assert twice.code == 2
+    assert "en has shards already; build one folder from all its text" in twice.err
+
+
+def test_vectors_of_words(isoglot, model: Path, tmp_path: Path):
+    (tmp_path / "words.txt").write_text("the\nunbelievable\n\nthe\n")
+    run = isoglot(
+        "static",
+        "vectors",
+        str(model),
+        "--words",
+        f"{tmp_path}/words.txt",
+        "--lang",
+        "en",
+        "--out",
+        f"{tmp_path}/en.vec",
+    )
+    assert (run.code, run.out) == (0, f"{tmp_path}/en.vec: 2 words of 2 asked for, 16 dimensions\n")
+    assert read_vectors(tmp_path / "en.vec").words == ["the", "unbelievable"]
+    whole = isoglot(
+        "static", "vectors", str(model), "--lang", "en", "--out", f"{tmp_path}/all.vec", "--first", "30", "--json"
+    )
+    assert json.loads(whole.out) == {"out": f"{tmp_path}/all.vec", "words": 30, "width": 16}
+    cut = isoglot(
+        "static", "vectors", f"{tmp_path}/en.vec", "--same-as", f"{tmp_path}/all.vec", "--out", f"{tmp_path}/cut.vec"
+    )
+    assert cut.code == 0
+    assert read_vectors(tmp_path / "cut.vec").words == ["the"]
+
+
+def test_vectors_errors(isoglot, made: Path, tmp_path: Path):
+    other = isoglot("static", "vectors", f"{made}/vocab", "--out", f"{tmp_path}/x.vec")
+    assert (other.code, other.err) == (
+        2,
+        f"isoglot: {made}/vocab holds no static vectors; make them with isoglot static train\n",
+    )
+    folder = isoglot("static", "vectors", f"{made}/vocab", "--out", f"{tmp_path}/x")
+    assert folder.err == f"isoglot: --out '{tmp_path}/x' is no .vec; vectors of words are text: name it words.vec\n"
+
+
+def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path):
+    for code, lines in (
+        ("en", "the cat sees a dog\na girl\nthe house\n"),
+        ("fr", "le chat voit un chien\nune fille\nla maison\n"),
+    ):
+        (tmp_path / code).write_text(lines)
+    (tmp_path / "dictionary").write_text("the le\na un\nthe la\nof de\nin dans\nand et\nis est\n")
+    parallel = ["--parallel", f"en={tmp_path}/en", "--parallel", f"fr={tmp_path}/fr"]
+    found = isoglot(
+        "retrieve",
+        "sentences",
+        "--model",
+        str(model),
+        *parallel,
+        "--resamples",
+        "10",
+        "--json",
+        "--quiet",
+        "--device",
+        "cpu",
+    )
+    assert (found.code, found.err) == (0, "")
+    assert {layer["layer"] for layer in json.loads(found.out)["pairs"][0]["layers"]} == {0}
+    words = ["--dictionary", f"en-fr={tmp_path}/dictionary", "--words-as", "embeddings", "--resamples", "10"]
+    found = isoglot("retrieve", "words", "--model", str(model), *words, "--json", "--quiet", "--device", "cpu")
+    assert (found.code, found.err) == (0, "")
+    align = ["align", "embeddings", "--source", str(model), "--dictionary", f"en-fr={tmp_path}/dictionary"]
+    found = isoglot(*align, "--out", f"{tmp_path}/map", "--json", "--quiet", "--device", "cpu")
+    assert (found.code, found.err) == (0, "")
+    encoded = ["encode", str(model), "--text", f"{tmp_path}/en", "--lang", "en", "--out", f"{tmp_path}/en.safetensors"]
+    assert isoglot(*encoded, "--quiet", "--device", "cpu").code == 0

@@ -1,0 +1,69 @@
+"""Static vectors as an encoder with layer 0 alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.model import TableEncoder, load_encoder, make_batch
+from isoglot.model.table import open_table, save_table
+from isoglot.represent import extract
+from isoglot.vocab import train_vocabulary
+
+
+@pytest.fixture(scope="module")
+def table(small_texts) -> TableEncoder:
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=400)
+    known = torch.ones(len(vocabulary), dtype=torch.bool)
+    known[list(vocabulary.special.values())] = False
+    torch.manual_seed(0)
+    return TableEncoder(torch.randn(len(vocabulary), 5), known, vocabulary, {"method": "by hand"})
+
+
+def test_it_keeps_the_protocol(table: TableEncoder):
+    batch = make_batch(table.vocabulary, ["the cat", "a"], "en")
+    (hidden,) = table.layers(batch, "en")
+    assert (table.depth, table.width, hidden.shape[-1]) == (0, 5, 5)
+    assert torch.equal(hidden, table.weight[batch.ids_BT])
+    assert (hidden[:, 0] == 0).all()  # [CLS] has no vector
+    assert table.run_from(0, hidden, batch) is hidden
+    assert table.logits(hidden).shape == (*batch.ids_BT.shape, len(table.vocabulary))
+    with table.edited(0, lambda states, _: states + 1):
+        assert torch.equal(table.layers(batch)[0], hidden + 1)
+    assert torch.equal(table.layers(batch)[0], hidden)
+    with pytest.raises(ConfigError, match="there is no layer 1"):
+        table.run_from(1, hidden, batch)
+
+
+def test_a_sentence_is_the_mean_of_its_subwords(table: TableEncoder):
+    found = extract(table, ["the cat sees a dog"], language="en", pool="mean")
+    ids = table.vocabulary.encode("the cat sees a dog", "en")
+    torch.testing.assert_close(torch.from_numpy(found[0][0].copy()), table.weight[ids].mean(dim=0))
+
+
+def test_what_is_saved_is_loaded(table: TableEncoder, tmp_path: Path):
+    save_table(table, tmp_path)
+    found = load_encoder(tmp_path, device="cpu")
+    assert isinstance(found, TableEncoder)
+    assert torch.equal(found.weight, table.weight)
+    assert torch.equal(found.known, table.known)
+    assert found.about == {"method": "by hand"}
+    assert found.vocabulary.hash == table.vocabulary.hash
+    (tmp_path / "static.safetensors").write_bytes(b"no")
+    with pytest.raises(CorruptFileError, match=r"static\.safetensors: 2 bytes with SHA-256"):
+        open_table(tmp_path)
+    (tmp_path / "static.json").write_text("{}")
+    with pytest.raises(InputError, match="not static vectors of format 1; make them with isoglot static train"):
+        open_table(tmp_path)
+
+
+def test_what_is_no_table_is_refused(table: TableEncoder, tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"^\(3, 2\) numbers for a vocabulary of 400; give a vector for every id$"):
+        TableEncoder(torch.zeros(3, 2), torch.ones(3, dtype=torch.bool), table.vocabulary)
+    bad = TableEncoder(table.weight.clone(), table.known, table.vocabulary)
+    bad.weight[7] = float("nan")
+    with pytest.raises(InputError, match="a number of the vectors is not finite"):
+        save_table(bad, tmp_path)

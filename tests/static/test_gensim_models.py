@@ -1,0 +1,87 @@
+"""What gensim is handed: all words, names that differ, and an order that does not change."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import ConfigError, MissingPartError
+from isoglot.core.parts import version_of
+from isoglot.static.gensim_models import LONGEST, Shallow, distinct, stable_hash
+from isoglot.static.settings import FastTextConfig, Word2VecConfig
+from isoglot.static.stream import Stream
+
+needs_gensim = pytest.mark.skipif(version_of("gensim") is None, reason="gensim is not installed")
+RNG = np.random.default_rng(0)
+TOKENS = np.sort(RNG.integers(0, 20, 25_000)).astype(np.int32)
+STREAM = Stream(TOKENS, np.array([0, 24_000, 25_000]), np.arange(20), np.bincount(TOKENS, minlength=20))
+NAMES = [f"w{number}" for number in range(20)]
+
+
+def test_names_are_made_different():
+    assert len(set(distinct(["a"] * 50 + ["b"]))) == 51
+    assert distinct(["a", "b"]) == ["a", "b"]
+
+
+def test_the_hash_does_not_depend_on_the_process():
+    program = "from isoglot.static.gensim_models import stable_hash; print(stable_hash('maison'))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert found == {f"{stable_hash('maison')}\n"}
+
+
+@pytest.mark.skipif(version_of("gensim") is not None, reason="gensim is installed")
+def test_without_gensim_the_line_that_installs_it():
+    with pytest.raises(
+        MissingPartError, match=r"this needs gensim, which is not installed; pip install 'isoglot\[static\]'"
+    ):
+        Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4))
+
+
+@needs_gensim
+def test_long_documents_are_read_to_their_end():
+    """By itself, gensim drops what comes after 10,000 words of a sentence."""
+    assert STREAM.parts(LONGEST) == 4
+    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=1, sample=0))
+    before = model.vectors()
+    model.learn_epoch()
+    assert (model.vectors() != before).any(axis=1).all()
+
+
+@needs_gensim
+def test_the_step_falls_over_all_epochs():
+    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=4, rate=0.04, rate_end=0.01))
+    ends = []
+    for _ in range(4):
+        model.learn_epoch()
+        ends.append(model.model.min_alpha)
+    assert ends == pytest.approx([0.0325, 0.025, 0.0175, 0.01])
+
+
+@needs_gensim
+def test_runs_of_characters_must_have_a_length():
+    with pytest.raises(ConfigError, match="runs of 4 to 3 characters; let longest be the larger one"):
+        Shallow(STREAM, NAMES, FastTextConfig(dimensions=4, shortest=4, longest=3))
+
+
+@needs_gensim
+def test_neighbours_come_close():
+    """Words that share their neighbours are alike: two topics of ten words each."""
+    rng = np.random.default_rng(1)
+    topics = rng.integers(0, 2, 600)
+    tokens = (rng.integers(0, 10, (600, 10)) + 10 * topics[:, None]).astype(np.int32).ravel()
+    stream = Stream(tokens, np.arange(0, 6001, 10), np.arange(20), np.bincount(tokens, minlength=20))
+    model = Shallow(stream, NAMES, Word2VecConfig(dimensions=16, epochs=20, sample=0))
+    for _ in range(20):
+        model.learn_epoch()
+    vectors = model.vectors()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    similar = vectors @ vectors.T
+    assert similar[:10, :10].mean() > similar[:10, 10:].mean() + 0.3

@@ -1,0 +1,54 @@
+"""The stream has every subword that is frequent enough, and knows where documents end."""
+
+from __future__ import annotations
+
+from itertools import chain, pairwise
+
+import numpy as np
+import pytest
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.static import stream as module
+from isoglot.static.stream import check_shards, read_stream
+
+
+@pytest.mark.parametrize("piece", [2**22, 37])
+@pytest.mark.parametrize("boundary", ["document", "sentence"])
+def test_segments_are_those_of_the_shards(given, boundary, piece, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_PIECE", piece)
+    shards, vocabulary = given
+    stream = read_stream(shards, vocabulary, boundary=boundary, min_count=3, file=tmp_path / "stream")
+    special = set(vocabulary.special.values())
+    counts = np.bincount(np.concatenate([one.ids() for one in shards.values()]), minlength=len(vocabulary))
+    kept = {index for index in range(len(vocabulary)) if counts[index] >= 3 and index not in special}
+    wanted = []
+    for one in shards.values():
+        sentences = [sentence.tolist() for sentence in one.sentences()]
+        if boundary == "document":
+            lengths = one.document_lengths().tolist()
+            ends = np.cumsum([0, *lengths]).tolist()
+            sentences = [list(chain(*sentences[a:b])) for a, b in pairwise(ends)]
+        wanted += [[index for index in sentence if index in kept] for sentence in sentences]
+    found = [stream.ids_V[part].tolist() for part in stream.segments(10**6)]
+    assert found == [segment for segment in wanted if segment]
+    assert stream.parts(10**6) == len(found)
+    assert (np.diff(stream.counts_V) <= 0).all()
+    assert stream.counts_V.tolist() == counts[stream.ids_V].tolist()
+    assert stream.parts(5) == len(list(stream.segments(5)))
+    assert max(map(len, stream.segments(5))) == 5
+
+
+def test_nothing_frequent_enough_is_one_line(given):
+    shards, vocabulary = given
+    with pytest.raises(
+        InputError, match=r"^no subword occurs 1000000 times in the [\d,]+ of the shards; give more text"
+    ):
+        read_stream(shards, vocabulary, min_count=10**6)
+
+
+def test_shards_must_be_what_they_are_said_to_be(given):
+    shards, vocabulary = given
+    with pytest.raises(ConfigError, match="there are no shards"):
+        check_shards({}, vocabulary)
+    with pytest.raises(ConfigError, match="shards of en, named fr; write --shards en=…"):
+        check_shards({"fr": shards["en"]}, vocabulary)

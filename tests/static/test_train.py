@@ -1,0 +1,130 @@
+"""From shards to vectors: the same bits twice and after an interruption, and one line where there is nothing to learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import read_json
+from isoglot.core.parts import version_of
+from isoglot.model import load_encoder
+from isoglot.static import FastTextConfig, GloveConfig, Learned, Word2VecConfig, train_static
+from isoglot.vocab import Shards, Vocabulary, build_shards
+
+Given = tuple[dict[str, Shards], Vocabulary]
+
+needs_gensim = pytest.mark.skipif(version_of("gensim") is None, reason="gensim is not installed")
+GLOVE = GloveConfig(dimensions=12, epochs=4, min_count=2, checkpoint_every=3, chunk=500)
+SKIP_GRAM = Word2VecConfig(dimensions=12, epochs=3, min_count=2)
+CONFIGS = [
+    GLOVE,
+    pytest.param(SKIP_GRAM, marks=needs_gensim),
+    pytest.param(Word2VecConfig(dimensions=12, epochs=3, min_count=2, objective="cbow"), marks=needs_gensim),
+    pytest.param(FastTextConfig(dimensions=12, epochs=3, min_count=2, buckets=500), marks=needs_gensim),
+]
+NAMES = ["glove", "skip-gram", "cbow", "fasttext"]
+
+
+def learn(*inputs: Any, **options: Any) -> Learned:
+    learned = train_static(*inputs, **options)
+    assert learned is not None
+    return learned
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
+def test_one_worker_gives_the_same_bits_twice_and_after_a_stop(given: Given, config, tmp_path: Path):
+    one, two = (learn(config, *given, tmp_path / name) for name in ("one", "two"))
+    assert torch.equal(one.table.weight, two.table.weight)
+    assert train_static(config, *given, tmp_path / "three", stop_after=2) is None
+    assert not (tmp_path / "three" / "static.json").exists()
+    three = learn(config, *given, tmp_path / "three", resume=True)
+    assert torch.equal(one.table.weight, three.table.weight)
+    assert one.facts == three.facts
+    other = learn(config.model_copy(update={"seed": 1}), *given, tmp_path / "four")
+    assert not torch.equal(one.table.weight, other.table.weight)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
+def test_frequent_subwords_have_vectors_and_others_do_not(given: Given, config, tmp_path: Path):
+    shards, vocabulary = given
+    learned = learn(config, shards, vocabulary, tmp_path / "out")
+    counts = torch.zeros(len(vocabulary), dtype=torch.int64)
+    for one in shards.values():
+        counts += torch.bincount(torch.tensor(one.ids().astype(int)), minlength=len(vocabulary))
+    wanted = counts >= 2
+    wanted[list(vocabulary.special.values())] = False
+    assert torch.equal(learned.table.known, wanted)
+    assert torch.isfinite(learned.table.weight).all()
+    assert ((learned.table.weight != 0).any(dim=1) == wanted).all()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "run.json",
+        "static.json",
+        "static.safetensors",
+        "training.json",
+        "vocabulary",
+    ]
+    record = read_json(tmp_path / "out" / "run.json")
+    assert (record["status"], record["config"]["dimensions"]) == ("finished", 12)
+    again = learn(config, shards, vocabulary, tmp_path / "out", resume=True)
+    assert torch.equal(again.table.weight, learned.table.weight)
+    assert torch.equal(load_encoder(tmp_path / "out", device="cpu").weight, learned.table.weight)  # type: ignore[attr-defined]
+
+
+def test_workers_change_nothing_about_glove(given: Given, tmp_path: Path):
+    one, two = (learn(GLOVE, *given, tmp_path / str(workers), workers=workers) for workers in (1, 2))
+    assert torch.equal(one.table.weight, two.table.weight)
+    losses = one.facts["losses"]
+    assert losses == sorted(losses, reverse=True)
+    assert len(losses) == 4
+
+
+def test_the_folder_must_be_the_same_work(given: Given, tmp_path: Path):
+    train_static(GLOVE, *given, tmp_path / "out", stop_after=1)
+    with pytest.raises(ConfigError, match="out holds static vectors already; go on by --resume, or name another --out"):
+        train_static(GLOVE, *given, tmp_path / "out")
+    with pytest.raises(
+        ConfigError, match=r"out was begun with other settings: dimensions was 12 and is 13; resume with"
+    ):
+        train_static(GLOVE.model_copy(update={"dimensions": 13}), *given, tmp_path / "out", resume=True)
+    shards, vocabulary = given
+    with pytest.raises(ConfigError, match=r"out was begun with other data: shards\.fr was"):
+        train_static(GLOVE, {"en": shards["en"]}, vocabulary, tmp_path / "out", resume=True)
+
+
+DEGENERATE = {
+    "one word": "the\n",
+    "a repeated word": "the the the the\n\nthe the\n",
+    "two words": "the cat\n",
+    "blank documents": "\n\n\nthe cat\n\n\n\nthe cat the\n\n",
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
+@pytest.mark.parametrize("text", DEGENERATE.values(), ids=DEGENERATE)
+def test_tiny_corpora_give_finite_vectors(given: Given, config, text, tmp_path: Path):
+    _, vocabulary = given
+    path = tmp_path / "text.txt"
+    path.write_text(text)
+    shards = build_shards([path], vocabulary, "en", tmp_path / "shards", dev_share=0)
+    config = config.model_copy(update={"min_count": 1, "epochs": 30})
+    if isinstance(config, GloveConfig) and text == "the\n" and len(shards.ids()) == 1:
+        with pytest.raises(InputError, match=r"^no two of 1 subwords stand near each other; give text with longer doc"):
+            train_static(config, {"en": shards}, vocabulary, tmp_path / "out")
+        assert read_json(tmp_path / "out" / "run.json")["status"] == "failed"
+        return
+    learned = learn(config, {"en": shards}, vocabulary, tmp_path / "out")
+    assert torch.isfinite(learned.table.weight).all()
+    assert learned.table.known.any()
+
+
+def test_no_text_is_one_line(given: Given, tmp_path: Path):
+    _, vocabulary = given
+    path = tmp_path / "text.txt"
+    path.write_text("the cat\n")
+    shards = build_shards([path], vocabulary, "en", tmp_path / "shards", dev_share=0)
+    with pytest.raises(InputError, match=r"^no subword occurs 5 times in the"):
+        train_static(GloveConfig(), {"en": shards}, vocabulary, tmp_path / "out")
