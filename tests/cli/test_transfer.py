@@ -80,6 +80,10 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
     assert "holds a run already; go on with it by --resume" in again.err
     assert isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), "--resume").code == 0
 
+    same = isoglot("transfer", "compare", str(out), str(out), "--json")
+    assert [(row["language"], row["difference"], row["p_corrected"]) for row in json.loads(same.out)] == [("de", 0, 1)]
+    assert "95 % over sentences" in isoglot("transfer", "compare", str(out), str(out)).out
+
     predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "de"]
     assert isoglot(*predict, "Eva lebt in Bonn.", "--quiet").out.count("\t") == 5
     (tmp_path / "new.txt").write_text("Eva lebt.\n\nEr schläft.\n")

@@ -11,10 +11,11 @@ import pytest
 from safetensors.numpy import load_file
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.files import read_json
 from isoglot.core.recipe import load_recipe, recipe_names
 from isoglot.transfer import Data, TuneConfig, evaluate, find_task, load_tuned
+from isoglot.transfer.compared import compare_experiments
 from isoglot.transfer.examples import Passage
 from isoglot.transfer.experiment import run_experiment
 
@@ -105,3 +106,30 @@ def test_what_is_wrong_with_a_test_set_is_said_before_the_work(nano, tmp_path: P
         run_experiment(nano(), task, data, data, {})
     with pytest.raises(ConfigError, match="no seeds; give at least one"):
         run_experiment(nano(), task, data, data, {"en": Data([Passage(("a",), "sea")])}, seeds=0)
+
+
+def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path):
+    task = find_task("pos")
+    train, dev = {"en": task.builtin("en", "train", 60)}, {"en": task.builtin("en", "dev", 20)}
+    test = {code: task.builtin(code, "test", 30) for code in ("en", "zh")}
+    settings = {"good": ["epochs=3", "head_rate=3e-2"], "bad": ["epochs=1", "head_rate=1e-5"]}
+    for name, chosen in settings.items():
+        config = build_config(TuneConfig, settings=["tune=head", *chosen])
+        run_experiment(nano(), task, train, dev, test, config, tmp_path / name, seeds=2)
+    found = {one.language: one for one in compare_experiments(tmp_path / "good", tmp_path / "bad")}
+    assert set(found) == {"en", "zh"}
+    assert found["en"].facts()["difference"] == pytest.approx(found["en"].one - found["en"].other, abs=1e-3)
+    assert found["en"].one > found["en"].other
+    assert found["en"].comparison.p < 0.05
+    assert found["en"].corrected >= found["en"].comparison.p
+    same = compare_experiments(tmp_path / "good", tmp_path / "good")
+    assert [(one.comparison.difference.value, one.comparison.p) for one in same] == [(0.0, 1.0)] * 2
+    other = {"zh": task.builtin("zh", "test", 30, seed=9)}
+    config = build_config(TuneConfig, settings=["tune=head", "epochs=1"])
+    run_experiment(nano(), task, train, dev, other, config, tmp_path / "other", seeds=2)
+    with pytest.raises(InputError, match="were tested on different zh sentences; test both on the same file"):
+        compare_experiments(tmp_path / "good", tmp_path / "other")
+    with pytest.raises(InputError, match="have no test in common"):
+        compare_experiments(tmp_path / "good", tmp_path / "other", way="oracle")
+    with pytest.raises(StorageError, match="no experiment in this folder; make one with isoglot transfer"):
+        compare_experiments(tmp_path / "good", tmp_path)

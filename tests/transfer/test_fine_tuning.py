@@ -96,6 +96,25 @@ def test_the_other_languages_parts_are_swapped_in(nano, tagging):
         assert (decoded[0] == decoded[1]) is same
 
 
+def test_several_languages_are_learnt_from(nano, tagging):
+    """A batch is of one language, so that its own parts are used; none of them moves."""
+    task, train, dev = tagging
+    both = {**train, "zh": task.builtin("zh", "train", 40)}
+    encoder = nano("emb,1")
+    tuned = fine_tune(encoder, task, both, {**dev, "zh": task.builtin("zh", "dev", 20)}, config("epochs=4"))
+    alone = fine_tune(encoder, task, train, dev, config("epochs=4"))
+    assert not any({"en", "zh"} & set(name.split(".")) for name in moved(weights(encoder), weights(tuned.encoder)))
+    assert set(tuned.history[0]["dev"]) == {"en", "zh"}
+    test = {"zh": task.builtin("zh", "test", 30)}
+    assert evaluate(tuned, task, test)["zh"].scores.main > evaluate(alone, task, test)["zh"].scores.main
+
+
+def test_bfloat16_learns_about_the_same(nano, tagging):
+    exact, rough = (tune(nano(), tagging, config(f"precision={name}")) for name in ("float32", "bfloat16"))
+    assert rough.history[-1]["loss"] == pytest.approx(exact.history[-1]["loss"], rel=0.05)
+    assert rough.head.state_dict()["scores.weight"].dtype == torch.float32
+
+
 def test_foreign_encoders_learn_too(hooked, tagging, tmp_path: Path):
     task, train, dev = tagging
     before = weights(hooked)

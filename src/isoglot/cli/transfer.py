@@ -161,7 +161,44 @@ def predict(
     _predict(text, model, lang, file, form, to, device, output)
 
 
+def compare(
+    one: Annotated[Path, typer.Argument(metavar="DIR", help="What isoglot transfer wrote: its --out.")],
+    other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another, of the same task and test files.")],
+    way: Annotated[
+        Literal["source dev", "oracle", "averaged"],
+        typer.Option(
+            "--chosen", help="How epochs were chosen: by dev of the training language, an oracle, or averaged."
+        ),
+    ] = "source dev",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Whether one experiment is better than another: a paired test for each language, Holm-corrected over all."""
+    from rich.table import Table
+
+    from isoglot.transfer.compared import compare_experiments
+
+    output = Output(json=json, quiet=quiet)
+    found = [each.facts() for each in compare_experiments(one, other, way=way)]
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for head in ("language", str(one), str(other), "difference", "95 % over sentences", "p", "p, Holm"):
+        table.add_column(head, justify="left" if head == "language" else "right")
+    for row in found:
+        table.add_row(
+            row["language"],
+            f"{row['one']:.1f}",
+            f"{row['other']:.1f}",
+            f"{row['difference']:+.1f}",
+            f"{row['low']:+.1f} – {row['high']:+.1f}",
+            f"{row['p']:.4f}",
+            f"{row['p_corrected']:.4f}",
+        )
+    output.result(found, table)
+
+
 _EXAMPLES = {
+    "compare": "isoglot transfer compare runs/shared runs/separated",
     "nli": "isoglot transfer nli --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
     "ner": "isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
     "parse": "isoglot transfer parse --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
@@ -173,6 +210,7 @@ _EXAMPLES = {
 for _name, _meaning in _TASKS.items():
     app.command(_name, help=_meaning, epilog=f"Example: {_EXAMPLES[_name]}")(_verb(_name))
 app.command("own", epilog=f"Example: {_EXAMPLES['own']}")(own)
+app.command("compare", epilog=f"Example: {_EXAMPLES['compare']}")(compare)
 app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
 
 

@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import writable_folder, write_bytes, write_json, write_text
+from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.transfer.fine_tuning import counted, fine_tune
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
+from isoglot.transfer.tuned_folder import data_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,6 +103,8 @@ class Outcome:
     lines: tuple[Line, ...]
     best: Tuned
     """The model with the best dev score of all."""
+    tests: Mapping[str, str]
+    """A hash of each language's test set."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -109,6 +113,7 @@ class Outcome:
             "task": self.task,
             "metric": self.metric,
             "trained_on": list(self.languages),
+            "tests": dict(self.tests),
             "scores": [line.facts() for line in self.lines],
             "trials": [trial.facts() for trial in self.trials],
             "model": model.folder,
@@ -186,7 +191,9 @@ def run_experiment(
         if one.way == "source dev" and (one.test.counts or one.test.unseen):
             unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
             say(f"test {one.language}: {counted({**one.test.counts, **unseen})}")
-    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), tuple(_lines(trials)), best[1])
+    hashes = {language_code(code): data_hash(data) for code, data in test.items()}
+    lines = tuple(_lines(trials))
+    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes)
     if folder is not None:
         _write(outcome, folder)
     return outcome

@@ -25,13 +25,14 @@ from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints, remove_fo
 from isoglot.pretrain.losses import NumericError
 from isoglot.pretrain.optimiser import Optimiser
 from isoglot.pretrain.schedule import rate_factor
+from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
 from isoglot.transfer.batches import TaskBatch, collated, epoch_batches, whole_batches
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import Tuned, autocast, copied, place_vectors, reader_of
-from isoglot.transfer.tuned_folder import finished, load_tuned, open_run, save_tuned
+from isoglot.transfer.tuned_folder import data_hash, finished, load_tuned, open_run, save_tuned
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -132,7 +133,7 @@ class Trainer:
         head.reset(config.seed)
         self.tuned = Tuned(own, head.to(self.device), task, labels, config, tuple(train))
         self.parameters = self._parameters(names)
-        self.rows = {code: self._rows(code, data, "learn") for code, data in train.items()}
+        self.rows = {code: self._rows(code, data) for code, data in train.items()}
         if not any(self.rows.values()):
             file = next((data.file for data in train.values() if data.file), None)
             raise InputError("there is nothing to learn from", remedy="give examples that are not empty", file=file)
@@ -151,9 +152,6 @@ class Trainer:
 
     def identity(self, encoder: EncoderLike) -> dict[str, Any]:
         """What makes a run this run: all settings, and hashes of all it learns from."""
-        from isoglot.represent.encoder_hash import encoder_hash
-        from isoglot.transfer.tuned_folder import data_hash
-
         return {
             "task": self.task.name,
             "config": self.config.model_dump(mode="json"),
@@ -177,7 +175,7 @@ class Trainer:
                     found[f"encoder.{name}"] = parameter
         return found | {f"head.{name}": parameter for name, parameter in self.tuned.head.named_parameters()}
 
-    def _rows(self, code: str, data: Data[Any], purpose: str) -> list[Row]:
+    def _rows(self, code: str, data: Data[Any]) -> list[Row]:
         reader = reader_of(self.tuned.encoder, code, self.config.length)
         found = self.task.rows(data.examples, reader, self.tuned.labels, purpose="learn")
         told = {what: count for what, count in found.counts.items() if count}
