@@ -1,7 +1,7 @@
 """Rows in batches: of one language each, of about the same length, in an order that is a function of seed and epoch.
 
 Rows are shuffled, sorted by length within pools of some batches, cut, and the batches shuffled: little padding, and
-still another order every epoch. Widths are multiples of 8, so that shapes recur.
+still another order every epoch. Widths are multiples of 4, above 32 of 8, so that shapes recur.
 
 Shapes: ``B`` rows, ``T`` tokens, ``W`` places, ``K`` numbers of a place.
 """
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 _POOL = 40  # batches that are sorted together
-_STEP = 8
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,8 @@ def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary
 
 
 def _rounded(size: int) -> int:
-    return -(-size // _STEP) * _STEP
+    step = 4 if size <= 32 else 8
+    return -(-size // step) * step
 
 
 def cut(order: Sequence[int], lengths: Sequence[int], *, rows: int, tokens: int | None) -> list[list[int]]:

@@ -1,8 +1,9 @@
 """How well a task learnt in one language is done in others.
 
->>> from isoglot.transfer import evaluate, fine_tune  # doctest: +SKIP
->>> tuned = fine_tune(encoder, task, {"en": train}, {"en": dev})  # doctest: +SKIP
->>> evaluate(tuned, task, {"de": test})["de"].scores.main  # doctest: +SKIP
+::
+
+    tuned = fine_tune(encoder, task, {"en": train}, {"en": dev})
+    evaluate(tuned, task, {"de": test})["de"].scores.main
 """
 
 from __future__ import annotations
