@@ -15,7 +15,7 @@ from isoglot.text.columns import read_tagged
 from isoglot.text.conllu import read_conllu
 from isoglot.vocab import train_vocabulary
 
-FAST = ("--recipe", "micro", "--set", "epochs=1", "--examples", "40", "--device", "cpu", "--set", "tune=head")
+FAST = ("--recipe", "micro", "--set", "epochs=1", "--sentences", "40", "--device", "cpu", "--set", "tune=head")
 
 
 @pytest.fixture(scope="session")
@@ -113,7 +113,7 @@ def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
 
 def test_pairs_are_classified(isoglot, model, tmp_path: Path):
     out = tmp_path / "out"
-    assert isoglot("transfer", "nli", "--model", model, *FAST, "--out", str(out), "--quiet", "--test", "de").code == 0
+    assert isoglot("transfer", "nli", "--model", model, *FAST, "--out", str(out), "--quiet", "--langs", "de").code == 0
     predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
     found = json.loads(isoglot(*predict, "It rains.\tIt is wet.").out)
     assert found["texts"] == ["It rains.", "It is wet."]
@@ -130,7 +130,8 @@ def test_pairs_are_classified(isoglot, model, tmp_path: Path):
         (["--dev", "en={}"], "--train is missing"),
         (["--train", "en={}", "--dev", "en={}", "--test", "de={}"], "the label 'B-DATE' is not in the training data"),
         (["--train", "en={}", "--dev", "en={}", "--test", "sw=SAME"], "the vocabulary has no language 'sw'"),
-        (["--test", "sw"], "there are no built-in examples of sw"),
+        (["--langs", "sw"], "there are no built-in examples of sw"),
+        (["--test", "de"], "--test 'de' is not language=path"),
         (["--recipe", "nothing"], "there is no recipe 'nothing'"),
         (["--set", "epoch=1"], "unknown key 'epoch'; did you mean 'epochs'?"),
     ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
@@ -45,17 +46,20 @@ Dev = Annotated[
 ]
 Test = Annotated[
     list[str] | None,
-    typer.Option(
-        "--test", metavar=_FILES, help="Examples to test on, or LANG alone for built-in ones. May be repeated."
-    ),
+    typer.Option("--test", metavar=_FILES, help="Examples to test on; left out: built-in ones. May be repeated."),
 ]
 RecipeName = Annotated[
     str, typer.Option("--recipe", metavar="RECIPE", help="default, head, micro, wu2020/ner…, or a .toml file.")
 ]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
-Examples = Annotated[
-    int,
-    typer.Option("--examples", min=10, help="Built-in examples to learn from; a fifth to choose and test by."),
+Sentences = Annotated[
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=10,
+        help="The first N to learn from; left out: 2,000 built-in ones (and a fifth to test on), or all of files.",
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
 
@@ -82,7 +86,8 @@ def _verb(name: str) -> Callable[..., None]:
         test: Test = None,
         recipe: RecipeName = "default",
         seeds: Seeds = 1,
-        examples: Examples = 2000,
+        langs: Langs = None,
+        sentences: Sentences = None,
         resume: Resume = False,
         settings: Settings = None,
         out: OptionalOut = None,
@@ -95,7 +100,21 @@ def _verb(name: str) -> Callable[..., None]:
         from isoglot.transfer import find_task
 
         output, task = Output(json=json, quiet=quiet), find_task(name)
-        _run(task, model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+        _run(
+            task,
+            model,
+            (train, dev, test),
+            langs,
+            sentences,
+            recipe,
+            seeds,
+            resume,
+            settings,
+            out,
+            device,
+            seed,
+            output,
+        )
 
     return verb
 
@@ -108,7 +127,8 @@ def own(
     test: Test = None,
     recipe: RecipeName = "default",
     seeds: Seeds = 1,
-    examples: Examples = 2000,
+    langs: Langs = None,
+    sentences: Sentences = None,
     resume: Resume = False,
     settings: Settings = None,
     out: OptionalOut = None,
@@ -122,7 +142,7 @@ def own(
     from isoglot.transfer.task import load_task_file
 
     output, task = Output(json=json, quiet=quiet), load_task_file(file)
-    _run(task, model, (train, dev, test), recipe, seeds, examples, resume, settings, out, device, seed, output)
+    _run(task, model, (train, dev, test), langs, sentences, recipe, seeds, resume, settings, out, device, seed, output)
 
 
 def predict(
@@ -203,7 +223,7 @@ _EXAMPLES = {
     "ner": "isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
     "parse": "isoglot transfer parse --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
     "pos": "isoglot transfer pos --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
-    "topic": "isoglot transfer topic --model MODEL --test de --recipe head",
+    "topic": "isoglot transfer topic --model MODEL --langs de --recipe head",
     "own": "isoglot transfer own mood.py --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
     "predict": 'isoglot transfer predict "Eva lives in Bonn." --model runs/ner --lang de',
 }
@@ -221,9 +241,10 @@ def _run(
     task: Task[Any],
     model: str,
     files: tuple[list[str] | None, list[str] | None, list[str] | None],
+    langs: str | None,
+    sentences: int | None,
     recipe: str,
     seeds: int,
-    examples: int,
     resume: bool,
     settings: list[str] | None,
     out: Path | None,
@@ -240,9 +261,10 @@ def _run(
     config = build_config(
         TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
     )
-    _check_files(*files)
+    chosen = parse_langs(langs)
+    _check_files(*files, chosen)
     encoder = load_encoder(model, device=device)
-    train, dev, test = _data(task, encoder, files, examples)
+    train, dev, test = _data(task, encoder, files, chosen, sentences)
     named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
     with recorded(out, named, seed=seed, device=str(encoder.device), config=config) as run:
         done = run_experiment(
@@ -267,11 +289,11 @@ def _run(
         output.say(f"\nUse it: isoglot transfer predict TEXT --model {out} --lang LANG")
 
 
-def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str] | None) -> None:
+def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str] | None, langs: list[str]) -> None:
     """Files of training without files to choose by are a mistake; what is built in is not like the user's data."""
     if train and not dev:
         raise ConfigError("--dev is missing", remedy="an epoch is chosen by it: --dev en=dev.tsv")
-    if train and not test:
+    if train and not test and not langs:
         raise ConfigError("--test is missing", remedy="name what to test on: --test de=test.tsv")
     if dev and not train:
         raise ConfigError("--train is missing", remedy="name what to learn from: --train en=train.tsv")
@@ -281,46 +303,44 @@ def _data(
     task: Task[Any],
     encoder: EncoderLike,
     files: tuple[list[str] | None, list[str] | None, list[str] | None],
-    examples: int,
+    langs: list[str],
+    sentences: int | None,
 ) -> tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]:
     """The user's files, and built-in examples for what is not named."""
     from isoglot.steer.builtin_text import builtin_languages
 
     train, dev, test = (_read(task, option, values) for option, values in zip(_OPTIONS, files, strict=True))
-    alone = [value for value in files[2] or () if "=" not in value]
-    if train and not alone:
+    if sentences is not None:
+        train = {code: data.head(sentences) for code, data in train.items()}
+    if train and test and not langs:
         return train, dev, test
     known = builtin_languages(encoder)
     spaced = any("-x-" in code for code in known)
-    some = max(10, examples // 5)
-
-    def made(code: str, split: Literal["train", "dev", "test"], count: int) -> Data[Any]:
-        return task.builtin(code, split, count, spaced=spaced)
-
+    count = sentences or EXAMPLES
+    some = max(10, count // 5)
     if not train:
         if not known:
             raise ConfigError(
                 "the encoder knows none of the built-in languages", remedy="give files: --train, --dev and --test"
             )
         source = "en" if "en" in known else known[0]
-        train, dev = {source: made(source, "train", examples)}, {source: made(source, "dev", some)}
-    else:
-        source = next(iter(train))
-    wanted = alone or ([] if test else list(known))
-    for code in wanted:
-        test = {**test, code: made(code, "test", some)}
-        if code != source and code not in dev:
-            dev = {**dev, code: made(code, "dev", some)}
+        train = {source: task.builtin(source, "train", count, spaced=spaced)}
+        dev = {source: task.builtin(source, "dev", some, spaced=spaced)}
+    for code in langs or ([] if test else known):
+        test = {**test, code: task.builtin(code, "test", some, spaced=spaced)}
+        if code not in dev:
+            dev = {**dev, code: task.builtin(code, "dev", some, spaced=spaced)}
     return train, dev, test
 
 
+EXAMPLES = 2000
+"""Built-in examples to learn from, unless told."""
 _OPTIONS = ("--train", "--dev", "--test")
 
 
 def _read(task: Task[Any], option: str, values: list[str] | None) -> dict[str, Data[Any]]:
-    named = [value for value in values or () if option != "--test" or "=" in value]
     found = {}
-    for code, paths in (parse_named(named, option) if named else {}).items():
+    for code, paths in (parse_named(values, option) if values else {}).items():
         if len(paths) > 1:
             raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
         found[code] = task.read(paths[0], code)
