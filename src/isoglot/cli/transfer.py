@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,8 @@ from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.cli.transfer_use import compare, predict
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -102,18 +103,18 @@ def _verb(name: str) -> Callable[..., None]:
         output, task = Output(json=json, quiet=quiet), find_task(name)
         _run(
             task,
-            model,
-            (train, dev, test),
-            langs,
-            sentences,
-            recipe,
-            seeds,
-            resume,
-            settings,
-            out,
-            device,
-            seed,
             output,
+            model=model,
+            files=(train, dev, test),
+            langs=langs,
+            sentences=sentences,
+            recipe=recipe,
+            seeds=seeds,
+            resume=resume,
+            settings=settings or [],
+            out=out,
+            device=device,
+            seed=seed,
         )
 
     return verb
@@ -142,79 +143,21 @@ def own(
     from isoglot.transfer.task import load_task_file
 
     output, task = Output(json=json, quiet=quiet), load_task_file(file)
-    _run(task, model, (train, dev, test), langs, sentences, recipe, seeds, resume, settings, out, device, seed, output)
-
-
-def predict(
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="What to tag, parse or classify; left out: --text does.")
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", metavar="DIR", help="What isoglot transfer wrote: its --out.")
-    ] = None,
-    lang: Annotated[str | None, typer.Option("--lang", metavar="LANG", help="The language of the text.")] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--text", metavar="FILE", help="A sentence a line, or words in a .conllu file; pairs with a tab."),
-    ] = None,
-    form: Annotated[
-        Literal["conllu", "bio", "json"] | None,
-        typer.Option("--format", help="conllu, bio or json; left out: the usual one of the task."),
-    ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Where the predictions go; left out: they are printed.")
-    ] = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", metavar="FILE", help="The Python file of the task, for one of your own.")
-    ] = None,
-    device: Device = "auto",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Tag, parse or classify new text with a model that isoglot transfer has written."""
-    from isoglot.transfer.task import load_task_file
-
-    output = Output(json=json, quiet=quiet)
-    if task is not None:
-        load_task_file(task)
-    _predict(text, model, lang, file, form, to, device, output)
-
-
-def compare(
-    one: Annotated[Path, typer.Argument(metavar="DIR", help="What isoglot transfer wrote: its --out.")],
-    other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another, of the same task and test files.")],
-    way: Annotated[
-        Literal["source dev", "oracle", "averaged"],
-        typer.Option(
-            "--chosen", help="How epochs were chosen: by dev of the training language, an oracle, or averaged."
-        ),
-    ] = "source dev",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Whether one experiment is better than another: a paired test for each language, Holm-corrected over all."""
-    from rich.table import Table
-
-    from isoglot.transfer.compared import compare_experiments
-
-    output = Output(json=json, quiet=quiet)
-    found = [each.facts() for each in compare_experiments(one, other, way=way)]
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("language", str(one), str(other), "difference", "95 % over sentences", "p", "p, Holm"):
-        table.add_column(head, justify="left" if head == "language" else "right")
-    for row in found:
-        table.add_row(
-            row["language"],
-            f"{row['one']:.1f}",
-            f"{row['other']:.1f}",
-            f"{row['difference']:+.1f}",
-            f"{row['low']:+.1f} – {row['high']:+.1f}",
-            f"{row['p']:.4f}",
-            f"{row['p_corrected']:.4f}",
-        )
-    output.result(found, table)
+    _run(
+        task,
+        output,
+        model=model,
+        files=(train, dev, test),
+        langs=langs,
+        sentences=sentences,
+        recipe=recipe,
+        seeds=seeds,
+        resume=resume,
+        settings=settings or [],
+        out=out,
+        device=device,
+        seed=seed,
+    )
 
 
 _EXAMPLES = {
@@ -239,6 +182,8 @@ app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
 
 def _run(
     task: Task[Any],
+    output: Output,
+    *,
     model: str,
     files: tuple[list[str] | None, list[str] | None, list[str] | None],
     langs: str | None,
@@ -246,11 +191,10 @@ def _run(
     recipe: str,
     seeds: int,
     resume: bool,
-    settings: list[str] | None,
+    settings: list[str],
     out: Path | None,
     device: str,
     seed: int,
-    output: Output,
 ) -> None:
     from isoglot.core.config import build_config
     from isoglot.core.recipe import load_recipe
@@ -259,7 +203,7 @@ def _run(
     from isoglot.transfer.experiment import run_experiment
 
     config = build_config(
-        TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
+        TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings
     )
     chosen = parse_langs(langs)
     _check_files(*files, chosen)
@@ -371,77 +315,3 @@ def _table(task: Task[Any], done: Outcome) -> Table:
         )
         before = line.language
     return table
-
-
-# --- using ---
-
-
-def _predict(
-    text: str | None,
-    model: Path | None,
-    lang: str | None,
-    file: Path | None,
-    form: Literal["conllu", "bio", "json"] | None,
-    to: Path | None,
-    device: str,
-    output: Output,
-) -> None:
-    import json
-
-    from rich.text import Text
-
-    from isoglot.transfer import load_tuned
-    from isoglot.transfer.predict import FORMATS, as_json, check_format, of_line, read_unlabelled, write_predictions
-
-    if model is None or lang is None:
-        missing = "--model" if model is None else "--lang"
-        raise ConfigError(f"{missing} is missing", remedy="name the folder that isoglot transfer wrote, and a language")
-    if (text is None) == (file is None):
-        raise ConfigError(
-            "there is no text" if text is None else "TEXT and --text are both given",
-            remedy="give one of TEXT and --text",
-        )
-    tuned = load_tuned(_model(model), device=device)
-    task = tuned.task
-    if form is not None:
-        check_format(task, form)
-    chosen = form or FORMATS[task.kind][0]
-    given = read_unlabelled(task, file, lang) if file is not None else [of_line(task, text or "", lang)]
-    found, rows = tuned.predict(given, lang, progress=output.progress)
-    for what in ("split", "truncated", "unread"):
-        if rows.counts[what] and not output.quiet:
-            typer.echo(f"isoglot: {rows.counts[what]} {what}", err=True)
-    if to is not None:
-        count = write_predictions(to, task, found, chosen)
-        output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))
-        return
-    if output.json:
-        output.result([json.loads(as_json(one)) for one in found], "")
-    else:
-        typer.echo(_shown(task, found, chosen))  # as it is: a console would take its tabs for blanks
-
-
-def _shown(task: Task[Any], found: list[Any], form: Literal["conllu", "bio", "json"]) -> str:
-    """What a file would hold."""
-    import tempfile
-
-    from isoglot.core.files import read_text
-    from isoglot.transfer.predict import write_predictions
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "predictions"
-        write_predictions(path, task, found, form)
-        return read_text(path).rstrip("\n")
-
-
-def _model(folder: Path) -> Path:
-    """The fine-tuned model in a folder: itself, or the best of an experiment."""
-    from isoglot.core.files import read_json
-
-    if (folder / "tuned.json").exists():
-        return folder
-    if (folder / "result.json").exists():
-        best = Path(str(read_json(folder / "result.json").get("model")))
-        inside = folder / best.parent.name / best.name  # the folder may have been moved since
-        return inside if inside.exists() else best
-    raise StorageError("no fine-tuned model in this folder", remedy="make one with isoglot transfer", file=folder)
