@@ -34,7 +34,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
     texts: dict[str, list[Path]] = {}
     for seed, language in enumerate(LANGUAGES):
         path = folder / f"{language}.txt"
-        made = islice(documents(language.partition("-x-")[0], seed=seed), 400)
+        made = islice(documents(language.partition("-x-")[0], seed=seed), 200)
         path.write_text("\n".join(line(s, language) for text in made for s in text) + "\n", encoding="utf-8")
         texts[language] = [path]
     return train_vocabulary(texts, mode="joint", size=3000)

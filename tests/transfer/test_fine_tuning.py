@@ -31,7 +31,7 @@ class Killed(BaseException):
 def tagging():
     """The task of parts of speech with a little English to learn from."""
     task = find_task("pos")
-    return task, {"en": task.builtin("en", "train", 60)}, {"en": task.builtin("en", "dev", 30)}
+    return task, {"en": task.builtin("en", "train", 60)}, {"en": task.builtin("en", "dev", 20)}
 
 
 def config(*settings: str) -> TuneConfig:
