@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from isoglot.compare.floor import random_encoder_like
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import TableEncoder, load_encoder, make_batch
 from isoglot.model.table import open_table, save_table
@@ -27,8 +28,11 @@ def test_it_keeps_the_protocol(table: TableEncoder):
     batch = make_batch(table.vocabulary, ["the cat", "a"], "en")
     (hidden,) = table.layers(batch, "en")
     assert (table.depth, table.width, hidden.shape[-1]) == (0, 5, 5)
-    assert torch.equal(hidden, table.weight[batch.ids_BT])
-    assert (hidden[:, 0] == 0).all()  # [CLS] has no vector
+    assert torch.equal(hidden[:, 1:], table.weight[batch.ids_BT][:, 1:])
+    assert (hidden[:, -1] == 0).all()  # neither [SEP] nor padding has a vector
+    for row, sentence in enumerate(("the cat", "a")):  # [CLS] is the mean of its row
+        ids = table.vocabulary.encode(sentence, "en")
+        torch.testing.assert_close(hidden[row, 0], table.weight[ids].mean(dim=0))
     assert table.run_from(0, hidden, batch) is hidden
     assert table.logits(hidden).shape == (*batch.ids_BT.shape, len(table.vocabulary))
     with table.edited(0, lambda states, _: states + 1):
@@ -42,6 +46,17 @@ def test_a_sentence_is_the_mean_of_its_subwords(table: TableEncoder):
     found = extract(table, ["the cat sees a dog"], language="en", pool="mean")
     ids = table.vocabulary.encode("the cat sees a dog", "en")
     torch.testing.assert_close(torch.from_numpy(found[0][0].copy()), table.weight[ids].mean(dim=0))
+
+
+def test_an_untrained_one_has_the_same_words_and_other_vectors(table: TableEncoder):
+    one, again, other = (random_encoder_like(table, seed=seed) for seed in (0, 0, 1))
+    assert isinstance(one, TableEncoder)
+    assert isinstance(again, TableEncoder)
+    assert isinstance(other, TableEncoder)
+    assert torch.equal(one.known, table.known)
+    assert torch.equal(one.weight, again.weight)
+    assert not torch.equal(one.weight, other.weight)
+    assert not torch.equal(one.weight, table.weight)
 
 
 def test_what_is_saved_is_loaded(table: TableEncoder, tmp_path: Path):

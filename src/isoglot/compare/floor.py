@@ -45,7 +45,8 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
     """An encoder of the same shape and tokens with untrained weights, on the same device, in evaluation mode.
 
     Encoders of ours, imported ones among them, get the initial values of a pretraining from that seed; a wrapped
-    Hugging Face model is made anew from its config, with its own initial values. Nothing is downloaded.
+    Hugging Face model is made anew from its config, with its own initial values. Static vectors are drawn at random.
+    Nothing is downloaded.
 
     Args:
         encoder: Ours or wrapped.
@@ -58,6 +59,7 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
 
     from isoglot.model.encoder import Encoder
     from isoglot.model.hooked import HookedEncoder
+    from isoglot.model.table import TableEncoder
 
     start = derive_seed(seed, "untrained encoder")
     # Modules draw from torch's global stream when they are made; it goes on as if nothing had been drawn.
@@ -71,6 +73,9 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
             model = type(encoder.model)(copy.deepcopy(encoder.model.config))
             model.to(device=encoder.device, dtype=encoder.model.dtype).eval()
             return HookedEncoder(model, _vocabulary_of(encoder)).eval()
+        if isinstance(encoder, TableEncoder):
+            drawn = torch.randn(encoder.weight.shape)
+            return TableEncoder(drawn, encoder.known.cpu(), encoder.vocabulary).to(encoder.device).eval()
     raise ConfigError(
         f"no untrained encoder can be made like a {type(encoder).__name__}",
         remedy="give one that load_encoder opens, or make the untrained one yourself",

@@ -40,7 +40,7 @@ class TableEncoder(nn.Module):
     """Static vectors behind the protocol of :class:`isoglot.model.EncoderLike`, with layer 0 alone.
 
     Args:
-        vectors_VD: A vector for every id; that of an id without one is zero, special tokens' too.
+        vectors_VD: A vector for every id; that of an id without one counts as zero, special tokens' too.
         known_V: Which ids have one.
         vocabulary: What the ids mean.
         about: What they were learned from and how.
@@ -94,8 +94,13 @@ class TableEncoder(nn.Module):
         return self.weight.device
 
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
-        """The vectors of the tokens (B x T x D)."""
-        return (self._edits.apply(0, self.weight[batch.ids_BT], batch.ids_BT),)
+        """The vectors of the tokens (B x T x D); ``[CLS]``, which has none, stands for its row: their mean."""
+        ids_BT = batch.ids_BT
+        hidden_BTD = self.weight[ids_BT]
+        counts_B = self.known[ids_BT].sum(dim=1).clamp(min=1)
+        means_BD = hidden_BTD.sum(dim=1) / counts_B[:, None]
+        first_BT1 = (ids_BT == self.vocabulary.special["[CLS]"])[:, :, None]
+        return (self._edits.apply(0, torch.where(first_BT1, means_BD[:, None], hidden_BTD), ids_BT),)
 
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
