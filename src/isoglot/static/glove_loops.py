@@ -45,15 +45,15 @@ def learn_compiled(
     width = w_VD.shape[1]
     loss = 0.0
     for run in order_R:
-        i = pairs_K[runs_R[run]].row
+        i = pairs_K[runs_R[run]]["row"]
         w, w_sums = w_VD[i], w_sums_VD[i]
         for k in range(runs_R[run], runs_R[run + 1]):
-            j = pairs_K[k].column
+            j = pairs_K[k]["column"]
             c, c_sums = c_VD[j], c_sums_VD[j]
-            error = a_V[i] + b_V[j] - pairs_K[k].log
+            error = a_V[i] + b_V[j] - pairs_K[k]["log"]
             for d in range(width):
                 error += w[d] * c[d]
-            slope = pairs_K[k].weight * error
+            slope = pairs_K[k]["weight"] * error
             loss += np.float64(slope) * np.float64(error) * 0.5
             for d in range(width):
                 step = rate * min(max(slope * c[d], -clip), clip)
@@ -70,6 +70,7 @@ def learn_compiled(
     return loss
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers that run away are found at the end of the epoch
 def learn_plain(
     pairs_K: np.ndarray,
     runs_R: np.ndarray,
