@@ -83,10 +83,10 @@ def measured(
         brief = config.model_copy(update={"budget": "3steps"})
         pretrain(brief, shards, vocabulary, Path(name) / "warm", device="auto")
         started = time.perf_counter()
-        pretrain(config, shards, vocabulary, Path(name) / "run", device="auto")
+        done = pretrain(config, shards, vocabulary, Path(name) / "run", device="auto")
         lines = read_metrics(Path(name) / "run")
         trained = [line for line in lines if line["kind"] == "train"]
-        seconds = {line["step"]: line["seconds"] for line in trained}
+        seconds = {line["step"]: line["seconds"] for line in trained} | {done.position.step: done.position.seconds}
         curve = [
             (round(seconds[line["step"]], 1), round(mean_loss(line["perplexity"]), 4))
             for line in lines

@@ -67,7 +67,7 @@ def main(corpora: str, out: str) -> None:
             lines = [f"{word}\t-\t0\n" for word in chinese_words(documents)]
             (target / "words.zh-en.tsv").write_text("".join(lines), encoding="utf-8")
         (target / f"{language}.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
-    table = content(source / TABLE).splitlines()
+    table = content(source / TABLE).rstrip("\n").split("\n")
     (target / "parallel.tsv").write_text("\n".join(["\t".join(COLUMNS), *table]) + "\n", encoding="utf-8")
     for column, language in enumerate(COLUMNS):
         sentences = [row.split("\t")[column] for row in table]

@@ -74,6 +74,7 @@ def test_a_run_stops_when_its_time_is_over_and_goes_on(isoglot, given, tmp_path:
     assert "checkpoint" in first.out
     assert "the same command with --resume goes on" in first.err + first.out
     assert not (tmp_path / "run" / "encoder.json").exists()
+    assert read_json(tmp_path / "run" / "run.json")["status"] == "stopped"
     facts = json.loads(isoglot(*run, "--resume", "--json", "--quiet").out)
     assert (facts["finished"], facts["steps"]) == (True, 2)
 

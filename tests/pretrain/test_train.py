@@ -189,6 +189,30 @@ def test_a_compiled_run_has_the_losses_of_a_plain_one(run, monkeypatch):
     assert losses(run("a", "compile=on")) == losses(run("b"))
 
 
+def test_every_shape_of_a_compiled_run_is_compiled(run, monkeypatch, tmp_path: Path):
+    """Three sizes of steps times one length of text and three of pairs are twelve graphs; torch's limit is eight."""
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    real = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda module, dynamic: real(module, dynamic=dynamic, backend=count))
+    torch._dynamo.reset()
+    parallel = [{"en": "a cat " * n, "fr": "un chat " * n} for n in range(1, 9)]
+    settings = [
+        "compile=on",
+        "batch.ramp=0.6",
+        "budget=60steps",
+        "model.length=32",
+        "pairs.share=0.7",
+        "model.dropout=0",
+    ]
+    run("a", *settings, "evaluation.every=0", parallel=parallel)
+    assert len(graphs) == 12
+
+
 # --- more than text ---
 
 

@@ -93,9 +93,9 @@ def pretrain(
         if draw is not None:
             _draw(config, list(parse_named(shards, "--shards")) if shards else ["en", "fr"], draw, output)
             return
-        lent = None if stop_after is None else _seconds(stop_after)
+        limit = None if stop_after is None else _seconds(stop_after)
         given = _given(shards, vocab, out, dictionary or [], parallel or [])
-    _train(config, given, resume=resume, stop_after=lent, device=device, output=output)
+    _train(config, given, resume=resume, stop_after=limit, device=device, output=output)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def _parse(name: str, path: str, text: str) -> Recipe:
     except tomllib.TOMLDecodeError as error:
         # Python 3.11 tells the place only in the message: "... (at line 2, column 5)" or "(at end of document)".
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        last = text.rstrip("\n").splitlines() or [""]
+        last = text.rstrip("\n").split("\n")
         line, column = (int(place[1]), int(place[2])) if place else (len(last), len(last[-1]) + 1)
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise ConfigError(

@@ -87,7 +87,8 @@ def record_run(
     try:
         write_json(path, asdict(run))
         yield run
-        run.status = "finished"
+        if run.status == "running":
+            run.status = "finished"
     except BaseException as error:
         run.status = "interrupted" if isinstance(error, (KeyboardInterrupt, SystemExit)) else "failed"
         run.error = one_line(str(error)) or type(error).__name__

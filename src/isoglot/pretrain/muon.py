@@ -50,7 +50,10 @@ class Muon(Optimizer):
             if not reached:
                 continue
             gradients = [parameter.grad for parameter in reached]
-            averages = [self.state[one].setdefault(MOMENTUM, torch.zeros_like(one)) for one in reached]
+            for one in reached:
+                if MOMENTUM not in self.state[one]:
+                    self.state[one][MOMENTUM] = torch.zeros_like(one)
+            averages = [self.state[one][MOMENTUM] for one in reached]
             torch._foreach_lerp_(averages, gradients, 1 - group["momentum"])
             updates = torch._foreach_lerp(gradients, averages, group["momentum"])  # Nesterov's look ahead
             if group["weight_decay"]:

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     Probe = Callable[[Encoder, int], dict[str, float]]
 
 
+_MOST_SHAPES = 256  # torch gives up compiling after eight
+
+
 @dataclass
 class Position:
     """How far a run is; all of it is in a checkpoint."""
@@ -119,7 +122,7 @@ def pretrain(
             logged.
         resume: Go on with the run in the folder.
         stop_after: Seconds from the call after which the run stops, at least one step further, with a checkpoint to
-            resume from: for a machine that is lent for a time. None: when the budget is spent.
+            resume from: where time is limited. None: when the budget is spent.
         command: What the user typed, for the record.
         progress: Shows how far it is.
         say: Told what the user should know, such as a checkpoint that was refused.
@@ -147,7 +150,7 @@ def pretrain(
             if finished:
                 trainer.finish(record)
             else:
-                trainer.pause()
+                trainer.pause(record)
         refused = tuple(trainer.checkpoints.refused)
         return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank, finished=finished)
 
@@ -222,10 +225,7 @@ class Trainer:
         self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
         self.parallel = _parallel(encoder, world)
         module = self.parallel or encoder
-        # Rows have a few shapes, each compiled for itself; they have many where the share that is masked changes.
-        dynamic = False if config.masking.rate_end is None else None
-        compiled = torch.compile(module, dynamic=dynamic) if config.compile == "on" else module
-        self.module: Callable[..., torch.Tensor] = compiled
+        self.module: Callable[..., torch.Tensor] = _compiled(module, config) if config.compile == "on" else module
         self.losses = Losses(self.batches.languages, world)
         self.speed = Speed()
         private = encoder.config.sharing.is_private("softmax")
@@ -438,10 +438,12 @@ class Trainer:
         if self.metrics is not None:
             self.metrics.close()
 
-    def pause(self) -> None:
-        """Write a checkpoint to go on from."""
+    def pause(self, record: RunRecord | None) -> None:
+        """Write a checkpoint to go on from, and record that there is more to do."""
         if self.saved != self.position.step:
             self._save()
+        if record is not None:
+            record.status = "stopped"
 
     def finish(self, record: RunRecord | None) -> None:
         """Measure once more, write the last checkpoint and the encoder, and record what the run read and wrote."""
@@ -466,6 +468,19 @@ def _precision(config: PretrainConfig, device: torch.device) -> Literal["float32
     if config.precision != "auto":
         return config.precision
     return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+def _compiled(module: torch.nn.Module, config: PretrainConfig) -> Callable[..., torch.Tensor]:
+    """A module compiled for each shape that rows have, and for each language where parts are private.
+
+    Shapes are a few, so each is compiled for itself; there are many only where the share that is masked changes.
+    """
+    from torch._dynamo import config as limits
+
+    name = "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit"  # as it was called once
+    setattr(limits, name, max(_MOST_SHAPES, getattr(limits, name)))
+    changes = config.masking.rate_end not in (None, config.masking.rate)
+    return torch.compile(module, dynamic=None if changes else False)
 
 
 def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:
