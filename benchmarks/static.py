@@ -5,7 +5,7 @@
 
 The measures: the authors' C programs on one core of the same kind count 1.03M tokens a second at window 10 and learn
 from 0.54M pairs a second at 100 dimensions (20 MB of English Wikipedia). The loop in C here is built by gcc -O3 in a
-temporary folder and goes through the same pairs in the same order. The best of three counts.
+temporary folder and goes through the same pairs, their rows in an order of its own. The best of three counts.
 """
 
 from __future__ import annotations
