@@ -19,6 +19,7 @@ from isoglot.align.link_scores import LinkScores, score_links
 from isoglot.align.merge_links import merge
 from isoglot.align.symmetry import METHODS, symmetrise
 from isoglot.align.word_aligner import WordAligner, train_aligner
+from isoglot.core.compiled import COMPILED
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.text.alignment import parse_links, read_pharaoh, write_pharaoh
 
@@ -219,7 +220,16 @@ def test_saved_and_read_it_aligns_the_same(tmp_path: Path):
         WordAligner.load(file)
 
 
-@pytest.mark.skipif(not em_loops.COMPILED, reason="numba is not installed")
+def test_translations_are_looked_up_in_the_case_of_training():
+    pairs = [("The House".split(), "Das Haus".split()), ("The book".split(), "Das Buch".split())]
+    lower = train_aligner(pairs)
+    assert lower.translations("The") == lower.translations("the") != []
+    kept = train_aligner(pairs, WordAlignConfig(case="keep"))
+    assert kept.translations("The")
+    assert kept.translations("the") == []
+
+
+@pytest.mark.skipif(not COMPILED, reason="numba is not installed")
 @pytest.mark.parametrize(
     "name",
     ["expect", "expect_agreed", "posteriors", "best_sources", "look_up", "merge", "maximise", "digamma", "index_cells"],

@@ -133,6 +133,30 @@ def test_words_with_a_test_of_their_own(run):
     assert found["pairs"]["train"] == found["pairs"]["test"]
 
 
+@pytest.mark.parametrize("use", ["words", "sentences"])
+def test_the_first_sentences_of_files(run, folder: Path, tmp_path: Path, use: str):
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    for name in ("p.en", "p.fr", "p.align"):
+        (cut / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[:60]))
+    found = []
+    for home, more in (("@", ("--sentences", "60")), (str(cut), ())):
+        links = ("--links", f"{home}/p.align") if use == "words" else ()
+        files = ("--parallel", f"en={home}/p.en", "--parallel", f"fr={home}/p.fr", *links)
+        result = run(use, *files, *more, "--layers", "1", "--json", "--quiet")
+        assert result.code == 0, result.err
+        found.append(json.loads(result.out))
+    assert found[0] == found[1]
+
+
+def test_a_table_to_score_on_may_have_more_languages(run, folder: Path, tmp_path: Path):
+    lines = (folder / "p.tsv").read_text().splitlines()
+    table = tmp_path / "three.tsv"
+    table.write_text("\n".join(["de\t" + lines[0], *("x\t" + line for line in lines[1:])]) + "\n")
+    more = ("--test-parallel", str(table), "--allow-leak", "--layers", "1", "--quiet")
+    assert run("sentences", *FILES, *more).code == 0
+
+
 def test_sentences_of_the_built_in_languages(run):
     result = run("sentences", "--langs", "fr,en", "--sentences", "60", "--layers", "1", "--json", "--quiet")
     assert json.loads(result.out)["pairs"] == {"train": 60, "test": 15}
@@ -256,6 +280,17 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
             ("--langs", "english"),
             "--langs 'english' is not two languages; write them as --langs en,fr",
         ),
+        ("sentences", ("--langs", "eng,en"), "--langs 'eng,en' is en twice; name two languages: --langs en,fr"),
+        (
+            "sentences",
+            ("--langs", "en,fr", "--test-parallel", "@/p.tsv"),
+            "--test-parallel without --parallel; give --parallel too, or leave it out: built-in sentences have a test",
+        ),
+        (
+            "sentences",
+            ("--parallel", "en=@/p.en", "--parallel", "de=@/p.fr", "--test-parallel", "@/p.tsv"),
+            "--test-parallel @/p.tsv has no de; it has en, fr",
+        ),
         ("sentences", ("--langs", "en,sw"), "'sw' is not a built-in language; "),
         ("sentences", (*FILES, "--parallel", "en=@/p.fr"), "--parallel en=@/p.fr: en has a file already; join them"),
         ("sentences", (*FILES, "--layers", "7"), "there is no layer 7; choose from 0 (the embeddings) to 2, or all"),
@@ -263,7 +298,11 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
         ("sentences", (*FILES, "--method", "ridge", "--set", "options.p=1"), "Ridge has no option 'p'; "),
         ("sentences", (*FILES, "--set", "test_share=2"), "--set test_share=2: test_share = 2 should be less than 1; "),
         ("words", FILES, "--parallel and --links go together; give both, or neither and --langs en,fr"),
-        ("words", (*FILES, "--links", "@/p.align", "--test-links", "@/p.align"), "--test-parallel and --test-links go"),
+        (
+            "words",
+            (*FILES, "--links", "@/p.align", "--test-links", "@/p.align"),
+            "--test-parallel and --test-links go together; give both, or neither\n",
+        ),
         (
             "sentences",
             (*FILES, "--test-parallel", "en=@/p.en", "--test-parallel", "de=@/p.fr"),

@@ -80,6 +80,15 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
         ),
         (["links", "--langs", "en,fr", "--aligner", "x", "--set", "null=0.1"], "--set and --aligner together"),
         (["links", "--langs", "en,fr", "--set", "nul=0.1"], "unknown key 'nul'; did you mean 'null'?"),
+        (
+            ["dictionary", "--langs", "en,fr", "--aligner", "x", "--set", "keep.case=keep", "--set", "align.null=0.5"],
+            "--set align.… and --aligner together; an aligner has its settings: leave --set align.… out",
+        ),
+        (["links", "--langs", "en,eng"], "--langs 'en,eng' is en twice; name two languages: --langs en,fr"),
+        (
+            ["links", "--langs", "en,fr", "--gold", "x"],
+            "--gold with built-in sentences; leave it out: they have their own, and are scored on it",
+        ),
         (["dictionary", "--langs", "en,fr", "--links", "x"], "--links with --aligner or built-in sentences"),
     ],
 )
@@ -98,3 +107,37 @@ def test_an_aligner_of_other_languages_is_refused(isoglot, bitext: list[str], tm
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "dictionary", *bitext, "--links", tmp_path / "few.txt", "--out", tmp_path / "de")
     assert "few.txt: 1 lines of links for 30 sentence pairs" in result.err
+
+
+def test_the_record_has_the_settings_of_the_aligner(isoglot, bitext: list[str], tmp_path: Path):
+    isoglot("align", "links", *bitext, "--set", "null=0.3", "--out", tmp_path / "made")
+    used = [*bitext, "--aligner", tmp_path / "made"]
+    assert isoglot("align", "links", *used, "--out", tmp_path / "links").code == 0
+    assert read_json(tmp_path / "links" / "run.json")["config"]["null"] == 0.3
+    assert isoglot("align", "dictionary", *used, "--set", "keep.case=keep", "--out", tmp_path / "words").code == 0
+    config = read_json(tmp_path / "words" / "run.json")["config"]
+    assert (config["align"]["null"], config["keep"]["case"]) == (0.3, "keep")
+
+
+def test_gold_is_checked_before_anything_is_learned(
+    isoglot, bitext: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("isoglot.cli.align_links._learned", lambda *_, **__: pytest.fail("it learned"))
+    (tmp_path / "few.txt").write_text("0-0\n")
+    result = isoglot("align", "links", *bitext, "--gold", tmp_path / "few.txt", "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "few.txt: 1 lines of links for 30 sentence pairs; give one line of links" in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_the_first_sentences_of_files(isoglot, bitext: list[str], tmp_path: Path):
+    gold = tmp_path / "gold.txt"
+    gold.write_text(("0-0\n" * 3 + "\n" + "0-0\n" * 2) * 5)
+    cut = [*bitext, "--sentences", "6", "--json", "--quiet"]
+    result = isoglot("align", "links", *cut, "--gold", gold, "--out", tmp_path / "links")
+    assert json.loads(result.out)["pairs"]["pairs"] == 6
+    assert (tmp_path / "links" / "en.txt").read_text().splitlines() == ENGLISH
+    assert len((tmp_path / "links" / "links.txt").read_text().splitlines()) == 6
+    for more in ([], ["--links", gold]):
+        result = isoglot("align", "dictionary", *cut, *more, "--out", tmp_path / "words")
+        assert json.loads(result.out)["pairs"] == 6

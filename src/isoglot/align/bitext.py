@@ -37,6 +37,10 @@ class Bitext:
     def __len__(self) -> int:
         return len(self.links)
 
+    def first(self, count: int | None) -> Bitext:
+        """The first so many sentence pairs; None: all."""
+        return Bitext(source=self.source[:count], target=self.target[:count], links=self.links[:count])
+
     def kept(self, number: int, which: LinksKept) -> Links:
         """The links of a sentence pair, each once.
 

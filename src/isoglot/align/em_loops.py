@@ -13,29 +13,13 @@ Shape legend: ``S`` sentence pairs, ``N`` words of the side that is explained, `
 from __future__ import annotations
 
 import math
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from isoglot.core.parts import import_part
+from isoglot.core.compiled import compiled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-F = TypeVar("F", bound="Callable[..., object]")
-
-COMPILED = find_spec("numba") is not None
-"""Whether the loops are compiled."""
 FLOOR = 1e-9
 """What a word counts as the translation of another that it was never seen with, or hardly."""
-
-
-def compiled(function: F) -> F:
-    """The function compiled, the machine code kept on the disk; as it is where numba is missing."""
-    if not COMPILED:
-        return function
-    return cast("F", import_part("numba").njit(cache=True, nogil=True)(function))
 
 
 @compiled

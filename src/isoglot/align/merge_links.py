@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoglot.align.em_loops import compiled
+from isoglot.core.compiled import compiled
 
 
 @compiled

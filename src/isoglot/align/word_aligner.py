@@ -121,7 +121,8 @@ class WordAligner:
         return [links[start:stop] for start, stop in pairwise(starts.tolist())]
 
     def translations(self, word: str, limit: int = 5) -> list[tuple[str, float]]:
-        """The likeliest target words of a source word, with their probabilities given it."""
+        """The likeliest target words of a source word, with their probabilities given it; case as in training."""
+        word = word.lower() if self.config.case == "lower" else word
         number = {each: place for place, each in enumerate(self.words[0])}.get(word)
         if number is None:
             return []

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli import align_links
-from isoglot.cli.bitext_option import GIVE, MISSING, is_table, one_each, paths_of, two_sides
-from isoglot.cli.langs_option import Langs, two_langs
+from isoglot.cli.bitext_option import one_each, paths_of, two_bitexts
+from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
@@ -57,8 +57,16 @@ TestParallel = Annotated[
     list[str] | None,
     typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on; left out: a fifth is held out."),
 ]
+BUILTIN = 2000  # built-in sentences, where nobody says how many
 Count = Annotated[
-    int, typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help="Of the built-in ones: how many.")
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=2,
+        max=1_000_000,
+        help=f"The first N to learn from; left out: {BUILTIN:,} built-in ones, or all of files.",
+    ),
 ]
 Method = Annotated[
     Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
@@ -193,7 +201,7 @@ def words(
         Path | None, typer.Option("--test-links", metavar="FILE", help="The links of --test-parallel.")
     ] = None,
     langs: Langs = None,
-    sentences: Count = 2000,
+    sentences: Count = None,
     kept: Annotated[
         Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
     ] = "one",
@@ -211,21 +219,21 @@ def words(
     """Align words in their contexts, from word-aligned bitext or the built-in gold, in every layer."""
     output = Output(json=json, quiet=quiet)
     config = _config(method, normalise, allow_leak, seed, settings)
-    languages, files, tests = _bitexts(parallel, test_parallel, langs)
+    languages, files, tests = two_bitexts(parallel, test_parallel, langs)
     for name, there, file in (("", files, links), ("test-", tests, test_links)):
         if bool(there) != (file is not None):
-            raise ConfigError(
-                f"--{name}parallel and --{name}links go together", remedy="give both, or neither and --langs en,fr"
-            )
+            remedy = "give both, or neither" + ("" if name else " and --langs en,fr")
+            raise ConfigError(f"--{name}parallel and --{name}links go together", remedy=remedy)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
         from isoglot.align import align_words, builtin_bitext, read_bitext
 
         if links is None:
-            pairs = [builtin_bitext(languages, sentences, seed=seed)]
-            pairs.append(builtin_bitext(languages, max(1, sentences // 4), split="test", seed=seed))
+            count = sentences or BUILTIN
+            pairs = [builtin_bitext(languages, count, seed=seed)]
+            pairs.append(builtin_bitext(languages, max(1, count // 4), split="test", seed=seed))
         else:
-            pairs = [read_bitext(files, languages, links)]
+            pairs = [read_bitext(files, languages, links).first(sentences)]
             pairs += [read_bitext(tests, languages, test_links)] if test_links is not None else []
         return align_words(
             one,
@@ -254,7 +262,7 @@ def sentences(
     parallel: Parallel = None,
     test_parallel: TestParallel = None,
     langs: Langs = None,
-    sentences: Count = 2000,
+    sentences: Count = None,
     layers: LayerList = "all",
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
@@ -269,17 +277,19 @@ def sentences(
     """Align sentences, each the mean of its subwords, by their translations, in every layer."""
     output = Output(json=json, quiet=quiet)
     config = _config(method, normalise, allow_leak, seed, settings)
-    languages, files, tests = _bitexts(parallel, test_parallel, langs)
+    languages, files, tests = two_bitexts(parallel, test_parallel, langs)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
         from isoglot.align import align_sentences
         from isoglot.align.bitext import builtin_sentences, read_sentence_pairs
 
         if files:
-            pairs = [read_sentence_pairs(each, languages) for each in (files, tests) if each]
+            pairs = [read_sentence_pairs(files, languages)[:sentences]]
+            pairs += [read_sentence_pairs(tests, languages)] if tests else []
         else:
-            pairs = [builtin_sentences(languages, sentences, seed=seed)]
-            pairs.append(builtin_sentences(languages, max(1, sentences // 4), split="test", seed=seed))
+            count = sentences or BUILTIN
+            pairs = [builtin_sentences(languages, count, seed=seed)]
+            pairs.append(builtin_sentences(languages, max(1, count // 4), split="test", seed=seed))
         return align_sentences(
             one, other, *pairs, languages=languages, layers=parse_layers(layers), scratch=scratch, **more
         )
@@ -371,26 +381,6 @@ def _entries(files: Sequence[Path]) -> list[Entry]:
 
 def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:
     return [file for part in files for file in part]
-
-
-def _bitexts(
-    parallel: list[str] | None, test: list[str] | None, langs: str | None
-) -> tuple[tuple[str, str], dict[str, Path] | Path, dict[str, Path] | Path]:
-    """The languages, and the files or tables to learn from and to score on; none where they are built in."""
-    if not parallel:
-        if langs is None or test:
-            raise ConfigError(MISSING, remedy=GIVE)
-        return two_langs(langs), {}, {}
-    languages, files = two_sides(parallel, "--parallel", langs)
-    if not test:
-        return languages, files, {}
-    others, tests = two_sides(test, "--test-parallel", langs if is_table(test) else None)
-    if set(others) != set(languages):
-        raise ConfigError(
-            f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",
-            remedy="score on the languages that were aligned",
-        )
-    return languages, files, tests
 
 
 def _seen(encoders: Sequence[tuple[EncoderLike, str]], language: str) -> frozenset[str]:

@@ -14,8 +14,7 @@ from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from isoglot.align import LinkScores, WordAligner
-    from isoglot.align.bitext import Bitext
+    from isoglot.align import LinkScores, WordAlignConfig, WordAligner
     from isoglot.align.segmented import Segmenting
     from isoglot.text.alignment import Links
 
@@ -25,8 +24,16 @@ Parallel = Annotated[
     list[str] | None,
     typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
 ]
+BUILTIN = 10_000  # built-in sentences, where nobody says how many
 Count = Annotated[
-    int, typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help="Of the built-in ones: how many.")
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=2,
+        max=1_000_000,
+        help=f"The first N; left out: {BUILTIN:,} built-in ones, or all of files.",
+    ),
 ]
 Segment = Annotated[
     Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
@@ -51,7 +58,7 @@ def links(
     out: Out,
     parallel: Parallel = None,
     langs: Langs = None,
-    sentences: Count = 10_000,
+    sentences: Count = None,
     segment: Segment = None,
     aligner: Aligner = None,
     method: Annotated[
@@ -59,7 +66,8 @@ def links(
         typer.Option("--method", help="How the two directions are made one."),
     ] = "grow-diag-final-and",
     gold: Annotated[
-        Path | None, typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh), a line a pair.")
+        Path | None,
+        typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh), a line a pair of the files."),
     ] = None,
     settings: Settings = None,
     seed: Seed = 0,
@@ -80,7 +88,7 @@ def links(
     from isoglot.core.config import build_config
     from isoglot.core.files import write_json
     from isoglot.core.record import record_run
-    from isoglot.text.alignment import read_pharaoh, write_pharaoh
+    from isoglot.text.alignment import write_pharaoh
     from isoglot.text.lines import line_writer
 
     output = Output(json=json, quiet=quiet)
@@ -88,14 +96,19 @@ def links(
         raise ConfigError("--set and --aligner together", remedy="an aligner has its settings: leave --set out")
     config = build_config(WordAlignConfig, settings=settings or ())
     languages, files = _languages(parallel, langs)
+    if gold is not None and not files:
+        raise ConfigError(
+            "--gold with built-in sentences", remedy="leave it out: they have their own, and are scored on it"
+        )
+    known = _known(aligner, languages)
+    config = config if known is None else known.config
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         for path in [*paths_of(files), *(each for each in (aligner, gold) if each is not None and each.is_file())]:
             run.add_input(path)
-        pairs, known = _pairs(files, languages, segment or "auto", sentences, seed)
-        model = _aligner(pairs, aligner, config, languages, output)
+        pairs, sure = _pairs(files, languages, segment or "auto", gold, sentences, seed)
+        model = known or _learned(pairs, config, languages, output)
         counts = PairCounts()
         found = list(model.stream(pairs, method, counts=counts, progress=output.progress))
-        sure = known.links if known else list(read_pharaoh(gold)) if gold else None
         scores = None if sure is None else score_links(found, sure)
         names = [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
         write_pharaoh(names[0], found)
@@ -125,7 +138,7 @@ def dictionary(
     out: Out,
     parallel: Parallel = None,
     langs: Langs = None,
-    sentences: Count = 10_000,
+    sentences: Count = None,
     links: Annotated[
         Path | None,
         typer.Option(
@@ -148,32 +161,32 @@ def dictionary(
     from rich.text import Text
 
     from isoglot.align.induced import DictionaryConfig, induce_dictionary
-    from isoglot.core.config import build_config
+    from isoglot.core.config import build_config, parse_setting
     from isoglot.core.record import record_run
-    from isoglot.text.alignment import read_pharaoh
     from isoglot.text.dictionary import write_dictionary
 
     output = Output(json=json, quiet=quiet)
     if links is not None and (aligner is not None or (langs is not None and not parallel)):
         raise ConfigError("--links with --aligner or built-in sentences", remedy="the links are there already")
+    if aligner is not None and any(parse_setting(each)[0][0] == "align" for each in settings or ()):
+        raise ConfigError(
+            "--set align.… and --aligner together", remedy="an aligner has its settings: leave --set align.… out"
+        )
     config = build_config(DictionaryConfig, settings=settings or ())
     languages, files = _languages(parallel, langs)
+    known = _known(aligner, languages)
+    if known is not None:
+        config = config.model_copy(update={"align": known.config})
     method: Segmenting = segment or ("auto" if links is None else "blanks")
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
             run.add_input(path)
-        pairs, _ = _pairs(files, languages, method, sentences, seed)
-        if links is None:
-            model = _aligner(pairs, aligner, config.align, languages, output)
+        pairs, given = _pairs(files, languages, method, links, sentences, seed)
+        if links is None or given is None:
+            model = known or _learned(pairs, config.align, languages, output)
             found = list(model.stream(pairs, config.symmetry, progress=output.progress))
         else:
-            found = list(read_pharaoh(links))
-            if len(found) != len(pairs):
-                raise InputError(
-                    f"{len(found)} lines of links for {len(pairs)} sentence pairs",
-                    remedy="give one line of links, even a blank one, for each pair",
-                    file=links,
-                )
+            found = given
         sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
         lines = []
@@ -199,32 +212,40 @@ def _languages(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str
 
 
 def _pairs(
-    files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting, sentences: int, seed: int
-) -> tuple[Pairs, Bitext | None]:
-    """The words of every pair, and the built-in sentences with their gold where those are asked for."""
+    files: dict[str, Path] | Path,
+    languages: tuple[str, str],
+    segment: Segmenting,
+    links: Path | None,
+    sentences: int | None,
+    seed: int,
+) -> tuple[Pairs, list[Links] | None]:
+    """The words of the first pairs, and their links where a file has them or the sentences are built in."""
     from isoglot.align import builtin_bitext
     from isoglot.align.segmented import read_word_pairs
+    from isoglot.text.alignment import read_pharaoh
 
-    if files:
-        return read_word_pairs(files, languages, segment), None
-    bitext = builtin_bitext(languages, sentences, seed=seed)
-    return list(zip(bitext.source, bitext.target, strict=True)), bitext
+    if not files:
+        bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
+        return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
+    pairs = read_word_pairs(files, languages, segment)
+    if links is None:
+        return pairs[:sentences], None
+    found = list(read_pharaoh(links))
+    if len(found) != len(pairs):
+        raise InputError(
+            f"{len(found)} lines of links for {len(pairs)} sentence pairs",
+            remedy="give one line of links, even a blank one, for each pair",
+            file=links,
+        )
+    return pairs[:sentences], found[:sentences]
 
 
-def _aligner(
-    pairs: Pairs,
-    path: Path | None,
-    config: Any,  # noqa: ANN401 - WordAlignConfig, which is not imported before it is needed
-    languages: tuple[str, str],
-    output: Output,
-) -> WordAligner:
-    from isoglot.align import WordAligner, train_aligner
-    from isoglot.align.em_loops import COMPILED
+def _known(path: Path | None, languages: tuple[str, str]) -> WordAligner | None:
+    """The aligner that was named, if one was."""
+    from isoglot.align import WordAligner
 
-    if not COMPILED:
-        output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")
     if path is None:
-        return train_aligner(pairs, config, languages=languages, progress=output.progress)
+        return None
     model = WordAligner.load(path)
     if model.languages not in (None, languages):
         raise ConfigError(
@@ -232,6 +253,15 @@ def _aligner(
             remedy="name the languages in the aligner's order, or train one",
         )
     return model
+
+
+def _learned(pairs: Pairs, config: WordAlignConfig, languages: tuple[str, str], output: Output) -> WordAligner:
+    from isoglot.align import train_aligner
+    from isoglot.core.compiled import COMPILED
+
+    if not COMPILED:
+        output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")
+    return train_aligner(pairs, config, languages=languages, progress=output.progress)
 
 
 def _facts(

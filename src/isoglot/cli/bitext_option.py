@@ -18,14 +18,14 @@ def is_table(named: list[str]) -> bool:
 
 
 def two_sides(
-    named: list[str], option: str, langs: str | None = None
+    named: list[str], option: str, langs: str | tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], dict[str, Path] | Path]:
     """The two languages, and a file for each, or the table that has both.
 
     Args:
         named: What the user typed.
         option: The option, for error messages.
-        langs: Which two of a table with more, as ``en,de``; None where it has just two.
+        langs: Which two of a table with more, as ``en,de`` or apart; None where it has just two.
 
     Raises:
         ConfigError: There is no such file, or not two languages.
@@ -42,11 +42,11 @@ def two_sides(
             )
         codes = list(next(read_parallel(table), ()))
         if langs is not None:
-            wanted = two_langs(langs)
+            wanted = two_langs(langs) if isinstance(langs, str) else langs
             missing = [code for code in wanted if code not in codes]
             if missing:
                 raise ConfigError(
-                    f"--langs {langs}: {table} has no {missing[0]}", remedy=f"it has {', '.join(codes) or 'none'}"
+                    f"{option} {table} has no {missing[0]}", remedy=f"it has {', '.join(codes) or 'none'}"
                 )
             codes = list(wanted)
     else:
@@ -60,6 +60,38 @@ def two_sides(
             remedy=f"name two languages: {option} en=a.txt {option} fr=b.txt",
         )
     return (codes[0], codes[1]), files or table
+
+
+def two_bitexts(
+    parallel: list[str] | None, test: list[str] | None, langs: str | None
+) -> tuple[tuple[str, str], dict[str, Path] | Path, dict[str, Path] | Path]:
+    """The languages, and the files or tables to learn from and to score on; none where they are built in.
+
+    Of a table to score on, the languages are those that are learned from.
+
+    Raises:
+        ConfigError: The options do not go together, and as for :func:`two_sides`.
+        InputError: A table names no languages.
+    """
+    if not parallel:
+        if test:
+            raise ConfigError(
+                "--test-parallel without --parallel",
+                remedy="give --parallel too, or leave it out: built-in sentences have a test of their own",
+            )
+        if langs is None:
+            raise ConfigError(MISSING, remedy=GIVE)
+        return two_langs(langs), {}, {}
+    languages, files = two_sides(parallel, "--parallel", langs)
+    if not test:
+        return languages, files, {}
+    others, tests = two_sides(test, "--test-parallel", languages if is_table(test) else None)
+    if set(others) != set(languages):
+        raise ConfigError(
+            f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",
+            remedy="score on the languages that were aligned",
+        )
+    return languages, files, tests
 
 
 def one_each(named: list[str], option: str) -> dict[str, Path]:

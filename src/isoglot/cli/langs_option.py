@@ -32,10 +32,17 @@ def parse_langs(text: str | None) -> list[str]:
 def two_langs(text: str) -> tuple[str, str]:
     """The two languages of ``en,fr``.
 
+    >>> two_langs("en,eng")
+    Traceback (most recent call last):
+    isoglot.core.errors.ConfigError: --langs 'en,eng' is en twice; name two languages: --langs en,fr
+
     Raises:
-        ConfigError: There are no two.
+        ConfigError: There are no two, or they are the same.
     """
     codes = [code.strip() for code in text.split(",")]
     if len(codes) != 2:
         raise ConfigError(f"--langs {shown(text)} is not two languages", remedy="write them as --langs en,fr")
-    return language_code(codes[0]), language_code(codes[1])
+    first, second = language_code(codes[0]), language_code(codes[1])
+    if first == second:
+        raise ConfigError(f"--langs {shown(text)} is {first} twice", remedy="name two languages: --langs en,fr")
+    return first, second

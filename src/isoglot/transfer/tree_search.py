@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoglot.align.em_loops import COMPILED, compiled
+from isoglot.core.compiled import COMPILED, compiled
 
 FORBIDDEN = 1e6
 """An arc so far below the best of its word is in no tree, be it -inf or a very low number in its place."""
