@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -156,6 +157,7 @@ def test_means_of_another_encoder_do_not_go_along(home: Path, encoder: Encoder, 
     found = isoglot(*given, "--means", str(home / "means"))
     assert found.code == 2
     assert found.err.startswith("isoglot: the means are of another encoder (")
+    assert found.err.endswith("); learn those of this one: isoglot steer fit MODEL --out means/\n")
     assert not (tmp_path / "packed").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
     with torch.no_grad():
@@ -225,7 +227,48 @@ def test_verbs_use_it_where_no_model_is_named(isoglot, tmp_path: Path, given, wa
 def test_doctor_tells_of_it(isoglot, mini: Path, monkeypatch, tmp_path: Path):
     found = json.loads(isoglot("doctor", "--json").out)["models"]
     size = sum(path.stat().st_size for path in mini.rglob("*") if path.is_file())
-    assert found == [{"name": "isoglot-mini", "size": size, "languages": ["en", "fr"]}]
+    assert found == [{"name": "isoglot-mini", "size": size, "languages": ["en", "fr"], "problem": None}]
     assert f"en fr, {size / 1e6:.1f} MB" in isoglot("doctor").out
     monkeypatch.setattr("isoglot.model.load.EMBEDDED_FOLDER", tmp_path / "nothing")
     assert "not in this version" in isoglot("doctor").out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("encoder.json", b"{}", "encoder.json: not an encoder of format 1; install isoglot again"),
+        (
+            "encoder.json",
+            b'{"format": 1, "form": "packed"}',
+            "encoder.json: not what was written (KeyError); install isoglot again",
+        ),
+        ("encoder.json", None, "encoder.json: cannot read: no such file or folder; install isoglot again"),
+        ("encoder.safetensors.zst", b"no", "encoder.safetensors.zst: 2 bytes with SHA-256 "),
+        ("vocabulary/vocabulary.json.zst", b"no", "vocabulary.json.zst: no whole Zstandard frame"),
+    ],
+)
+def test_doctor_reports_a_damaged_one(isoglot, mini: Path, monkeypatch, tmp_path: Path, name, content, line):
+    folder = tmp_path / "damaged"
+    shutil.copytree(mini, folder)
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    monkeypatch.setattr("isoglot.model.load.EMBEDDED_FOLDER", folder)
+    found = isoglot("doctor", "--json")
+    assert (found.code, found.err) == (0, "")
+    (model,) = json.loads(found.out)["models"]
+    assert line in model["problem"]
+    assert model["languages"] == []
+    assert "damaged: " in isoglot("doctor").out
+
+
+def test_means_without_their_token_sets_are_refused(isoglot, mini: Path, tmp_path: Path):
+    folder = tmp_path / "cut"
+    shutil.copytree(mini, folder)
+    (folder / "token_sets.json.zst").unlink()
+    found = isoglot(*TRANSLATE, "--model", str(folder))
+    assert (found.code, found.out) == (2, "")
+    assert found.err == (
+        f"isoglot: {folder}: means.safetensors without token_sets.json or token_sets.json.zst; "
+        "copy the folder again, whole\n"
+    )

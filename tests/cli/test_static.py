@@ -140,3 +140,21 @@ def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path)
     assert (found.code, found.err) == (0, "")
     encoded = ["encode", str(model), "--text", f"{tmp_path}/en", "--lang", "en", "--out", f"{tmp_path}/en.safetensors"]
     assert isoglot(*encoded, "--quiet", "--device", "cpu").code == 0
+
+
+def test_static_vectors_can_be_steered(isoglot, model: Path):
+    given = ("steer", "translate", "The girl sees a cat.", "--from", "en", "--to", "fr", "--learn-from", "30")
+    found = isoglot(*given, "--model", str(model), "--layer", "0", "--alpha", "1", "--json", "-q")
+    assert (found.code, found.err) == (0, "")
+    assert json.loads(found.out)["model"] == str(model)
+
+
+@pytest.mark.parametrize("layout", ["hf", "packed"])
+def test_static_vectors_are_not_for_export(isoglot, model: Path, tmp_path: Path, layout: str):
+    found = isoglot("export", str(model), str(tmp_path / "to"), "--format", layout)
+    assert (found.code, found.out) == (2, "")
+    assert found.err == (
+        f"isoglot: {model} holds static vectors, which are no BERT and small already; write them as a .vec file: "
+        f"isoglot static vectors {model} --words FILE --lang LANG --out FILE.vec\n"
+    )
+    assert not (tmp_path / "to").exists()

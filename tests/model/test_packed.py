@@ -86,6 +86,15 @@ def test_vectors_whole_numbers_and_shapes_stay():
     assert packing_error(weights, found) == 0
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (2, 0, 3), (2, 3, 0)])
+def test_a_matrix_without_rows_or_columns_stays(shape: tuple[int, ...]):
+    weights = {"none": torch.zeros(shape), "some": torch.ones(2, 2)}
+    found = unpack(pack(weights))
+    assert found["none"].shape == shape
+    assert found["none"].dtype == torch.float32
+    assert pack(found) == pack(weights)
+
+
 def test_packed_again_is_the_same_bytes():
     chance = torch.Generator().manual_seed(0)
     weights = {f"m{n}": torch.randn(40, 64, generator=chance) * 10.0**-n for n in range(4)}
@@ -200,7 +209,8 @@ def test_a_frame_with_something_else_in_it(tmp_path: Path):
     from isoglot.core.compressed import compressed
 
     wrong = {"m": torch.ones(2, 3, dtype=torch.int8), "m.exponent": torch.ones(4, dtype=torch.int8)}
-    for content in (b"", b"some text", save(wrong)):
+    alone = {"m": torch.tensor(1, dtype=torch.int8), "m.exponent": torch.ones(1, dtype=torch.int8)}
+    for content in (b"", b"some text", save(wrong), save(alone)):
         with pytest.raises(CorruptFileError) as failure:
             unpack(compressed(content), tmp_path / "x")
         assert str(failure.value) == f"{tmp_path / 'x'}: no packed weights; copy or make it again"
@@ -209,7 +219,15 @@ def test_a_frame_with_something_else_in_it(tmp_path: Path):
 def test_another_form_is_not_read(encoder: Encoder, tmp_path: Path):
     save_encoder(encoder, tmp_path)
     index = tmp_path / "encoder.json"
-    index.write_text(index.read_text().replace('"format": 1,', '"format": 1, "form": "folded",'))
-    with pytest.raises(InputError, match="not an encoder of format 1"):
+    text = index.read_text()
+    for form, name in (('"folded"', "'folded'"), ("[1]", "[1]")):
+        index.write_text(text.replace('"format": 1,', f'"format": 1, "form": {form},'))
+        with pytest.raises(InputError) as failure:
+            open_encoder(tmp_path)
+        assert str(failure.value) == (
+            f"{index}: an encoder of the unknown form {name}: a newer version wrote it; install the newest isoglot"
+        )
+    index.write_text("{}")
+    with pytest.raises(InputError, match="not an encoder of format 1; make it with isoglot pretrain"):
         open_encoder(tmp_path)
     assert (tmp_path / WEIGHTS).exists()

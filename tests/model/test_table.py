@@ -12,6 +12,7 @@ from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import TableEncoder, load_encoder, make_batch
 from isoglot.model.table import open_table, save_table
 from isoglot.represent import extract
+from isoglot.steer.decode import best_tokens, check_softmax
 from isoglot.vocab import train_vocabulary
 
 
@@ -40,6 +41,14 @@ def test_it_keeps_the_protocol(table: TableEncoder):
     assert torch.equal(table.layers(batch)[0], hidden)
     with pytest.raises(ConfigError, match="there is no layer 1"):
         table.run_from(1, hidden, batch)
+
+
+def test_it_has_scores_of_pieces_though_no_parameters(table: TableEncoder):
+    check_softmax(table)
+    check_softmax(TableEncoder(table.weight.bfloat16(), table.known, table.vocabulary))
+    hidden = table.weight[table.known][:7]
+    scores = table.logits(hidden).index_fill(1, torch.tensor(sorted(table.vocabulary.special.values())), -torch.inf)
+    assert torch.equal(best_tokens(table, hidden), scores.argmax(dim=1))
 
 
 def test_a_sentence_is_the_mean_of_its_subwords(table: TableEncoder):

@@ -69,7 +69,8 @@ def render(check: dict[str, Any]) -> RenderableType:
     for model in check["models"]:
         size = model["size"]
         facts = "not in this version" if size is None else f"{' '.join(model['languages'])}, {size / 1e6:.1f} MB"
-        table.add_row("model", model["name"], facts)
+        damage = None if model["problem"] is None else Text(f"damaged: {model['problem']}", "red")
+        table.add_row("model", model["name"], damage or facts)
     for index, part in enumerate(check["parts"]):
         missing = [name for name, version in part["libraries"].items() if version is None]
         there = ", ".join(f"{name} {version}" for name, version in part["libraries"].items() if version)

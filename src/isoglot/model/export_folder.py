@@ -62,11 +62,15 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
 
 
 @contextmanager
-def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[Path]:
+def written_together(target: Path, *, index: str, stale: Collection[str] = ()) -> Iterator[Path]:
     """A folder beside the target to write to first: a full disk leaves the target as it was. Then all is put in place.
+
+    The index comes last, after what is stale went: until all is there, the folder does not tell of the new export, and
+    it still counts as an earlier one, so that exporting again renews it.
 
     Args:
         target: Made if missing.
+        index: The file that tells of the others.
         stale: Files of an earlier export that go if this one has none of them.
 
     Raises:
@@ -78,10 +82,7 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
         scratch.mkdir(parents=True)
         yield scratch
         if target.is_dir():
-            gone = [name for name in stale if not (scratch / name).exists()]
-            _move(scratch, target)
-            for name in gone:
-                (target / name).unlink(missing_ok=True)
+            _move(scratch, target, index=index, stale=stale)
         else:
             scratch.rename(target)
     except OSError as error:
@@ -90,9 +91,13 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _move(scratch: Path, target: Path) -> None:
-    files = sorted(path for path in scratch.rglob("*") if path.is_file())
+def _move(scratch: Path, target: Path, *, index: str, stale: Collection[str]) -> None:
+    gone = [name for name in stale if not (scratch / name).exists()]
+    files = sorted(path for path in scratch.rglob("*") if path.is_file() and path != scratch / index)
     for path in files:
         place = target / path.relative_to(scratch)
         place.parent.mkdir(parents=True, exist_ok=True)
         os.replace(path, place)  # noqa: PTH105 - as in core.files
+    for name in gone:
+        (target / name).unlink(missing_ok=True)
+    os.replace(scratch / index, target / index)  # noqa: PTH105

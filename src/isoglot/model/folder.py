@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import CorruptFileError, InputError, StorageError
+from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
 from isoglot.core.files import check_file, file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
 from isoglot.model.export_folder import without_folders
 from isoglot.vocab.ranges import from_ranges, to_ranges
@@ -135,14 +135,20 @@ def read_index(folder: str | Path) -> dict[str, Any]:
     """What ``encoder.json`` says.
 
     Raises:
-        InputError: It is not one of ours.
+        InputError: It is not one of ours, or one of a form that is not known here.
         StorageError: It cannot be read.
     """
     index = read_json(Path(folder) / INDEX)
-    known = isinstance(index, dict) and index.get("format") == FORMAT and index.get("form", "whole") in _FORMS
-    if not known:
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise InputError(
             f"not an encoder of format {FORMAT}", remedy="make it with isoglot pretrain", file=Path(folder) / INDEX
+        )
+    form = index.get("form", "whole")
+    if not isinstance(form, str) or form not in _FORMS:
+        raise InputError(
+            f"an encoder of the unknown form {shown(form)}: a newer version wrote it",
+            remedy="install the newest isoglot",
+            file=Path(folder) / INDEX,
         )
     return dict(index)
 

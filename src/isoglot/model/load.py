@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError, StorageError
-from isoglot.model.folder import INDEX, folder_size, open_encoder, read_index
+from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
+from isoglot.model.folder import INDEX, folder_size, open_encoder
 from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ EMBEDDED = "isoglot-mini"
 """The encoder that comes with the package: English, French, German, Russian and Chinese."""
 EMBEDDED_FOLDER = Path(__file__).with_name(EMBEDDED)
 """Where it is, packed, if this version has it."""
+_AGAIN = "install isoglot again"
 
 
 def encoder_folder(source: str | Path) -> Path | None:
@@ -31,15 +32,20 @@ def encoder_folder(source: str | Path) -> Path | None:
 def embedded() -> dict[str, Any]:
     """What there is to say of the encoder that comes with the package; its ``size`` in bytes is None if it does not.
 
-    Raises:
-        InputError: Its folder is damaged.
+    It is opened, and ``problem`` is what came of that: None, or a line that says what is damaged.
     """
-    folder = EMBEDDED_FOLDER if (EMBEDDED_FOLDER / INDEX).exists() else None
-    return {
-        "name": EMBEDDED,
-        "size": None if folder is None else folder_size(folder),
-        "languages": [] if folder is None else read_index(folder)["config"]["languages"],
-    }
+    if not EMBEDDED_FOLDER.is_dir():
+        return {"name": EMBEDDED, "size": None, "languages": [], "problem": None}
+    languages: list[str] = []
+    problem = None
+    try:
+        languages = list(open_encoder(EMBEDDED_FOLDER).config.languages)
+    except IsoglotError as error:
+        problem = str(CorruptFileError(error.problem, remedy=_AGAIN, file=error.file))
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # an index with parts missing
+        what = f"not what was written ({type(error).__name__})"
+        problem = str(CorruptFileError(what, remedy=_AGAIN, file=EMBEDDED_FOLDER / INDEX))
+    return {"name": EMBEDDED, "size": folder_size(EMBEDDED_FOLDER), "languages": languages, "problem": problem}
 
 
 def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:

@@ -110,7 +110,8 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP) -> bytes:
         if tensor.is_floating_point() and not bool((tensor.abs() <= _TOO_LARGE).all()):
             raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY)
         if tensor.is_floating_point() and tensor.dim() > 1:
-            numbers_RD, exponents_R = quantise(tensor.reshape(-1, tensor.shape[-1]).numpy(), step)
+            rows_RD = tensor.reshape(tensor.shape[:-1].numel(), tensor.shape[-1])
+            numbers_RD, exponents_R = quantise(rows_RD.numpy(), step)
             tensors[name] = torch.from_numpy(numbers_RD).view(tensor.shape)
             tensors[name + EXPONENT] = torch.from_numpy(exponents_R)
     return compressed(save(tensors), level=_LEVEL)
@@ -132,9 +133,12 @@ def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
             if name.endswith(EXPONENT):
                 continue
             exponents_R = tensors.get(name + EXPONENT)
-            rows = tensor if exponents_R is None else restore(tensor.reshape(len(exponents_R), -1), exponents_R)
-            weights[name] = rows.view(tensor.shape)
-    except (SafetensorError, RuntimeError) as error:
+            if exponents_R is not None:
+                rows_RD = tensor.reshape(len(exponents_R), tensor.shape[-1])  # never -1: there may be no rows
+                weights[name] = restore(rows_RD, exponents_R).view(tensor.shape)
+            else:
+                weights[name] = tensor
+    except (SafetensorError, RuntimeError, IndexError) as error:
         raise CorruptFileError("no packed weights", remedy="copy or make it again", file=path or None) from error
     return weights
 

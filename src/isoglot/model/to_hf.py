@@ -78,7 +78,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         "tokenizer_config.json": _json(tokenizer_config),
         "config.json": _json(config),
     }
-    with written_together(target) as scratch:
+    with written_together(target, index="config.json") as scratch:
         for name, data in files.items():
             write_bytes(scratch / name, data)
     return [target.absolute() / name for name in files]

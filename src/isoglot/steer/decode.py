@@ -59,8 +59,9 @@ def check_softmax(encoder: EncoderLike) -> None:
         if isinstance(encoder.head, NoHead):
             raise no_head()
     elif isinstance(encoder, nn.Module):
-        like = next(encoder.parameters())
-        encoder.logits(like.new_zeros(1, encoder.width))  # only asking tells
+        kinds = (tensor.dtype for tensor in encoder.state_dict().values() if tensor.is_floating_point())
+        # Only asking tells; static vectors have no parameters, so the kind of number is that of any tensor.
+        encoder.logits(torch.zeros(1, encoder.width, device=encoder.device, dtype=next(kinds, None)))
 
 
 def _limit(hidden_ND: torch.Tensor) -> int:

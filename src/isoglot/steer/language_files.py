@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isoglot.core.compressed import ENDING
+from isoglot.core.compressed import ENDING, is_stored
 from isoglot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     """The means and token sets in a folder.
 
     Raises:
-        StorageError: There is no such folder, or no means in it.
+        StorageError: There is no such folder, or no means in it, or no token sets beside them.
     """
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
@@ -35,6 +35,10 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     if not (place / MEANS).exists():
         problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
         raise StorageError(problem, remedy="make one: isoglot steer fit MODEL --out means/", file=folder)
+    if not is_stored(place / SETS):
+        raise StorageError(
+            f"{MEANS} without {SETS} or {SETS}{ENDING}", remedy="copy the folder again, whole", file=folder
+        )
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
 
@@ -66,7 +70,9 @@ def export_packed(
 ) -> PackedExport:
     """Write an encoder small, with the means of its languages if they are given; covariances are left out.
 
-    The means may be those of the encoder as it is; what is written are means of the packed one.
+    The means are not learned again: what is written are the numbers of the encoder as it is, in float32, under the
+    hash of the packed one, so that it takes them for its own. Means learned with the packed one would differ by what
+    rounding does; the hash of the encoder they were learned with stands under ``learned_with``.
 
     Args:
         encoder: What to write.
@@ -81,14 +87,14 @@ def export_packed(
         StorageError: The folder has something else in it, or cannot be written to.
     """
     from isoglot.model.export_folder import free_folder, written_together
-    from isoglot.model.folder import PACKED, folder_size, open_encoder, read_index, save_encoder
+    from isoglot.model.folder import INDEX, PACKED, folder_size, open_encoder, read_index, save_encoder
     from isoglot.model.packed import packing_error
 
     target = free_folder(folder, lambda earlier: read_index(earlier).get("form") == "packed")
     if known is not None:
-        known[0].check_encoder(encoder)
+        known[0].check_encoder(encoder, remedy="learn those of this one: isoglot steer fit MODEL --out means/")
         known[1].check_vocabulary(encoder.vocabulary)
-    with written_together(target, stale=(MEANS, SETS + ENDING)) as scratch:
+    with written_together(target, index=INDEX, stale=(MEANS, SETS + ENDING)) as scratch:
         files = save_encoder(encoder, scratch, about=about, form="packed", step=step)
         packed = open_encoder(scratch)
         if known is not None:

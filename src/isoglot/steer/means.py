@@ -156,19 +156,24 @@ class LanguageMeans:
                 f"the means have no layer {layer}", remedy=f"choose one of {', '.join(map(str, self.layers))}"
             )
 
-    def check_encoder(self, encoder: EncoderLike) -> None:
+    def check_encoder(
+        self, encoder: EncoderLike, *, remedy: str = "learn the means of this encoder, or allow those of another"
+    ) -> None:
         """Refuse an encoder that these are not the means of: another, or with other weights.
+
+        Args:
+            encoder: The one they are to be used with.
+            remedy: What to do about it, for the message; not all that uses means can allow those of another.
 
         Raises:
             ConfigError: It is such.
         """
-        remedy = "learn the means of this encoder"
         self.check_shape(encoder)
         known = self.about.get("encoder_sha256")
         if known is not None and known != (found := _hash_of(encoder)):
             raise ConfigError(
                 f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})",
-                remedy=f"{remedy}, or allow those of another",
+                remedy=remedy,
             )
 
     def check_shape(self, encoder: EncoderLike) -> None:
