@@ -345,7 +345,7 @@ def sweep(
             way.codes[0]: masked_languages(
                 encoder, way.sentences, way.codes[0], known.sets, seed=seed, progress=output.progress
             )
-            for way in ways
+            for way in (ways if encoder.depth else ())  # static vectors guess nothing from what stands around
         }
         remarks = [*(masked_words(each) for each in masked.values()), *dictionaries.remarks]
         about = known.sets.about(codes)
