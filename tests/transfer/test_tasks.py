@@ -11,6 +11,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.transfer.encoding import Reader
 from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
 from isoglot.transfer.ner import Entities
+from isoglot.transfer.pos import PartOfSpeech
 from isoglot.transfer.task import Labels, find_task, tasks
 
 NAMES = ("nli", "ner", "parse", "pos", "topic")
@@ -165,3 +166,9 @@ def test_the_registry():
 def test_scores_need_a_prediction_for_each():
     with pytest.raises(InputError, match="0 predictions for 1 examples"):
         find_task("topic").score([Passage(("a",), "b")], [])
+
+
+def test_words_that_share_a_token_have_the_tag_of_the_first_unless_a_task_says_otherwise():
+    task, sentence = PartOfSpeech(), Tagged(("a", "b", "c", "d"), ("X", "Y", "Z", "Y"))
+    assert task.grouped(sentence, [1, 2, 1]) == (["X", "Y", "Y"], {})
+    assert task.ungrouped(["X", "Y", "Y"], [1, 2, 1]) == ["X", "Y", "Y", "Y"]

@@ -115,13 +115,8 @@ def open_encoder(folder: str | Path) -> Encoder:
     config = build_config(EncoderConfig, values=index["config"])
     vocabulary = None
     if index["vocabulary"] is not None:
-        vocabulary = Vocabulary.load(folder / VOCABULARY)
-        if vocabulary.hash != index["vocabulary"]:
-            raise CorruptFileError(
-                f"vocabulary {vocabulary.hash[:12]}… where {index['vocabulary'][:12]}… was written",
-                remedy="put back the vocabulary the encoder was trained with",
-                file=folder / VOCABULARY,
-            )
+        remedy = "put back the vocabulary the encoder was trained with"
+        vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
     members = {
         code: np.flatnonzero(from_ranges(ranges, config.vocabulary_size)) for code, ranges in index["members"].items()
     }
@@ -169,6 +164,21 @@ def read_packed(path: Path, *, sha256: str | None = None) -> dict[str, torch.Ten
 
     _check_there(path)
     return unpack(read_bytes(path, sha256=sha256), path)
+
+
+def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
+    """The vocabulary beside what was learned with it, if it is the one that was written.
+
+    Raises:
+        CorruptFileError: It is another one.
+        StorageError: A file is missing.
+    """
+    vocabulary = Vocabulary.load(folder)
+    if vocabulary.hash != written:
+        raise CorruptFileError(
+            f"vocabulary {vocabulary.hash[:12]}… where {written[:12]}… was written", remedy=remedy, file=folder
+        )
+    return vocabulary
 
 
 def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Tensor]:

@@ -97,11 +97,16 @@ class EncoderConfig(Config):
     @property
     def is_separate(self) -> bool:
         """Whether each language has weights to itself: private parts, or a vector of its own."""
-        return not self.sharing.is_default or self.language_embeddings == "added"
+        return is_separate(self.sharing, self.language_embeddings)
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer (from 0) attends to its neighbourhood only."""
         return self.local_window > 0 and layer % self.global_every != 0
+
+
+def is_separate(sharing: SharingPlan, language_embeddings: str) -> bool:
+    """Whether each language has weights to itself: private parts, or a vector of its own."""
+    return not sharing.is_default or language_embeddings == "added"
 
 
 PRESETS: dict[Preset, dict[str, Any]] = {

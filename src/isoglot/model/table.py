@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
 from isoglot.model.edits import Edits, check_layer
-from isoglot.vocab.vocabulary import Vocabulary
+from isoglot.model.folder import VOCABULARY, read_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.edits import Change
+    from isoglot.vocab.vocabulary import Vocabulary
 
 INDEX = "static.json"
 VECTORS = "static.safetensors"
-VOCABULARY = "vocabulary"
 FORMAT = 1
 _LENGTH = 2**20  # there are no positions that could run out
 
@@ -172,12 +172,7 @@ def open_table(folder: str | Path) -> TableEncoder:
         raise InputError(
             f"not static vectors of format {FORMAT}", remedy="make them with isoglot static train", file=folder / INDEX
         )
-    vocabulary = Vocabulary.load(folder / VOCABULARY)
-    if vocabulary.hash != index["vocabulary"]:
-        raise CorruptFileError(
-            f"vocabulary {vocabulary.hash[:12]}… where {index['vocabulary'][:12]}… was written",
-            remedy="put back the vocabulary the vectors were learned with",
-            file=folder / VOCABULARY,
-        )
+    remedy = "put back the vocabulary the vectors were learned with"
+    vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
     tensors = load(read_bytes(folder / VECTORS, sha256=index["sha256"]))
     return TableEncoder(tensors["vectors"], tensors["known"].bool(), vocabulary, index["about"]).eval()

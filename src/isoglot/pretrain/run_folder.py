@@ -99,19 +99,29 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
         if not resume:
             raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
         there = read_json(path)
-        changed = changed_key(there.get("config"), identity["config"])
-        if changed:
-            raise ConfigError(
-                f"{out} is a run with other settings: {changed}", remedy="resume with the same, or name another --out"
-            )
-        changed = changed_key(there.get("data"), identity["data"])
-        if changed:
-            raise ConfigError(
-                f"{out} is a run on other data: {changed}", remedy="resume with the same, or name another --out"
-            )
+        parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
+        check_same(out, there, identity, parts)
         restore_folder(out / BEST)
         sweep(out / FOLDER)
         return True
     writable_folder(out)
     write_json(path, identity)
     return False
+
+
+def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any], parts: Mapping[str, str]) -> None:
+    """Refuse to go on with other work in a folder than what was begun there.
+
+    Args:
+        out: The folder.
+        there: What was begun.
+        identity: What is wanted now.
+        parts: Which of their parts must be the same, and what to say before the first difference.
+
+    Raises:
+        ConfigError: Something is different.
+    """
+    for part, words in parts.items():
+        changed = changed_key(there.get(part), identity[part])
+        if changed:
+            raise ConfigError(f"{out} {words}{changed}", remedy="resume with the same, or name another --out")

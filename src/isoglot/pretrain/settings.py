@@ -15,7 +15,7 @@ from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
 from isoglot.core.seeds import LARGEST_SEED
 from isoglot.model.plan import SharingPlan
-from isoglot.model.settings import SIZES, EncoderConfig, Preset, Size, encoder_config
+from isoglot.model.settings import SIZES, EncoderConfig, Preset, Size, encoder_config, is_separate
 from isoglot.pretrain.batches import PairsConfig
 from isoglot.pretrain.budget import Budget, parse_budget
 from isoglot.pretrain.checkpoint import CheckpointConfig
@@ -67,7 +67,7 @@ class ModelConfig(Config):
     @property
     def is_separate(self) -> bool:
         """Whether each language has weights to itself: private parts, or a vector of its own."""
-        return not SharingPlan.parse(self.plan).is_default or self.language_embeddings == "added"
+        return is_separate(SharingPlan.parse(self.plan), self.language_embeddings)
 
     def encoder(self, *, vocabulary_size: int, languages: tuple[str, ...], pad_id: int, unk_id: int) -> EncoderConfig:
         """The whole config of the encoder, for a vocabulary and languages.

@@ -26,7 +26,7 @@ from isoglot.core.record import record_run
 from isoglot.model.table import INDEX as FINISHED
 from isoglot.model.table import TableEncoder, open_table, save_table
 from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints, sweep
-from isoglot.pretrain.settings import changed_key
+from isoglot.pretrain.run_folder import check_same
 from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.counting import count_pairs, merged
 from isoglot.static.gensim_models import Shallow
@@ -165,12 +165,8 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
     if not resume:
         raise ConfigError(f"{out} holds static vectors already", remedy="go on by --resume, or name another --out")
     there = read_json(path)
-    for part, what in (("config", "settings"), ("data", "data")):
-        changed = changed_key(there.get(part), identity[part])
-        if changed:
-            raise ConfigError(
-                f"{out} was begun with other {what}: {changed}", remedy="resume with the same, or name another --out"
-            )
+    parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
+    check_same(out, there, identity, parts)
     sweep(out / FOLDER)
 
 

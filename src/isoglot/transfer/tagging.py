@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -37,15 +38,18 @@ class Tagging(Task[Tagged]):
     def grouped(self, example: Tagged, sizes: Sequence[int]) -> tuple[Sequence[str], dict[str, int]]:
         """The tags of groups of words that share a token, and what happened to them.
 
+        Unless a task says otherwise, a group has the tag of its first word.
+
         Args:
             example: The sentence.
             sizes: How many words each group has.
         """
-        raise NotImplementedError
+        firsts = accumulate(sizes[:-1], initial=0)
+        return [example.tags[first] for first in firsts] if example.tags else [""] * len(sizes), {}
 
     def ungrouped(self, tags: Sequence[str], sizes: Sequence[int]) -> list[str]:
-        """The tags of words from those of groups."""
-        raise NotImplementedError
+        """The tags of words from those of groups; unless a task says otherwise, all words of a group have its tag."""
+        return [tag for tag, size in zip(tags, sizes, strict=True) for _ in range(size)]
 
     def rows(
         self, examples: Sequence[Tagged], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]

@@ -25,7 +25,7 @@ from isoglot.core.files import file_hash, read_json, writable_folder, write_byte
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder, read_weights, save_encoder
 from isoglot.pretrain.checkpoint import FOLDER, sweep
-from isoglot.pretrain.settings import changed_key
+from isoglot.pretrain.run_folder import check_same
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.task import Labels, find_task
@@ -62,12 +62,9 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
         if not resume:
             raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
         there = read_json(path)
-        for part in ("task", "config", "data"):
-            changed = changed_key(there.get(part), identity[part], part)
-            if changed:
-                raise ConfigError(
-                    f"{out} is another run: {changed}", remedy="resume with the same, or name another --out"
-                )
+        other = "is another run: "
+        parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
+        check_same(out, there, identity, parts)
         sweep(out / FOLDER)
         return True
     writable_folder(out)
