@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -16,6 +16,10 @@ from isoglot.languages import documents
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from isoglot.model import Encoder
+    from isoglot.model.settings import Preset
+    from isoglot.vocab import Vocabulary
 
 # Two slow cores are no reason for a property to fail.
 settings.register_profile("isoglot", deadline=None)
@@ -41,6 +45,29 @@ def small_texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path
         path.write_text("\n".join(s.text for document in made for s in document) + "\n", encoding="utf-8")
         texts[language] = [path]
     return texts
+
+
+@pytest.fixture(scope="session")
+def nano_encoder() -> Callable[..., Encoder]:
+    """``nano_encoder(vocabulary, preset, **changes)``: a small encoder of a vocabulary that has learnt nothing."""
+    from isoglot.model import Encoder, encoder_config
+
+    def build(
+        vocabulary: Vocabulary, preset: Preset, languages: tuple[str, ...] = ("en", "fr"), **changes: Any
+    ) -> Encoder:
+        special = vocabulary.special
+        config = encoder_config(
+            preset,
+            "nano",
+            vocabulary_size=len(vocabulary),
+            languages=languages,
+            pad_id=special["[PAD]"],
+            unk_id=special["[UNK]"],
+            **changes,
+        )
+        return Encoder(config, vocabulary)
+
+    return build
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from isoglot.languages import documents
-from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.model import save_encoder
 from isoglot.vocab import train_vocabulary
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -53,19 +53,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(small_texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(nano_encoder, small_texts, tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = train_vocabulary(small_texts, mode="joint", size=360, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "modern",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
     folder = tmp_path_factory.mktemp("model")
-    save_encoder(Encoder(config, vocabulary), folder / "encoder")
+    save_encoder(nano_encoder(vocabulary, "modern"), folder / "encoder")
     return folder / "encoder"
 
 

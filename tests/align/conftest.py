@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.model import Encoder, encoder_config
+from isoglot.model import Encoder
 from isoglot.vocab import train_vocabulary
 
 Orthogonal = Callable[[int], np.ndarray]
@@ -28,19 +28,10 @@ def orthogonal(rng: np.random.Generator) -> Orthogonal:
 
 
 @pytest.fixture(scope="session")
-def encoder(small_texts) -> Encoder:
+def encoder(nano_encoder, small_texts) -> Encoder:
     """A nano encoder of English and French that share everything, with noise in every parameter."""
     vocabulary = train_vocabulary(small_texts, mode="joint", size=1000, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "paper",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    encoder = Encoder(config, vocabulary)
+    encoder: Encoder = nano_encoder(vocabulary, "paper")
     chance = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for parameter in encoder.parameters():

@@ -12,7 +12,7 @@ from isoglot.align import Center, load_map
 from isoglot.core.errors import shown
 from isoglot.core.files import read_json
 from isoglot.languages import align, documents, parallel
-from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.model import save_encoder
 from isoglot.represent import Representations
 from isoglot.text.alignment import write_pharaoh
 from isoglot.text.vectors import read_vectors, write_vectors
@@ -30,7 +30,7 @@ def _one_thread():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An encoder of English and French on disk, and parallel text, links, running text and dictionaries."""
     folder: Path = tmp_path_factory.mktemp("align")
     texts = {}
@@ -39,17 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"text.{code}").write_text("\n".join(lines) + "\n")
         texts[code] = [folder / f"text.{code}"]
     vocabulary = train_vocabulary(texts, mode="joint", size=1000, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "paper",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
     about = {"dictionaries": [{"source": "en", "target": "fr", "source_words": ["cat"], "target_words": ["chat"]}]}
-    save_encoder(Encoder(config, vocabulary), folder / "model", about=about)
+    save_encoder(nano_encoder(vocabulary, "paper"), folder / "model", about=about)
     rows = list(islice(parallel(("en", "fr"), seed=2), 150))
     for side, code in enumerate(("en", "fr")):
         (folder / f"p.{code}").write_text("\n".join(" ".join(row[side].tokens()) for row in rows) + "\n")

@@ -15,7 +15,7 @@ import torch
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
-from isoglot.model import Encoder, encoder_config, load_encoder, make_batch, save_encoder
+from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
 from isoglot.model.load import EMBEDDED, EMBEDDED_FOLDER, encoder_folder
 from isoglot.steer import LanguageMeans, TokenSets, shift
 from isoglot.steer.language_files import export_packed, own_known
@@ -25,18 +25,10 @@ TRANSLATE = ("steer", "translate", "The girl sees a cat.", "--from", "en", "--to
 
 
 @pytest.fixture(scope="module")
-def encoder(small_texts) -> Encoder:
+def encoder(nano_encoder, small_texts) -> Encoder:
     vocabulary = train_vocabulary(small_texts, mode="joint", size=400, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "modern",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    return Encoder(config, vocabulary).eval()
+    made: Encoder = nano_encoder(vocabulary, "modern").eval()
+    return made
 
 
 @pytest.fixture(scope="module")

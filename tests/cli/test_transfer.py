@@ -10,7 +10,7 @@ import pytest
 
 from isoglot.core.files import read_json
 from isoglot.languages import documents
-from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.model import save_encoder
 from isoglot.text.columns import read_tagged
 from isoglot.text.conllu import read_conllu
 from isoglot.vocab import train_vocabulary
@@ -19,7 +19,7 @@ FAST = ("--recipe", "micro", "--set", "epochs=1", "--sentences", "40", "--device
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+def model(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> str:
     """An encoder of English and German that has learnt nothing."""
     folder = tmp_path_factory.mktemp("model")
     texts = {}
@@ -28,16 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
         path.write_text("\n".join(s.text for text in islice(documents(code, seed=1), 60) for s in text) + "\n")
         texts[code] = [path]
     vocabulary = train_vocabulary(texts, mode="joint", size=800)
-    special = vocabulary.special
-    shape = encoder_config(
-        "paper",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "de"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    save_encoder(Encoder(shape, vocabulary), folder / "encoder")
+    save_encoder(nano_encoder(vocabulary, "paper", languages=("en", "de")), folder / "encoder")
     return str(folder / "encoder")
 
 

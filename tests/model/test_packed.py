@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
-from isoglot.model import Encoder, encoder_config, export_to_hf, load_encoder, make_batch, save_encoder
+from isoglot.model import Encoder, export_to_hf, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import PACKED, WEIGHTS, folder_size, open_encoder
 from isoglot.model.packed import STEP, pack, packing_error, quantise, restore, unpack
 from isoglot.vocab import Vocabulary, train_vocabulary
@@ -113,18 +113,9 @@ def vocabulary(small_texts) -> Vocabulary:
 
 
 @pytest.fixture(scope="module")
-def encoder(vocabulary: Vocabulary) -> Encoder:
+def encoder(nano_encoder, vocabulary: Vocabulary) -> Encoder:
     """One like isoglot-mini, with softmax biases that are not 0."""
-    special = vocabulary.special
-    config = encoder_config(
-        "modern",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    made = Encoder(config, vocabulary).eval()
+    made: Encoder = nano_encoder(vocabulary, "modern").eval()
     chance = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in made.parameters():

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertModel
 
 from isoglot.languages import documents
-from isoglot.model import Encoder, EncoderLike, encoder_config, load_encoder
+from isoglot.model import Encoder, EncoderLike, load_encoder
 from isoglot.vocab import train_vocabulary
 from isoglot.vocab.scheme import SPECIAL
 
@@ -31,20 +31,10 @@ def sentences() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def ours(small_texts) -> Encoder:
+def ours(nano_encoder, small_texts) -> Encoder:
     """English and French with embeddings, positions and the first layer to themselves."""
     vocabulary = train_vocabulary(small_texts, mode="union", size=360, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "paper",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        plan="emb,pos,1",
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    found: Encoder = shaken(Encoder(config, vocabulary))
+    found: Encoder = shaken(nano_encoder(vocabulary, "paper", plan="emb,pos,1"))
     return found
 
 

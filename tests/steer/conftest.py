@@ -13,7 +13,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM
 
-from isoglot.model import Encoder, EncoderLike, encoder_config, load_encoder
+from isoglot.model import Encoder, EncoderLike, load_encoder
 from isoglot.steer import LanguageMeans
 from isoglot.vocab import train_vocabulary
 from isoglot.vocab.scheme import SPECIAL
@@ -54,19 +54,10 @@ def texts() -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="session")
-def ours(small_texts) -> Encoder:
+def ours(nano_encoder, small_texts) -> Encoder:
     """English and French with all layers shared."""
     vocabulary = train_vocabulary(small_texts, mode="joint", size=360, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "modern",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    found: Encoder = shaken(Encoder(config, vocabulary))
+    found: Encoder = shaken(nano_encoder(vocabulary, "modern"))
     return found
 
 

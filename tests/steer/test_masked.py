@@ -8,7 +8,7 @@ import torch
 from tokenizers import Tokenizer, models
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.model import Encoder, EncoderLike, encoder_config, make_batch
+from isoglot.model import EncoderLike, make_batch
 from isoglot.steer import LanguageMeans, TokenSets, masked_languages, shift
 from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.scheme import SPECIAL
@@ -72,20 +72,10 @@ def test_one_token_of_each_sentence_is_masked_and_the_seed_chooses_it(encoder: E
     assert places(2) != one
 
 
-def test_above_a_shift_all_runs_as_the_target(small_texts):
+def test_above_a_shift_all_runs_as_the_target(nano_encoder, small_texts):
     """No token is of both, and each softmax has the tokens of its own language alone."""
     vocabulary = train_vocabulary(small_texts, mode="disjoint", size=360, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "paper",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        plan="emb,softmax",
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    encoder = Encoder(config, vocabulary).eval()
+    encoder = nano_encoder(vocabulary, "paper", plan="emb,softmax").eval()
     texts = {code: paths[0].read_text().splitlines()[:20] for code, paths in small_texts.items()}
     means = LanguageMeans.fit(encoder, texts)
     counts = {code: np.zeros(len(vocabulary)) for code in texts}
@@ -99,7 +89,7 @@ def test_above_a_shift_all_runs_as_the_target(small_texts):
         ran.append((layer, language))
         return run_from(layer, hidden, batch, language, to)
 
-    encoder.run_from = noted  # type: ignore[method-assign]
+    encoder.run_from = noted
     shifted = masked_languages(encoder, texts["en"], "en", sets, means=means, target="fra", alpha=1, layer=1)
     assert (shifted.own, shifted.other) == (0, 1)
     assert set(ran) == {(1, "fr")}

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.model import Encoder, EncoderLike, encoder_config, make_batch
+from isoglot.model import Encoder, EncoderLike, make_batch
 from isoglot.model.hooked import HookedEncoder
 from isoglot.steer import LanguageMeans, TokenSets, decode, shift, translate_tokens
 from isoglot.vocab import train_vocabulary
@@ -96,19 +96,9 @@ def test_shared_tokens_can_stay(encoder: EncoderLike, means, texts, sets: TokenS
     assert all((a == b).all() for a, b in zip(still.made, plain.made, strict=True))
 
 
-def test_after_the_shift_the_parts_are_the_targets(small_texts):
+def test_after_the_shift_the_parts_are_the_targets(nano_encoder, small_texts):
     vocabulary = train_vocabulary(small_texts, mode="disjoint", size=360, coverage=1.0)
-    special = vocabulary.special
-    config = encoder_config(
-        "paper",
-        "nano",
-        vocabulary_size=len(vocabulary),
-        languages=("en", "fr"),
-        plan="emb,softmax",
-        pad_id=special["[PAD]"],
-        unk_id=special["[UNK]"],
-    )
-    encoder = Encoder(config, vocabulary).eval()
+    encoder = nano_encoder(vocabulary, "paper", plan="emb,softmax").eval()
     texts = {code: paths[0].read_text().splitlines()[:20] for code, paths in small_texts.items()}
     means = LanguageMeans.fit(encoder, texts)
     made = translate_tokens(encoder, texts["en"], "en", "fr", means, alpha=1, layer=1)
