@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.langs_option import Langs, parse_langs
-from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
+from isoglot.cli.transfer_data import read_examples
 from isoglot.cli.transfer_use import compare, predict
 from isoglot.core.errors import ConfigError
 
@@ -253,7 +253,7 @@ def _data(
     """The user's files, and built-in examples for what is not named."""
     from isoglot.steer.builtin_text import builtin_languages
 
-    train, dev, test = (_read(task, option, values) for option, values in zip(_OPTIONS, files, strict=True))
+    train, dev, test = (read_examples(task, option, values) for option, values in zip(_OPTIONS, files, strict=True))
     if sentences is not None:
         train = {code: data.head(sentences) for code, data in train.items()}
     if train and test and not langs:
@@ -280,15 +280,6 @@ def _data(
 EXAMPLES = 2000
 """Built-in examples to learn from, unless told."""
 _OPTIONS = ("--train", "--dev", "--test")
-
-
-def _read(task: Task[Any], option: str, values: list[str] | None) -> dict[str, Data[Any]]:
-    found = {}
-    for code, paths in (parse_named(values, option) if values else {}).items():
-        if len(paths) > 1:
-            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
-        found[code] = task.read(paths[0], code)
-    return found
 
 
 def _table(task: Task[Any], done: Outcome) -> Table:

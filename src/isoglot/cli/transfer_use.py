@@ -9,7 +9,8 @@ import typer
 
 from isoglot.cli.options import Debug, Device, Json, Quiet
 from isoglot.cli.output import Output
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.cli.transfer_data import model_folder
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from isoglot.transfer import Task
@@ -112,7 +113,7 @@ def _predict(
             "there is no text" if text is None else "TEXT and --text are both given",
             remedy="give one of TEXT and --text",
         )
-    tuned = load_tuned(_model(model), device=device)
+    tuned = load_tuned(model_folder(model), device=device)
     task = tuned.task
     if form is not None:
         check_format(task, form)
@@ -143,16 +144,3 @@ def _shown(task: Task[Any], found: list[Any], form: Literal["conllu", "bio", "js
         path = Path(folder) / "predictions"
         write_predictions(path, task, found, form)
         return read_text(path).rstrip("\n")
-
-
-def _model(folder: Path) -> Path:
-    """The fine-tuned model in a folder: itself, or the best of an experiment."""
-    from isoglot.core.files import read_json
-
-    if (folder / "tuned.json").exists():
-        return folder
-    if (folder / "result.json").exists():
-        best = Path(str(read_json(folder / "result.json").get("model")))
-        inside = folder / best.parent.name / best.name  # the folder may have been moved since
-        return inside if inside.exists() else best
-    raise StorageError("no fine-tuned model in this folder", remedy="make one with isoglot transfer", file=folder)
