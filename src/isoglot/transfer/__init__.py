@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
     from isoglot.transfer.fine_tuning import fine_tune
     from isoglot.transfer.settings import TuneConfig
+    from isoglot.transfer.shift import ShiftOutcome, shift_transfer
     from isoglot.transfer.task import Task, find_task, register, tasks
     from isoglot.transfer.tuned import Tuned
     from isoglot.transfer.tuned_folder import load_tuned
@@ -24,6 +25,8 @@ _HOMES = {
     "Tagged": "examples",
     "fine_tune": "fine_tuning",
     "TuneConfig": "settings",
+    "ShiftOutcome": "shift",
+    "shift_transfer": "shift",
     "Task": "task",
     "find_task": "task",
     "register": "task",
@@ -37,6 +40,7 @@ __all__ = [
     "Evaluation",
     "Parsed",
     "Passage",
+    "ShiftOutcome",
     "Tagged",
     "Task",
     "TuneConfig",
@@ -46,6 +50,7 @@ __all__ = [
     "fine_tune",
     "load_tuned",
     "register",
+    "shift_transfer",
     "tasks",
 ]
 

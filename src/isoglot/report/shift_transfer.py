@@ -1,0 +1,80 @@
+"""Shift transfer as a picture: the score over alpha, a line for each language, and where no shift would be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.svg_file import svg_file
+
+if TYPE_CHECKING:
+    from isoglot.transfer.shift import Shifted, ShiftOutcome
+
+MOST = 5
+"""So many lines are told apart beside their mean."""
+
+
+def shift_svg(found: ShiftOutcome) -> str:
+    """A whole SVG file, of the layer that gains most.
+
+    Where dev chose, a line is what was tried there; else what the test gave. A line begins with no shift, and a level
+    line is at the mean of these; of more than five languages only the mean is drawn.
+    """
+    layer = best_layer(found)
+    curves = {code: _points(found, code, layer) for code in found.baselines if code != found.source}
+    lines = [Line(name=code, points=points) for code, points in curves.items()]
+    shared = sorted(set.intersection(*({x for x, _ in points} for points in curves.values())))
+    if len(lines) > 1 and len(shared) > 1:  # a rule has another alpha for each
+        means = [(x, sum(dict(points)[x] for points in curves.values()) / len(curves)) for x in shared]
+        lines = [*(lines if len(lines) <= MOST else []), Line(name="mean", points=means)]
+    floor_at = sum(dict(points)[0.0] for points in curves.values()) / len(curves)
+    by_dev = any(row.tried for row in found.rows)
+    drawing = line_chart(
+        lines[: MOST + 1],
+        across=f"α, at layer {layer} (1: from mean to mean)",
+        up=f"{found.metric} on {'dev of the language itself' if by_dev else 'test'}",
+        floor_at=floor_at,
+        floor_name="no shift",
+    )
+    how = "α chosen on that dev set: not zero-shot" if by_dev else "no label of these languages was seen"
+    return svg_file(drawing, finding(found), f"{found.task}, learnt in {found.source}; {how}")
+
+
+def best_layer(found: ShiftOutcome) -> int:
+    """The layer whose shifts gain most over no shift, on dev where dev chose."""
+    return max(found.layers, key=lambda layer: _gain([row for row in found.rows if row.layer == layer]))
+
+
+def finding(found: ShiftOutcome) -> str:
+    """What the best layer's shifts do to the test scores, in a line."""
+    layer = best_layer(found)
+    rows = [row for row in found.rows if row.layer == layer]
+    best = {row.language: row for row in sorted(rows, key=lambda row: row.comparison.difference.value)}
+    changes = [row.comparison.difference.value for row in best.values()]
+    sure = sum(row.p_corrected < 0.05 and row.comparison.difference.value > 0 for row in best.values())
+    picked = "with the best α, " if len(rows) > len(best) else ""
+    if len(best) == 1:
+        (row,) = best.values()
+        return (
+            f"Shifted by α = {row.alpha:.3g} at layer {layer}, {row.language} changes by {changes[0]:+.1f} "
+            f"({picked}p = {row.p_corrected:.2g})"
+        )
+    mean = sum(changes) / len(changes)
+    return (
+        f"Shifted at layer {layer}, {len(best)} languages change by {mean:+.1f} on average "
+        f"({picked}{sure} better at p < 0.05)"
+    )
+
+
+def _gain(rows: list[Shifted]) -> float:
+    on_dev = [max(row.tried.values()) - row.tried[0.0] for row in rows if row.tried]
+    gains = on_dev or [row.comparison.difference.value for row in rows]
+    return sum(gains) / len(gains)
+
+
+def _points(found: ShiftOutcome, code: str, layer: int) -> list[tuple[float, float]]:
+    """Alphas with what they came to, from the lowest; 0 is among them."""
+    rows = [row for row in found.rows if (row.language, row.layer) == (code, layer)]
+    tried = {alpha: score for row in rows for alpha, score in row.tried.items()}
+    tested = {0.0: found.baselines[code].scores.main} | {row.alpha: row.test.scores.main for row in rows}
+    return sorted((tried or tested).items())

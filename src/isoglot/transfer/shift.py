@@ -1,0 +1,291 @@
+"""Shift transfer: a task learnt in one language, tested in another whose tokens are moved to where the first one's are.
+
+Liu et al. 2020 (4.3) add ``alpha * (mean of the training language - mean of the test language)`` to what a layer gives
+while the test language is read, at layer 6 of 12 of a model whose first six were frozen. They choose alpha for each
+language on its dev set: labels of the target, so not zero-shot, and every result here says which way an alpha was
+found. ``rule`` needs no labels: :func:`isoglot.steer.alpha_by_means`. Alpha 0 is always tested: it is plain transfer,
+bit for bit, and what a shift has to beat in a paired test.
+
+::
+
+    found = shift_transfer(tuned, {"de": test}, means, dev={"de": dev}, choose="dev")
+    found.rows[0].alpha, found.rows[0].test.scores.main, found.rows[0].p_corrected
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.errors import ConfigError, shown
+from isoglot.core.files import read_json
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.represent.layer_pass import chosen_layers
+from isoglot.steer.alpha import SHARE, alpha_by_dev, alpha_by_means
+from isoglot.steer.shifts import shift
+from isoglot.transfer.evaluation import evaluate
+from isoglot.transfer.significance import Comparison, compare, holm
+from isoglot.transfer.tunable import layer_numbers, tunable
+from isoglot.transfer.tuned_folder import IDENTITY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.core.progress import Task as Work
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.shifts import Kind, OtherEncoder, Positions
+    from isoglot.transfer.evaluation import Evaluation
+    from isoglot.transfer.examples import Data
+    from isoglot.transfer.tuned import Tuned
+
+Choose = Literal["dev", "rule", "given"]
+"""Alpha by dev of the test language (not zero-shot), by a rule that sees no label, or every alpha that is given."""
+ChosenBy = Literal["target dev set", "nearest-mean", "given"]
+GRID = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+"""The alphas that are tried on dev, beside 0; the paper's are between 0.2 and 2."""
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A language tested with a shift."""
+
+    language: str
+    layer: int
+    alpha: float
+    chosen_by: ChosenBy
+    tried: Mapping[float, float]
+    """What each alpha came to on dev of the language, where that is what chose; empty where not."""
+    test: Evaluation
+    comparison: Comparison
+    """With alpha 0, on the same sentences."""
+    p_corrected: float = math.nan
+    """After Holm's correction over all that were compared."""
+
+    @property
+    def zero_shot(self) -> bool:
+        """Whether no label of the language was seen."""
+        return self.chosen_by != "target dev set"
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        found = self.comparison.difference
+        return {
+            "layer": self.layer,
+            "alpha": self.alpha,
+            "chosen_by": self.chosen_by,
+            "zero_shot": self.zero_shot,
+            **self.test.facts(),
+            "difference": round(found.value, 4),
+            "low": round(found.low, 4),
+            "high": round(found.high, 4),
+            "p": self.comparison.p,
+            "p_corrected": self.p_corrected,
+            "dev": {f"{alpha:g}": round(score, 4) for alpha, score in self.tried.items()},
+        }
+
+
+@dataclass(frozen=True)
+class ShiftOutcome:
+    """What shifting came to."""
+
+    task: str
+    metric: str
+    source: str
+    """The language that was learnt from, which others are shifted to."""
+    baselines: Mapping[str, Evaluation]
+    """Every language without a shift: alpha 0."""
+    rows: tuple[Shifted, ...]
+    means: str
+    """Whose means they are."""
+    kind: Kind
+    positions: Positions
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Where there were shifts."""
+        return tuple(dict.fromkeys(row.layer for row in self.rows))
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "task": self.task,
+            "metric": self.metric,
+            "trained_on": self.source,
+            "means": self.means,
+            "kind": self.kind,
+            "positions": self.positions,
+            "baselines": [{"alpha": 0.0, **found.facts()} for found in self.baselines.values()],
+            "shifted": [row.facts() for row in self.rows],
+        }
+
+
+def shift_transfer(
+    tuned: Tuned,
+    test: Mapping[str, Data[Any]],
+    means: LanguageMeans,
+    *,
+    dev: Mapping[str, Data[Any]] | None = None,
+    choose: Choose = "dev",
+    alphas: Sequence[float] = GRID,
+    layers: Layers | int | None = None,
+    share: float = SHARE,
+    kind: Kind = "mean",
+    positions: Positions = "all",
+    other_encoder: OtherEncoder = "refuse",
+    progress: Progress = SILENT,
+) -> ShiftOutcome:
+    """Test languages with their tokens shifted towards the training language's, at one layer at a time.
+
+    Args:
+        tuned: What was learnt.
+        test: Of each language; the training language, if it is among them, is tested without a shift.
+        means: Of the fine-tuned encoder. Those of the encoder it was tuned from will do for layers that stayed as they
+            were, which is the paper's case.
+        dev: Of each test language, where they choose.
+        choose: How an alpha is found.
+        alphas: Those to try on dev, beside 0, or those to test.
+        layers: Where; None: half-way up, as the paper's 6 of 12.
+        share: The rule's: of the tokens, that are to be nearer to the training language's mean.
+        kind: How tokens move.
+        positions: All of them, as in the paper, or tokens alone.
+        other_encoder: What to do with means of other weights.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: A language has no mean or no dev set, the means are of another encoder, no language is left to
+            shift, or an option will not do.
+        InputError: A label in a test set that training does not have, and the task refuses.
+    """
+    test, dev = ({language_code(code): data for code, data in some.items()} for some in (test, dev or {}))
+    source = tuned.languages[0]
+    targets = [code for code in test if code != source]
+    depth = tuned.encoder.depth
+    numbers = chosen_layers([depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers, depth)
+    alphas = _alphas(alphas, choose)
+    if not targets:
+        raise ConfigError("there is no language to shift", remedy=f"test another one than {source}")
+    for code in targets if choose == "dev" else ():
+        if code not in dev:
+            raise ConfigError(f"there is no dev set of {code} to choose alpha by", remedy="give it, or use the rule")
+    for code in (source, *targets):
+        means.count(code)  # refused by name, before any work
+    whose = "those that were given" if other_encoder == "allow" else whose_means(tuned, means, numbers)
+    how = _Shifting(tuned, source, means, kind, positions)
+    tries = len(numbers) * (len(alphas) if choose == "given" else 1)
+    total = sum(len(test[code]) * (1 + tries) for code in targets) + len(test.get(source, ()))
+    total += sum(len(dev[code]) * (1 + len(numbers) * len(alphas)) for code in targets) if choose == "dev" else 0
+    rows = []
+    with progress.task(f"shift {tuned.task.name}", total=total, unit="examples") as work:
+        baselines = {code: how.tested(data, code, 0, 0.0, work) for code, data in test.items()}
+        for code in targets:
+            plain = how.tested(dev[code], code, 0, 0.0, work).scores.main if choose == "dev" else math.nan
+            for layer in numbers:
+                tried: Mapping[float, float] = {}
+                by: ChosenBy = "given"
+                chosen = list(alphas)
+                if choose == "dev":
+
+                    def on_dev(alpha: float, code: str = code, layer: int = layer, plain: float = plain) -> float:
+                        return how.tested(dev[code], code, layer, alpha, work).scores.main if alpha else plain
+
+                    best = alpha_by_dev(on_dev, [0.0, *alphas])
+                    by, chosen, tried = "target dev set", [best.alpha], best.tried
+                elif choose == "rule":
+                    by, chosen = "nearest-mean", [alpha_by_means(means, code, source, layer, share=share).alpha]
+                for alpha in chosen:
+                    found = how.tested(test[code], code, layer, alpha, work)
+                    paired = compare(found.scores.ratio_S2, baselines[code].scores.ratio_S2)
+                    rows.append(Shifted(code, layer, alpha, by, dict(sorted(tried.items())), found, paired))
+    corrected = holm([row.comparison.p for row in rows]).tolist()
+    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    return ShiftOutcome(
+        tuned.task.name, tuned.task.metric, source, baselines, tuple(rows), whose, kind=kind, positions=positions
+    )
+
+
+@dataclass(frozen=True)
+class _Shifting:
+    """How a language is tested with a shift."""
+
+    tuned: Tuned
+    source: str
+    means: LanguageMeans
+    kind: Kind
+    positions: Positions
+
+    def tested(self, data: Data[Any], code: str, layer: int, alpha: float, work: Work) -> Evaluation:
+        """The test of one language; alpha 0 puts nothing into the encoder."""
+        tuned = self.tuned
+        block = None
+        if alpha:
+            block = lambda language: shift(  # noqa: E731 - a block for each time it is entered
+                tuned.encoder,
+                self.means,
+                language,
+                self.source,
+                alpha=alpha,
+                layers=layer,
+                kind=self.kind,
+                positions=self.positions,
+                other_encoder="allow",  # it was looked at before
+            )
+        found = evaluate(tuned, tuned.task, {code: data}, edit=block)[code]
+        work.advance(len(data))
+        return found
+
+
+def whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> str:
+    """Whether means fit a fine-tuned model at some layers, and whose they are, in words.
+
+    Raises:
+        ConfigError: They are of another encoder, or of the one it was tuned from and a layer has changed since.
+    """
+    lowest = lowest_tuned(tuned)
+    known, origin = means.about.get("encoder_sha256"), _origin(tuned)
+    if known is not None and known == origin and all(layer < lowest for layer in layers):
+        means.check_shape(tuned.encoder)
+        return "of the encoder it was tuned from, whose layers up to there stayed as they were"
+    if known is not None and known == origin:
+        changed = next(layer for layer in layers if layer >= lowest)
+        raise ConfigError(
+            f"the means are of the encoder before fine-tuning, which has changed layer {changed}",
+            remedy=f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
+        )
+    means.check_encoder(tuned.encoder, remedy="learn those of the fine-tuned encoder from text")
+    return "of the fine-tuned encoder"
+
+
+def lowest_tuned(tuned: Tuned) -> int:
+    """The lowest layer that fine-tuning has changed; one more than there are where only the head has learnt."""
+    config, encoder = tuned.config, tuned.encoder
+    if config.head_only:
+        return encoder.depth + 1
+    numbers = layer_numbers(encoder)
+    return min(numbers[name] for name in tunable(encoder, config.tune, config.freeze))
+
+
+def _origin(tuned: Tuned) -> str | None:
+    """The hash of the encoder that a model was tuned from: its own where only the head has learnt."""
+    out = tuned.epochs.out
+    if out is None or not (out / IDENTITY).exists():
+        return None
+    found = read_json(out / IDENTITY)["data"]["encoder"]
+    return None if found is None else str(found)
+
+
+def _alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
+    """The alphas but 0, which is always there."""
+    if choose not in ("dev", "rule", "given"):
+        raise ConfigError(f"choose {shown(choose)}", remedy="choose dev, rule or given")
+    found = [float(alpha) for alpha in alphas]
+    for alpha in found:
+        if not math.isfinite(alpha) or found.count(alpha) > 1:
+            problem = f"alpha {alpha:g} is there twice" if math.isfinite(alpha) else f"alpha = {alpha}"
+            raise ConfigError(problem, remedy="give numbers such as 0.5, 1 and 2, each once")
+    found = [alpha for alpha in found if alpha]
+    if not found and choose != "rule":
+        raise ConfigError("no alpha but 0", remedy="give some, such as 0.5, 1 and 2")
+    return found

@@ -1,0 +1,79 @@
+"""Shift transfer as a picture: a line for each language from no shift on, and what it came to."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from isoglot.report.shift_transfer import MOST, best_layer, shift_svg
+from isoglot.transfer.evaluation import Evaluation
+from isoglot.transfer.shift import Shifted, ShiftOutcome
+from isoglot.transfer.significance import compare
+from isoglot.transfer.task import accuracy
+
+
+def evaluation(code: str, right: int) -> Evaluation:
+    return Evaluation(code, accuracy([1] * right + [0] * (40 - right), [1] * 40), 40, {}, {})
+
+
+def outcome(codes: list[str], shifts: list[tuple[int, float, int]], *, dev: bool = False) -> ShiftOutcome:
+    """Languages with 10 of 40 right without a shift, and so many with each layer and alpha."""
+    plain = {code: evaluation(code, 10) for code in codes}
+    rows = []
+    for code in codes:
+        for layer, alpha, right in shifts:
+            found = evaluation(code, right)
+            paired = compare(found.scores.ratio_S2, plain[code].scores.ratio_S2, draws=200)
+            tried = {0.0: 25.0, alpha: 2.5 * right} if dev else {}
+            by: Any = "target dev set" if dev else "given"
+            rows.append(Shifted(code, layer, alpha, by, tried, found, paired, paired.p))
+    return ShiftOutcome("nli", "accuracy", "en", {"en": evaluation("en", 39)} | plain, tuple(rows), "", "mean", "all")
+
+
+def texts(drawing: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for text in ET.fromstring(drawing).findall(".//{*}text"):  # noqa: S314 - our own drawing
+        found.setdefault(text.get("class") or "", []).append(text.text or "")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("codes", "names"),
+    [
+        (["de"], ["no shift", "de"]),
+        (["de", "fr"], ["no shift", "de", "fr", "mean"]),
+        ([f"{a}{b}" for a in "ab" for b in "agv"], ["no shift", "mean"]),
+    ],
+)
+def test_lines_are_named(codes, names):
+    shown = texts(shift_svg(outcome(codes, [(3, 0.5, 12), (3, 1.0, 30)])))
+    assert shown["name"] == names
+    assert len(codes) <= MOST or "mean" in names
+    assert shown["axis"] == ["α, at layer 3 (1: from mean to mean)", "accuracy on test"]
+    assert "no label of these languages was seen" in shown["note"][0]
+
+
+def test_the_title_is_the_finding():
+    (title,) = texts(shift_svg(outcome(["de"], [(3, 0.5, 12), (6, 1.0, 30)])))["title"]
+    assert title.startswith("Shifted by α = 1 at layer 6, de changes by +50.0 (p = 0.0")
+    (title,) = texts(shift_svg(outcome(["de", "fr"], [(6, 0.5, 12), (6, 1.0, 30)])))["title"]
+    assert title == "Shifted at layer 6, 2 languages change by +50.0 on average (with the best α, 2 better at p < 0.05)"
+
+
+def test_what_dev_chose_is_drawn_from_dev_and_said():
+    found = outcome(["de"], [(3, 0.5, 12), (6, 1.0, 30)], dev=True)
+    assert best_layer(found) == 6
+    shown = texts(shift_svg(found))
+    assert shown["axis"][1] == "accuracy on dev of the language itself"
+    assert shown["note"] == ["nli, learnt in en; α chosen on that dev set: not zero-shot"]
+
+
+def test_a_rule_has_another_alpha_for_each_language():
+    found = outcome(["de", "fr"], [(6, 1.0, 30)])
+    apart = [row if row.language == "de" else Shifted(**{**vars(row), "alpha": 0.7}) for row in found.rows]
+    shown = texts(shift_svg(ShiftOutcome(**{**vars(found), "rows": tuple(apart)})))
+    assert shown["name"] == ["no shift", "de", "fr"]
+    assert np.isfinite([float(tick) for tick in shown["tick"]]).all()
