@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
-from isoglot.align.bitext import read_bitext
+from isoglot.align.bitext import builtin_bitext, read_bitext
 from isoglot.core.files import read_json
+from isoglot.model import save_encoder
+from isoglot.text.alignment import write_pharaoh
 from isoglot.text.dictionary import read_dictionary
+from isoglot.vocab import train_vocabulary
 
 ENGLISH = ["the house is big", "the book is red", "a house", "", "a red book", "the big house"]
 GERMAN = ["das haus ist groß", "das buch ist rot", "ein haus", "leer", "ein rotes buch", "das große haus"]
@@ -90,6 +95,34 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
             "--gold with built-in sentences; leave it out: they have their own, and are scored on it",
         ),
         (["dictionary", "--langs", "en,fr", "--links", "x"], "--links with --aligner or built-in sentences"),
+        (
+            ["dictionary", "--parallel", "x", "--links", "y", "--set", "align.null=0.5"],
+            "--set align.… and --links together; nothing is aligned: leave --set align.… out",
+        ),
+        (
+            ["dictionary", "--parallel", "x", "--links", "y", "--set", "symmetry=union"],
+            "--set symmetry and --links together; nothing is aligned: leave --set symmetry out",
+        ),
+        (["links", "--langs", "en,fr", "--layer", "1"], "--layer without --model; name an encoder, or leave it out"),
+        (["links", "--langs", "en,fr", "--centre", "none"], "--centre without --model; name an encoder, or leave it"),
+        (
+            ["links", "--langs", "en,fr", "--aligner", "x", "--model", "y", "--rule", "argmax"],
+            "--rule and --aligner together; an aligner has its settings: leave it out",
+        ),
+        (
+            ["links", "--parallel", "x", "--model", "y", "--dev-gold", "z"],
+            "--dev-parallel and --dev-gold go together; give both, or neither and --layer N",
+        ),
+        (["links", "--langs", "en,fr", "--model", "y", "--layer", "top"], "--layer 'top' is no layer; write --layer"),
+        (
+            ["links", "--langs", "en,fr", "--model", "y", "--dev-parallel", "x", "--dev-gold", "z"],
+            "--dev-gold with built-in sentences; leave it out: they have their own",
+        ),
+        (
+            ["links", "--langs", "en,fr", "--model", "y", "--rule", "argmax", "--set", "threshold=0.2"],
+            "argmax has no threshold",
+        ),
+        (["links", "--langs", "en,fr", "--model", "y", "--set", "null=0.2"], "unknown key 'null'"),
     ],
 )
 def test_what_is_refused(isoglot, tmp_path: Path, more: list[str], message: str):
@@ -122,7 +155,7 @@ def test_the_record_has_the_settings_of_the_aligner(isoglot, bitext: list[str], 
 def test_gold_is_checked_before_anything_is_learned(
     isoglot, bitext: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("isoglot.cli.align_links._learned", lambda *_, **__: pytest.fail("it learned"))
+    monkeypatch.setattr("isoglot.cli.align_links.learned_aligner", lambda *_, **__: pytest.fail("it learned"))
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "links", *bitext, "--gold", tmp_path / "few.txt", "--out", tmp_path / "out")
     assert result.code == 2
@@ -141,3 +174,96 @@ def test_the_first_sentences_of_files(isoglot, bitext: list[str], tmp_path: Path
     for more in ([], ["--links", gold]):
         result = isoglot("align", "dictionary", *cut, *more, "--out", tmp_path / "words")
         assert json.loads(result.out)["pairs"] == 6
+
+
+# --- links by a model ---
+
+
+@pytest.fixture(scope="module")
+def model(nano_encoder, small_texts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A small encoder on disk."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("links") / "model"
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=800, coverage=1.0)
+    save_encoder(nano_encoder(vocabulary, "paper"), folder)
+    yield str(folder)
+    torch.set_num_threads(before)
+
+
+BY_MODEL = ("--langs", "en,fr", "--sentences", "30", "--device", "cpu")
+
+
+@pytest.fixture
+def gold_files(tmp_path: Path) -> dict[str, list[str]]:
+    """The built-in sentences of dev and train as files, with their links."""
+    options = {}
+    for split in ("dev", "train"):
+        bitext = builtin_bitext(("en", "fr"), 40, split=split)
+        for code, side in (("en", bitext.source), ("fr", bitext.target)):
+            (tmp_path / f"{split}.{code}").write_text("".join(" ".join(words) + "\n" for words in side))
+        write_pharaoh(tmp_path / f"{split}.align", bitext.links)
+        prefix = "dev-" if split == "dev" else ""
+        options[split] = [
+            part for code in ("en", "fr") for part in (f"--{prefix}parallel", f"{code}={tmp_path}/{split}.{code}")
+        ]
+        options[split] += [f"--{prefix}gold", f"{tmp_path}/{split}.align"]
+    return options
+
+
+def test_a_layer_is_chosen_on_dev_and_the_aligner_used_again(isoglot, model: str, gold_files, tmp_path: Path):
+    out = tmp_path / "out"
+    common = ["--segment", "blanks", "--device", "cpu", "--json", "--quiet"]
+    result = isoglot(
+        "align", "links", "--model", model, *gold_files["train"], *gold_files["dev"], *common, "--out", out
+    )
+    assert (result.code, result.err) == (0, "")
+    facts = json.loads(result.out)
+    assert (facts["method"], facts["model"], facts["fitted"]["pairs"]) == ("intersection", model, 40)
+    assert facts["way"]["layer"] == facts["fitted"]["chosen"]["layer"]
+    assert {each["layer"] for each in facts["fitted"]["layers"]} == {0, 1, 2}
+    assert set(facts["scores"]) >= {"aer", "precision", "recall", "f1"}
+    lines = (out / "layers.csv").read_text().splitlines()
+    assert lines[0].startswith("layer,rule,threshold,centre,aer,precision")
+    assert len(lines) == 1 + 3 * 2 * 10
+    page = (out / "layers.html").read_text()
+    assert "<svg" in page
+    assert "softmax, means removed" in page
+    record = read_json(out / "run.json")
+    assert (record["status"], record["device"], record["config"]["layer"]) == ("finished", "cpu", "auto")
+    assert len(record["inputs"]) == 6
+    assert not list(out.glob(".vectors*"))
+    new = [*gold_files["train"], *common, "--out", tmp_path / "again", "--aligner", out]
+    for more in ([], ["--model", model]):
+        assert isoglot("align", "links", *new, *more).code == 0
+        assert (tmp_path / "again" / "links.txt").read_text() == (out / "links.txt").read_text()
+    words = isoglot("align", "dictionary", *gold_files["train"][:4], "--aligner", out, "--out", tmp_path / "words")
+    assert words.code == 0, words.err
+    assert read_json(tmp_path / "words" / "run.json")["config"]["align"]["rule"] == "auto"
+
+
+def test_built_in_sentences_have_a_dev_of_their_own(isoglot, model: str, tmp_path: Path):
+    result = isoglot("align", "links", "--model", model, *BY_MODEL, "--rule", "argmax", "--out", tmp_path)
+    assert result.code == 0
+    assert [line.split()[0] for line in result.out.splitlines()[2:5]] == ["0", "1", "2"]
+    assert "has the fewest wrong links on 500 pairs with gold links: AER 0." in result.out
+    facts = read_json(tmp_path / "metrics.json")
+    assert (facts["way"]["rule"], facts["way"]["threshold"]) == ("argmax", None)
+
+
+def test_a_layer_without_dev(isoglot, model: str, bitext: list[str], tmp_path: Path):
+    files = [each.replace("de=", "fr=") for each in bitext]  # the model has no German
+    command = ["align", "links", "--model", model, *files, "--out", tmp_path / "out", "--device", "cpu"]
+    result = isoglot(*command)
+    assert result.code == 2
+    assert (
+        "a layer is chosen on sentences with gold links, and there are none; give some, or name a layer" in result.err
+    )
+    result = isoglot(*command, "--layer", "-1", "--method", "union", "--json", "--quiet")
+    assert result.err == ""
+    facts = json.loads(result.out)
+    assert facts["way"] == {"layer": 2, "rule": "softmax", "threshold": 0.1, "centre": "mean"}
+    assert facts["pairs"]["one_sided"] == 5
+    assert not (tmp_path / "out" / "layers.html").exists()
+    result = isoglot(*command, "--layer", "9")
+    assert "there is no layer 9; choose from 0 (the embeddings) to 2" in result.err

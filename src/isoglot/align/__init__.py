@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from isoglot.align.aligner_file import load_aligner
     from isoglot.align.bitext import Bitext, builtin_bitext, read_bitext
     from isoglot.align.cca import CCA
     from isoglot.align.diagnosis import Diagnosis, diagnose_matrix
     from isoglot.align.diagonal import WordAlignConfig
     from isoglot.align.embeddings import align_embeddings
+    from isoglot.align.encoder_aligner import EncoderAligner, fit_encoder_aligner
+    from isoglot.align.encoder_links import EncoderLinksConfig
     from isoglot.align.estimator import Estimator, NotFittedError, PairMap, Step
     from isoglot.align.generalized import GeneralizedProcrustes
     from isoglot.align.graft import map_hidden, run_mapped
@@ -43,6 +46,8 @@ _HOMES = {
     "CCA": "cca",
     "Center": "normalise",
     "Diagnosis": "diagnosis",
+    "EncoderAligner": "encoder_aligner",
+    "EncoderLinksConfig": "encoder_links",
     "Estimator": "estimator",
     "GeneralizedProcrustes": "generalized",
     "InducedConfig": "induced",
@@ -71,8 +76,10 @@ _HOMES = {
     "builtin_bitext": "bitext",
     "diagnose_matrix": "diagnosis",
     "dictionary_pairs": "seed_pairs",
+    "fit_encoder_aligner": "encoder_aligner",
     "identical_pairs": "seed_pairs",
     "induce_dictionary": "induced",
+    "load_aligner": "aligner_file",
     "load_map": "map_file",
     "make_map": "settings",
     "map_hidden": "graft",
@@ -92,6 +99,8 @@ __all__ = [
     "Bitext",
     "Center",
     "Diagnosis",
+    "EncoderAligner",
+    "EncoderLinksConfig",
     "Estimator",
     "GeneralizedProcrustes",
     "InducedConfig",
@@ -119,8 +128,10 @@ __all__ = [
     "builtin_bitext",
     "diagnose_matrix",
     "dictionary_pairs",
+    "fit_encoder_aligner",
     "identical_pairs",
     "induce_dictionary",
+    "load_aligner",
     "load_map",
     "make_map",
     "map_hidden",

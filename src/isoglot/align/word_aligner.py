@@ -9,33 +9,29 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import islice, pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from isoglot.align.aligner_file import STATISTICAL, read_aligner, write_aligner
 from isoglot.align.diagonal import Direction, DirectionTrainer, WordAlignConfig, agree, best_of
 from isoglot.align.em_loops import FLOOR, look_up
 from isoglot.align.indexed import IndexedBitext, PairCounts, Words
 from isoglot.align.merge_links import merge
 from isoglot.align.symmetry import METHODS, Symmetry
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, nearest_name, shown
-from isoglot.core.files import read_bytes, writable_folder, write_bytes
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from isoglot.align.aligner_file import AlignerFile
     from isoglot.align.indexed import Pair
     from isoglot.text.alignment import Links
 
-FILE = "aligner.safetensors"
-FORMAT = 1
-_KEY = "isoglot"
 _CHUNK = 10_000  # sentence pairs that are aligned together
 
 
@@ -57,6 +53,10 @@ class WordAligner:
     """The source explained by the target."""
     counts: PairCounts
     """What it was learned from."""
+    usual: ClassVar[Symmetry] = "grow-diag-final-and"
+    """How its directions are made one where nobody says otherwise."""
+    device: ClassVar[str] = "cpu"
+    """Where it computes."""
 
     def stream(
         self,
@@ -130,17 +130,20 @@ class WordAligner:
         order = np.argsort(-self.forward.given[low:high], kind="stable")[:limit] + low
         return [(self.words[1][self.columns[slot]], float(self.forward.given[slot])) for slot in order]
 
+    def facts(self) -> dict[str, Any]:
+        """What was learned, in numbers, as JSON holds it."""
+        return {
+            "tension": {"forward": self.forward.tension, "backward": self.backward.tension},
+            "log_likelihood_a_word": {"forward": self.forward.likelihoods, "backward": self.backward.likelihoods},
+        }
+
     def save(self, path: str | Path) -> Path:
         """Write it as one safetensors file, or as ``aligner.safetensors`` in a folder; returns the file.
 
         Raises:
             StorageError: The file cannot be written.
         """
-        from safetensors.numpy import save
-
-        file = _file(path)
-        writable_folder(file.parent)
-        tensors = {
+        arrays = {
             "rows": self.rows,
             "columns": self.columns,
             "forward": self.forward.given,
@@ -149,18 +152,15 @@ class WordAligner:
             "backward_null": self.backward.given_null,
         }
         for side, words in zip(("source", "target"), self.words, strict=True):
-            tensors[f"{side}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
+            arrays[f"{side}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
         about = {
-            "format": FORMAT,
             "config": self.config.model_dump(),
             "languages": self.languages,
             "counts": {name: value for name, value in self.counts.facts().items() if name != "used"},
             "tensions": [self.forward.tension, self.backward.tension],
             "likelihoods": [self.forward.likelihoods, self.backward.likelihoods],
         }
-        about["sha256"] = _digest(about, tensors)
-        write_bytes(file, save(tensors, metadata={_KEY: json.dumps(about, sort_keys=True)}))
-        return file
+        return write_aligner(path, STATISTICAL, about, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> WordAligner:
@@ -171,38 +171,25 @@ class WordAligner:
             InputError: It is not one of ours.
             StorageError: It cannot be read.
         """
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
+        return cls.of_file(read_aligner(path, STATISTICAL))
 
-        file = _file(path)
-        data = read_bytes(file)
-        try:
-            tensors = load(data)
-            size = int.from_bytes(data[:8], "little")
-            about = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
-            known = about.pop("sha256")
-            form, tensions = about["format"], about["tensions"]
-        except SafetensorError as error:
-            raise CorruptFileError(
-                f"not a whole safetensors file: {error}", remedy="copy or make it again", file=file
-            ) from error
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError("no word aligner", remedy="make one with isoglot align links", file=file) from error
-        if form != FORMAT:
-            raise InputError(f"not an aligner of format {FORMAT}", remedy="make it again with this version", file=file)
-        if known != _digest(about, tensors):
-            raise CorruptFileError("the numbers are not those written", remedy="copy or make it again", file=file)
-        words = [tuple(tensors[f"{side}_words"].tobytes().decode().split("\n")) for side in ("source", "target")]
+    @classmethod
+    def of_file(cls, found: AlignerFile) -> WordAligner:
+        """The aligner of a file that was read."""
+        about, arrays = found.about, found.arrays
+        words = [tuple(arrays[f"{side}_words"].tobytes().decode().split("\n")) for side in ("source", "target")]
         directions = [
-            Direction(given=tensors[name], given_null=tensors[f"{name}_null"], tension=tension, likelihoods=likelihoods)
-            for name, tension, likelihoods in zip(("forward", "backward"), tensions, about["likelihoods"], strict=True)
+            Direction(given=arrays[name], given_null=arrays[f"{name}_null"], tension=tension, likelihoods=likelihoods)
+            for name, tension, likelihoods in zip(
+                ("forward", "backward"), about["tensions"], about["likelihoods"], strict=True
+            )
         ]
         return cls(
             config=WordAlignConfig(**about["config"]),
             languages=tuple(about["languages"]) if about["languages"] else None,
             words=(words[0], words[1]),
-            rows=tensors["rows"],
-            columns=tensors["columns"],
+            rows=arrays["rows"],
+            columns=arrays["columns"],
             forward=directions[0],
             backward=directions[1],
             counts=PairCounts(**about["counts"]),
@@ -274,16 +261,3 @@ def train_aligner(
         backward=backward_,
         counts=counts,
     )
-
-
-def _file(path: str | Path) -> Path:
-    path = Path(path)
-    return path if path.suffix == ".safetensors" else path / FILE
-
-
-def _digest(about: dict[str, object], tensors: dict[str, np.ndarray]) -> str:
-    digest = sha256(json.dumps(about, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
-        digest.update(tensor.tobytes())
-    return digest.hexdigest()

@@ -7,14 +7,33 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.bitext_option import GIVE, MISSING, paths_of, two_sides
+from isoglot.cli.bitext_option import GIVE, MISSING, is_table, paths_of, two_sides
 from isoglot.cli.langs_option import Langs, two_langs
-from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.links_model import (
+    BUILTIN_DEV,
+    PAGE,
+    CentreOption,
+    DevGold,
+    DevParallel,
+    Layer,
+    Model,
+    RuleOption,
+    choice_in_words,
+    choice_table,
+    fitted,
+    model_config,
+    write_choice,
+)
+from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from isoglot.align import LinkScores, WordAlignConfig, WordAligner
+    from rich.console import RenderableType
+
+    from isoglot.align import EncoderAligner, LinkScores, WordAlignConfig, WordAligner
+    from isoglot.align.indexed import PairCounts
+    from isoglot.align.layer_choice import LayerChoice
     from isoglot.align.segmented import Segmenting
     from isoglot.text.alignment import Links
 
@@ -62,75 +81,84 @@ def links(
     segment: Segment = None,
     aligner: Aligner = None,
     method: Annotated[
-        Literal["intersection", "union", "grow-diag", "grow-diag-final-and"],
-        typer.Option("--method", help="How the two directions are made one."),
-    ] = "grow-diag-final-and",
+        Literal["intersection", "union", "grow-diag", "grow-diag-final-and"] | None,
+        typer.Option(
+            "--method",
+            help="How the two directions are made one; left out: grow-diag-final-and, with a model intersection.",
+        ),
+    ] = None,
+    model: Model = None,
+    layer: Layer = None,
+    rule: RuleOption = None,
+    centre: CentreOption = None,
+    dev_parallel: DevParallel = None,
+    dev_gold: DevGold = None,
     gold: Annotated[
         Path | None,
         typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh), a line a pair of the files."),
     ] = None,
     settings: Settings = None,
+    device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Learn from bitext which word translates which, and link the words of every pair.
+    """Find which word translates which in bitext, and link the words of every pair.
 
-    Writes links.txt (Pharaoh), the words of both sides with blanks between them, the aligner and metrics.json. What it
-    writes is what align words reads: --parallel en=OUT/en.txt --parallel fr=OUT/fr.txt --links OUT/links.txt.
+    It is learned from the bitext itself or, with --model, read off the vectors of an encoder; the layer is then chosen
+    on --dev-parallel and --dev-gold. Writes links.txt (Pharaoh), the words of both sides with blanks between them, the
+    aligner and metrics.json. What it writes is what align words and align dictionary read.
     """
-    from rich.text import Text
-
-    from isoglot.align import WordAlignConfig, score_links
+    from isoglot.align import score_links
+    from isoglot.align.aligner_file import FILE
     from isoglot.align.indexed import PairCounts
-    from isoglot.align.word_aligner import FILE
-    from isoglot.core.config import build_config
     from isoglot.core.files import write_json
     from isoglot.core.record import record_run
-    from isoglot.text.alignment import write_pharaoh
-    from isoglot.text.lines import line_writer
 
     output = Output(json=json, quiet=quiet)
-    if aligner is not None and settings:
-        raise ConfigError("--set and --aligner together", remedy="an aligner has its settings: leave --set out")
-    config = build_config(WordAlignConfig, settings=settings or ())
+    of_model = {"layer": layer, "rule": rule, "centre": centre, "dev-parallel": dev_parallel, "dev-gold": dev_gold}
+    _check_together(aligner, model, settings, of_model)
+    config: Any = _config(model if aligner is None else None, layer, rule, centre, settings)
     languages, files = _languages(parallel, langs)
-    if gold is not None and not files:
-        raise ConfigError(
-            "--gold with built-in sentences", remedy="leave it out: they have their own, and are scored on it"
-        )
-    known = _known(aligner, languages)
+    for option, value in (("gold", gold), ("dev-gold", dev_gold)):
+        if value is not None and not files:
+            remedy = "leave it out: they have their own, and are scored on it"
+            raise ConfigError(f"--{option} with built-in sentences", remedy=remedy)
+    dev_files = _dev_files(dev_parallel, languages)
+    known = known_aligner(aligner, languages, model, device)
     config = config if known is None else known.config
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
-        for path in [*paths_of(files), *(each for each in (aligner, gold) if each is not None and each.is_file())]:
+        given = [each for each in (aligner, gold, dev_gold) if each is not None and each.is_file()]
+        for path in [*paths_of(files), *paths_of(dev_files), *given]:
             run.add_input(path)
         pairs, sure = _pairs(files, languages, segment or "auto", gold, sentences, seed)
-        model = known or _learned(pairs, config, languages, output)
+        if known is None and model is not None:
+            tried_on: tuple[Pairs, list[Links] | None] = (pairs, None)
+            if dev_files or not files:
+                tried_on = _dev(dev_files, languages, segment or "auto", dev_gold, seed)
+            known = fitted(model, config, *tried_on, languages=languages, device=device, scratch=out, output=output)
+        made = known or learned_aligner(pairs, config, languages, output)
+        choice = getattr(made, "choice", None)
+        run.device = made.device
         counts = PairCounts()
-        found = list(model.stream(pairs, method, counts=counts, progress=output.progress))
+        how = made.usual if method is None else method
+        found = list(made.stream(pairs, how, counts=counts, progress=output.progress))
         scores = None if sure is None else score_links(found, sure)
-        names = [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
-        write_pharaoh(names[0], found)
-        for side, path in enumerate(names[1:]):
-            with line_writer(path) as writer:
-                for pair in pairs:
-                    writer.write(" ".join(pair[side]))
+        names = _write_links(out, languages, pairs, found)
+        if choice is not None:
+            names += write_choice(choice, languages, out, (f"model {model}", command_line()))
         if aligner is None:
-            names.append(model.save(out / FILE))
-        facts = _facts(model, counts.facts(), found, method, scores)
+            names.append(made.save(out / FILE))
+        facts = _facts(made, counts.facts(), found, how, scores)
         write_json(out / "metrics.json", facts)
         for path in [*names, out / "metrics.json"]:
             run.add_output(path)
-    shown = f"{facts['links']:,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
-    if scores is not None:
-        shown += (
-            f"; AER {scores.error_rate:.3f}, precision {scores.precision:.3f}, recall {scores.recall:.3f}, "
-            f"F1 {scores.f1:.3f}"
-        )
-    output.result({"out": str(out), **facts}, Text(shown))
+    output.result({"out": str(out), **facts}, _shown(counts, facts["links"], scores, choice))
     if counts.used < counts.pairs:
         output.say(f"Left out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong")
+    if choice is not None:
+        output.say(f"{choice_in_words(choice)} The figure is in {out / PAGE}")
     output.say(f"Links, words and metrics in {out}")
 
 
@@ -168,22 +196,29 @@ def dictionary(
     output = Output(json=json, quiet=quiet)
     if links is not None and (aligner is not None or (langs is not None and not parallel)):
         raise ConfigError("--links with --aligner or built-in sentences", remedy="the links are there already")
-    if aligner is not None and any(parse_setting(each)[0][0] == "align" for each in settings or ()):
+    named = {parse_setting(each)[0][0] for each in settings or ()}
+    for key in ("align", "symmetry"):
+        shown_key = "align.…" if key == "align" else key
+        if links is not None and key in named:
+            raise ConfigError(
+                f"--set {shown_key} and --links together", remedy=f"nothing is aligned: leave --set {shown_key} out"
+            )
+    if aligner is not None and "align" in named:
         raise ConfigError(
             "--set align.… and --aligner together", remedy="an aligner has its settings: leave --set align.… out"
         )
     config = build_config(DictionaryConfig, settings=settings or ())
     languages, files = _languages(parallel, langs)
-    known = _known(aligner, languages)
-    if known is not None:
-        config = config.model_copy(update={"align": known.config})
+    known = known_aligner(aligner, languages)
     method: Segmenting = segment or ("auto" if links is None else "blanks")
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
+        if known is not None:
+            run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
         for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
             run.add_input(path)
         pairs, given = _pairs(files, languages, method, links, sentences, seed)
         if links is None or given is None:
-            model = known or _learned(pairs, config.align, languages, output)
+            model = known or learned_aligner(pairs, config.align, languages, output)
             found = list(model.stream(pairs, config.symmetry, progress=output.progress))
         else:
             found = given
@@ -201,6 +236,32 @@ def dictionary(
             lines.append(f"{name}: {words:,} words, {len(entries):,} entries")
     output.result(facts, Text("\n".join(lines)))
     output.say(f"Dictionaries in {out}")
+
+
+def _check_together(
+    aligner: Path | None, model: str | None, settings: list[str] | None, of_model: dict[str, Any]
+) -> None:
+    """Refuse options that would be ignored."""
+    if aligner is not None and settings:
+        raise ConfigError("--set and --aligner together", remedy="an aligner has its settings: leave --set out")
+    for option, value in of_model.items():
+        if value and aligner is not None:
+            raise ConfigError(f"--{option} and --aligner together", remedy="an aligner has its settings: leave it out")
+        if value and model is None:
+            raise ConfigError(f"--{option} without --model", remedy="name an encoder, or leave it out")
+    if bool(of_model["dev-parallel"]) != bool(of_model["dev-gold"]):
+        raise ConfigError("--dev-parallel and --dev-gold go together", remedy="give both, or neither and --layer N")
+
+
+def _config(
+    model: str | None, layer: str | None, rule: str | None, centre: str | None, settings: list[str] | None
+) -> Any:  # noqa: ANN401 - of either kind of aligner
+    from isoglot.align import WordAlignConfig
+    from isoglot.core.config import build_config
+
+    if model is not None:
+        return model_config(layer, rule, centre, settings)
+    return build_config(WordAlignConfig, settings=settings or ())
 
 
 def _languages(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str, str], dict[str, Path] | Path]:
@@ -240,22 +301,54 @@ def _pairs(
     return pairs[:sentences], found[:sentences]
 
 
-def _known(path: Path | None, languages: tuple[str, str]) -> WordAligner | None:
-    """The aligner that was named, if one was."""
-    from isoglot.align import WordAligner
+def _dev_files(named: list[str] | None, languages: tuple[str, str]) -> dict[str, Path] | Path:
+    if not named:
+        return {}
+    others, files = two_sides(named, "--dev-parallel", languages if is_table(named) else None)
+    if set(others) != set(languages):
+        raise ConfigError(
+            f"--dev-parallel names {' and '.join(others)}, the text is {' and '.join(languages)}",
+            remedy="name the same two languages",
+        )
+    return files
+
+
+def _dev(
+    files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting, gold: Path | None, seed: int
+) -> tuple[Pairs, list[Links]]:
+    """Sentence pairs to choose a layer on, with their gold links."""
+    from isoglot.align import builtin_bitext
+
+    if not files:
+        bitext = builtin_bitext(languages, BUILTIN_DEV, split="dev", seed=seed)
+        return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
+    pairs, found = _pairs(files, languages, segment, gold, None, seed)
+    return pairs, found or []
+
+
+def known_aligner(
+    path: Path | None, languages: tuple[str, str], model: str | None = None, device: str = "auto"
+) -> WordAligner | EncoderAligner | None:
+    """The aligner that was named, if one was.
+
+    Raises:
+        ConfigError: It is for other languages, or for another model.
+    """
+    from isoglot.align import load_aligner
 
     if path is None:
         return None
-    model = WordAligner.load(path)
-    if model.languages not in (None, languages):
+    found = load_aligner(path, model=model, device=device)
+    if found.languages not in (None, languages):
         raise ConfigError(
-            f"the aligner is for {' and '.join(model.languages or ())}, the text is {' and '.join(languages)}",
+            f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}",
             remedy="name the languages in the aligner's order, or train one",
         )
-    return model
+    return found
 
 
-def _learned(pairs: Pairs, config: WordAlignConfig, languages: tuple[str, str], output: Output) -> WordAligner:
+def learned_aligner(pairs: Pairs, config: WordAlignConfig, languages: tuple[str, str], output: Output) -> WordAligner:
+    """An aligner learned from sentence pairs."""
     from isoglot.align import train_aligner
     from isoglot.core.compiled import COMPILED
 
@@ -264,14 +357,44 @@ def _learned(pairs: Pairs, config: WordAlignConfig, languages: tuple[str, str], 
     return train_aligner(pairs, config, languages=languages, progress=output.progress)
 
 
+def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: list[Links]) -> list[Path]:
+    """The links, and the words of both sides with blanks between them; returns the files."""
+    from isoglot.text.alignment import write_pharaoh
+    from isoglot.text.lines import line_writer
+
+    names = [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
+    write_pharaoh(names[0], found)
+    for side, path in enumerate(names[1:]):
+        with line_writer(path) as writer:
+            for pair in pairs:
+                writer.write(" ".join(pair[side]))
+    return names
+
+
 def _facts(
-    model: WordAligner, counts: dict[str, int], found: list[Links], method: str, scores: LinkScores | None
+    aligner: WordAligner | EncoderAligner,
+    counts: dict[str, int],
+    found: list[Links],
+    method: str,
+    scores: LinkScores | None,
 ) -> dict[str, Any]:
     return {
         "pairs": counts,
         "method": method,
         "links": sum(map(len, found)),
-        "tension": {"forward": model.forward.tension, "backward": model.backward.tension},
-        "log_likelihood_a_word": {"forward": model.forward.likelihoods, "backward": model.backward.likelihoods},
+        **aligner.facts(),
         "scores": None if scores is None else scores.facts(),
     }
+
+
+def _shown(counts: PairCounts, links: int, scores: LinkScores | None, choice: LayerChoice | None) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    text = f"{links:,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
+    if scores is not None:
+        text += (
+            f"; AER {scores.error_rate:.3f}, precision {scores.precision:.3f}, recall {scores.recall:.3f}, "
+            f"F1 {scores.f1:.3f}"
+        )
+    return Text(text) if choice is None else Group(choice_table(choice), Text(text))

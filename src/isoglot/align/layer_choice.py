@@ -1,0 +1,212 @@
+"""Which layer, rule and threshold of an encoder finds the gold links of some sentences best.
+
+Everything is tried in one pass: the encoder reads the sentences once, and what can be counted is counted.
+
+Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, ``D`` width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from isoglot.align.encoder_links import CENTRES, RULES, argmax_links, probabilities, similarities, softmax_links
+from isoglot.align.link_scores import LinkScores
+from isoglot.core.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.align.encoder_links import Centre, Directions, EncoderLinksConfig, Rule, WordVectors
+    from isoglot.align.indexed import Pair
+    from isoglot.align.paired_words import PairedWords
+    from isoglot.text.alignment import Links
+
+THRESHOLDS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+"""Those that are tried; above a half a word could have one link only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One way to find links in an encoder's layers."""
+
+    layer: int
+    rule: Rule
+    threshold: float | None
+    """None with ``argmax``, which has none."""
+    centre: Centre
+
+    def facts(self) -> dict[str, Any]:
+        """It as JSON holds it."""
+        return {"layer": self.layer, "rule": self.rule, "threshold": self.threshold, "centre": self.centre}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A way, and what it found of the gold links (the intersection of both directions)."""
+
+    way: Way
+    scores: LinkScores
+
+    def facts(self) -> dict[str, Any]:
+        """It as JSON holds it."""
+        return {**self.way.facts(), **self.scores.facts()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerChoice:
+    """All that was tried, and what was chosen."""
+
+    tried: tuple[Tried, ...]
+    chosen: Tried
+    pairs: int
+    """Sentence pairs it was tried on."""
+
+    def of_layers(self, rule: Rule, centre: Centre) -> list[Tried]:
+        """The best of each layer by a rule, with or without means removed."""
+        best: dict[int, Tried] = {}
+        for each in self.tried:
+            way = each.way
+            if (way.rule, way.centre) == (rule, centre) and (
+                way.layer not in best or each.scores.error_rate < best[way.layer].scores.error_rate
+            ):
+                best[way.layer] = each
+        return [best[layer] for layer in sorted(best)]
+
+    def facts(self) -> dict[str, Any]:
+        """It as JSON holds it."""
+        return {
+            "pairs": self.pairs,
+            "chosen": self.chosen.facts(),
+            "layers": [each.facts() for rule in RULES for centre in CENTRES for each in self.of_layers(rule, centre)],
+        }
+
+
+def choose_layer(
+    words: PairedWords, means_2LD: tuple[torch.Tensor, torch.Tensor], gold: Sequence[Links], config: EncoderLinksConfig
+) -> LayerChoice:
+    """Try every layer by both rules, with and without means, and choose what has the lowest alignment error rate.
+
+    Of equals the first: argmax before softmax, means removed before not, lower layers before higher ones.
+
+    Args:
+        words: The words of the sentence pairs.
+        means_2LD: The mean of either side in each layer.
+        gold: Which word is which, for each pair.
+        config: What is not ``auto`` there is given, and not chosen.
+    """
+    thresholds = THRESHOLDS if config.threshold == "auto" else (config.threshold,)
+    ways: list[tuple[Centre, Rule, float | None]] = [
+        (centre, rule, threshold)
+        for rule in RULES
+        for centre in CENTRES
+        for threshold in ((None,) if rule == "argmax" else thresholds)
+    ]
+    counts = np.zeros((len(ways), len(words.layers), 2), np.int64)  # links, and hits
+    for which, batch in words.batches():
+        gold_PMN = _gold(batch, [gold[number] for number in which])
+        for number, links in _every(batch, means_2LD, thresholds, config):
+            both_LPMN = links.forward_LPMN & links.backward_LPMN
+            counts[number, :, 0] += both_LPMN.sum(dim=(1, 2, 3)).cpu().numpy()
+            counts[number, :, 1] += (both_LPMN & gold_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
+    sure = sum(len(set(each)) for each in gold)
+    tried = tuple(
+        Tried(
+            way=Way(layer=layer, rule=rule, threshold=threshold, centre=centre),
+            scores=LinkScores(links=int(links), sure=sure, hit_sure=int(hits), hit_possible=int(hits)),
+        )
+        for (centre, rule, threshold), row in zip(ways, counts, strict=True)
+        for layer, (links, hits) in zip(words.layers, row, strict=True)
+    )
+    allowed = [each for each in tried if _may(each.way, config)]
+    return LayerChoice(tried=tried, chosen=min(allowed, key=lambda each: each.scores.error_rate), pairs=len(gold))
+
+
+def check_gold(pairs: Sequence[Pair], gold: Sequence[Links]) -> None:
+    """Refuse gold links that are not of these pairs.
+
+    Raises:
+        InputError: There are fewer or more, none at all, or one points past the words.
+    """
+    if len(gold) != len(pairs):
+        raise InputError(
+            f"{len(gold)} lines of gold links for {len(pairs)} sentence pairs",
+            remedy="give one line of links, even a blank one, for each pair",
+        )
+    for number, (pair, links) in enumerate(zip(pairs, gold, strict=True), start=1):
+        for i, j in links:
+            if i >= len(pair[0]) or j >= len(pair[1]):
+                raise InputError(
+                    f"the gold link {i}-{j} of pair {number} points past its {len(pair[0])} and {len(pair[1])} words",
+                    remedy="positions count from 0; were the links made from these words?",
+                )
+    if not any(gold):
+        raise InputError("there is no gold link to choose by", remedy="give sentences that have some")
+
+
+def default_way(config: EncoderLinksConfig, depth: int) -> Way:
+    """What is used without gold links: what was measured to be best (docs/SPACES.md).
+
+    Raises:
+        ConfigError: The layer is not given, and there are several.
+    """
+    if config.layer == "auto" and depth:
+        raise ConfigError(
+            "a layer is chosen on sentences with gold links, and there are none",
+            remedy=f"give some, or name a layer from 0 to {depth}",
+        )
+    rule: Rule = "softmax" if config.rule == "auto" else config.rule
+    threshold = 0.1 if config.threshold == "auto" else config.threshold
+    return Way(
+        layer=0 if config.layer == "auto" else config.layer % (depth + 1),
+        rule=rule,
+        threshold=threshold if rule == "softmax" else None,
+        centre="mean" if config.centre == "auto" else config.centre,
+    )
+
+
+def links_by(
+    way: Way, batch: WordVectors, means_2D: tuple[torch.Tensor, torch.Tensor] | None, config: EncoderLinksConfig
+) -> Directions:
+    """The links of a batch of one layer, both directions."""
+    means = None if means_2D is None else (means_2D[0][None], means_2D[1][None])
+    found = similarities(batch, means, config.similarity)
+    if way.threshold is None:
+        return argmax_links(found)
+    return softmax_links(probabilities(found, config.temperature), way.threshold)
+
+
+def _every(
+    batch: WordVectors,
+    means_2LD: tuple[torch.Tensor, torch.Tensor],
+    thresholds: Sequence[float],
+    config: EncoderLinksConfig,
+) -> Iterator[tuple[int, Directions]]:
+    """The links of every way but the layer, which are all at once; with the way's number."""
+    found = [similarities(batch, means_2LD if centre == "mean" else None, config.similarity) for centre in CENTRES]
+    number = 0
+    for each in found:
+        yield number, argmax_links(each)
+        number += 1
+    for each in found:
+        over = probabilities(each, config.temperature)
+        for threshold in thresholds:
+            yield number, softmax_links(over, threshold)
+            number += 1
+
+
+def _gold(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
+    shape = (len(links), batch.source_LPMD.shape[2], batch.target_LPND.shape[2])
+    gold_PMN = torch.zeros(shape, dtype=torch.bool)
+    for pair_MN, each in zip(gold_PMN, links, strict=True):
+        for i, j in each:
+            pair_MN[i, j] = True
+    return gold_PMN.to(batch.source_LPMD.device)
+
+
+def _may(way: Way, config: EncoderLinksConfig) -> bool:
+    rule = "softmax" if config.rule == "auto" and config.threshold != "auto" else config.rule
+    return rule in ("auto", way.rule) and config.centre in ("auto", way.centre)

@@ -1,0 +1,150 @@
+"""The options of ``isoglot align links`` that find links by an encoder's vectors, and what becomes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.core.errors import ConfigError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from isoglot.align import EncoderAligner, EncoderLinksConfig
+    from isoglot.align.indexed import Pair
+    from isoglot.align.layer_choice import LayerChoice
+    from isoglot.cli.output import Output
+    from isoglot.text.alignment import Links
+
+PAGE = "layers.html"
+BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
+
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="MODEL", help="Link by this encoder's vectors: a folder or hub name."),
+]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        "--layer", metavar="auto|N", help="Whose vectors, with --model; auto, the default: the best one on gold links."
+    ),
+]
+RuleOption = Annotated[
+    Literal["auto", "argmax", "softmax"] | None,
+    typer.Option("--rule", help="A word's best, or all above a threshold, with --model; left out: auto."),
+]
+CentreOption = Annotated[
+    Literal["auto", "mean", "none"] | None,
+    typer.Option("--centre", help="Whether languages' means are removed, with --model; left out: auto."),
+]
+DevParallel = Annotated[
+    list[str] | None,
+    typer.Option("--dev-parallel", metavar="LANG=FILE", help="Sentences to choose a layer on, with --model; twice."),
+]
+DevGold = Annotated[
+    Path | None, typer.Option("--dev-gold", metavar="FILE", help="Which word is which there, as 0-0 1-2 (Pharaoh).")
+]
+
+
+def model_config(
+    layer: str | None, rule: str | None, centre: str | None, settings: list[str] | None
+) -> EncoderLinksConfig:
+    """How links are found, from the options.
+
+    Raises:
+        ConfigError: An option is not one, or they do not go together.
+    """
+    from isoglot.align import EncoderLinksConfig
+    from isoglot.core.config import build_config
+
+    values: dict[str, Any] = {"rule": rule, "centre": centre}
+    if layer is not None:
+        try:
+            values["layer"] = layer if layer == "auto" else int(layer)
+        except ValueError:
+            raise ConfigError(
+                f"--layer {shown(layer)} is no layer", remedy="write --layer auto, or a number such as --layer 4"
+            ) from None
+    given = {name: value for name, value in values.items() if value is not None}
+    return build_config(EncoderLinksConfig, values=given, settings=settings or ())
+
+
+def fitted(
+    model: str,
+    config: EncoderLinksConfig,
+    pairs: Sequence[Pair],
+    gold: list[Links] | None,
+    *,
+    languages: tuple[str, str],
+    device: str,
+    scratch: Path,
+    output: Output,
+) -> EncoderAligner:
+    """The aligner of an encoder, fitted on some pairs."""
+    from tempfile import TemporaryDirectory
+
+    from isoglot.align import fit_encoder_aligner
+    from isoglot.model import load_encoder
+
+    encoder = load_encoder(model, device=device)
+    path = Path(model).expanduser()
+    with TemporaryDirectory(dir=scratch, prefix=".vectors-") as folder:
+        return fit_encoder_aligner(
+            encoder,
+            pairs,
+            gold,
+            config,
+            languages=languages,
+            model=str(path.resolve()) if path.is_dir() else model,
+            scratch=Path(folder),
+            progress=output.progress,
+        )
+
+
+def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> list[Path]:
+    """Write all that was tried as a table and the page with the figure; returns the files."""
+    import csv
+    import io
+
+    from isoglot.core.files import write_text
+    from isoglot.report.link_layers import link_layers_page
+
+    text = io.StringIO()
+    rows = [each.facts() for each in choice.tried]
+    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_text(out / "layers.csv", text.getvalue())
+    write_text(out / PAGE, link_layers_page(choice, languages, facts=facts))
+    return [out / "layers.csv", out / PAGE]
+
+
+def choice_in_words(choice: LayerChoice) -> str:
+    """What was chosen, in one sentence."""
+    from isoglot.report import link_layers
+
+    return link_layers.choice_in_words(choice)
+
+
+def choice_table(choice: LayerChoice) -> Table:
+    """AER of every layer by both rules, with and without means."""
+    from rich.table import Table
+
+    from isoglot.align.encoder_links import CENTRES, RULES
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("layer", justify="right")
+    kinds = [(rule, centre) for rule in RULES for centre in CENTRES]
+    for rule, centre in kinds:
+        table.add_column(f"{rule}\n{'centred' if centre == 'mean' else 'as it is'}", justify="right")
+    columns = [choice.of_layers(rule, centre) for rule, centre in kinds]
+    for row in zip(*columns, strict=True):
+        best = row[0].way.layer == choice.chosen.way.layer
+        table.add_row(
+            str(row[0].way.layer), *(f"{each.scores.error_rate:.3f}" for each in row), style="bold" if best else None
+        )
+    return table

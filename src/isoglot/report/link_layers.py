@@ -1,0 +1,82 @@
+"""The page of an encoder's word alignment: how many links are wrong in each layer, by each rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.align.encoder_links import CENTRES, RULES
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.page import Figure, Section, page, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.align.encoder_links import Centre, Rule
+    from isoglot.align.layer_choice import LayerChoice, Tried
+
+_MEANS = {"mean": "means removed", "none": "as it is"}
+
+
+def choice_in_words(choice: LayerChoice) -> str:
+    """What was chosen, in one sentence."""
+    chosen = choice.chosen
+    way = chosen.way
+    above = "" if way.threshold is None else f" above {way.threshold:g}"
+    means = "means removed" if way.centre == "mean" else "means kept"
+    return (
+        f"Layer {way.layer} by {way.rule}{above}, {means}, has the fewest wrong links on {choice.pairs:,} pairs with "
+        f"gold links: AER {chosen.scores.error_rate:.3f}."
+    )
+
+
+def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: Sequence[str] = ()) -> str:
+    """The page: AER over layers by both rules, with and without means, and a table.
+
+    Args:
+        choice: What was tried and chosen.
+        languages: Those of the two sides.
+        facts: Lines for its foot.
+    """
+    kinds = [(rule, centre) for rule in RULES for centre in CENTRES]
+    figures = []
+    if len({each.way.layer for each in choice.tried}) > 1:
+        lines = [
+            Line(
+                name=_name(rule, centre),
+                points=[(float(each.way.layer), each.scores.error_rate) for each in choice.of_layers(rule, centre)],
+            )
+            for rule, centre in kinds
+        ]
+        figures = [
+            Figure(
+                drawing=line_chart(lines, across="layer", up="alignment error rate", whole=True),
+                caption=f"Links that both directions have, beside the gold links of {choice.pairs:,} sentence pairs; "
+                "lower is better. For softmax the best threshold of each layer.",
+            )
+        ]
+    rows = [_row(each) for rule, centre in kinds for each in choice.of_layers(rule, centre)]
+    head = ["rule", "layer", "threshold", "AER", "precision", "recall", "F1"]
+    way = choice.chosen.way
+    return page(
+        f"{languages[0]} and {languages[1]}: which word is which, by an encoder's layers",
+        choice_in_words(choice),
+        [
+            Section(
+                title=f"Layer {way.layer} finds most links by {_name(way.rule, way.centre)}",
+                figures=figures,
+                table=table(head, rows),
+            )
+        ],
+        facts=facts,
+    )
+
+
+def _name(rule: Rule, centre: Centre) -> str:
+    return f"{rule}, {_MEANS[centre]}"
+
+
+def _row(each: Tried) -> list[str]:
+    way, scores = each.way, each.scores
+    figures = (scores.error_rate, scores.precision, scores.recall, scores.f1)
+    threshold = "–" if way.threshold is None else f"{way.threshold:g}"
+    return [_name(way.rule, way.centre), str(way.layer), threshold, *(f"{figure:.3f}" for figure in figures)]

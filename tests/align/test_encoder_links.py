@@ -1,0 +1,363 @@
+"""Links read off an encoder's vectors: the rules by hand and against a plain loop, batches, choices, files."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
+from isoglot.align.bitext import builtin_bitext
+from isoglot.align.encoder_links import (
+    WordVectors,
+    argmax_links,
+    joined,
+    probabilities,
+    similarities,
+    softmax_links,
+)
+from isoglot.align.indexed import PairCounts
+from isoglot.align.layer_choice import THRESHOLDS
+from isoglot.align.link_scores import score_links
+from isoglot.align.paired_words import PairedWords
+from isoglot.align.symmetry import METHODS, symmetrise
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.model import Encoder, TableEncoder, save_encoder
+from isoglot.model.table import save_table
+from isoglot.represent import extract
+from isoglot.vocab import train_vocabulary
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def table(small_texts) -> TableEncoder:
+    """Random static vectors of a joint vocabulary: every piece is like itself alone."""
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=1000, coverage=1.0)
+    known = torch.ones(len(vocabulary), dtype=torch.bool)
+    known[list(vocabulary.special.values())] = False
+    vectors = torch.randn(len(vocabulary), 48, generator=torch.Generator().manual_seed(0))
+    return TableEncoder(vectors, known, vocabulary)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[tuple[list[str], list[str]]]:
+    bitext = builtin_bitext(("en", "fr"), 60)
+    return list(zip(bitext.source, bitext.target, strict=True))
+
+
+def of(values: list[list[float]]) -> WordVectors:
+    """One pair in one layer whose similarities (products) are these: the target's words are unit vectors."""
+    matrix = torch.tensor(values)
+    words = matrix.shape
+    return WordVectors(matrix[None, None], torch.eye(words[1])[None, None], torch.tensor([words]))
+
+
+def listed(links) -> tuple[list[tuple[int, int]], ...]:
+    return tuple([(i, j) for i, j in side[0, 0].nonzero().tolist()] for side in links)
+
+
+# --- the rules by hand ---
+
+
+def test_argmax_is_mutual_best():
+    found = similarities(of([[0.9, 0.8, 0.1], [0.7, 0.2, 0.3]]), kind="dot")
+    links = argmax_links(found)
+    # Target words choose 0, 0 and 1; source words choose 0 and 0. Both say 0-0 alone.
+    assert listed(links) == ([(0, 0), (0, 1), (1, 2)], [(0, 0), (1, 0)])
+    assert joined(links, "intersection") == [[[(0, 0)]]]
+    assert joined(links, "union") == [[[(0, 0), (0, 1), (1, 0), (1, 2)]]]
+
+
+def test_softmax_keeps_what_both_directions_have_above_the_threshold():
+    logits = [[math.log(3), math.log(3), math.log(1)], [math.log(1), math.log(1), math.log(4)]]
+    found = similarities(of([[x / 2 for x in row] for row in logits]), kind="dot")
+    over_source, over_target = probabilities(found, 0.5)
+    # Columns sum to 4, 4 and 5; rows to 7 and 6.
+    torch.testing.assert_close(over_source[0, 0], torch.tensor([[3 / 4, 3 / 4, 1 / 5], [1 / 4, 1 / 4, 4 / 5]]))
+    torch.testing.assert_close(over_target[0, 0], torch.tensor([[3 / 7, 3 / 7, 1 / 7], [1 / 6, 1 / 6, 4 / 6]]))
+    both = (over_source, over_target)
+    assert joined(softmax_links(both, 0.4), "intersection") == [[[(0, 0), (0, 1), (1, 2)]]]
+    assert joined(softmax_links(both, 0.5), "intersection") == [[[(1, 2)]]]
+    assert joined(softmax_links(both, 0.5), "union") == [[[(0, 0), (0, 1), (1, 2)]]]
+    assert joined(softmax_links(both, 0.15), "intersection") == [[[(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]]]
+    assert joined(softmax_links(both, 0.9), "union") == [[[]]]
+
+
+def test_of_equals_the_nearest_to_the_diagonal():
+    found = similarities(of([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]), kind="dot")
+    assert joined(argmax_links(found), "intersection") == [[[(0, 0), (1, 1), (2, 2)]]]
+
+
+def test_a_word_without_a_vector_has_no_links():
+    found = similarities(of([[0.0, 0.0], [-1.0, -2.0]]), kind="dot")
+    assert listed(argmax_links(found)) == ([(1, 0), (1, 1)], [(1, 0)])
+    over = probabilities(found, 1.0)
+    assert not torch.stack(over)[:, 0, 0, 0].any()
+    assert torch.isfinite(torch.stack(over)).all()
+    means = (torch.full((1, 2), 5.0), torch.zeros(1, 2))
+    assert not similarities(of([[0.0, 0.0], [1.0, 2.0]]), means).real_LPMN[0, 0, 0].any()
+
+
+def test_products_and_cosines_differ_by_length():
+    words = of([[3.0, 0.0], [2.0, 0.5]])
+    assert similarities(words, kind="dot").values_LPMN[0, 0].tolist() == [[3.0, 0.0], [2.0, 0.5]]
+    torch.testing.assert_close(
+        similarities(words).values_LPMN[0, 0], torch.tensor([[1.0, 0.0], [2 / 4.25**0.5, 0.5 / 4.25**0.5]])
+    )
+
+
+# --- a plain loop ---
+
+
+def plain_links(X, Y, config, layer_way, method):
+    """What the rules say, word by word."""
+    cos = [[float(x @ y) / (float(x @ x) * float(y @ y)) ** 0.5 for y in Y] for x in X]
+    m, n = len(X), len(Y)
+    forward, backward = set(), set()
+    if layer_way.rule == "argmax":
+        for j in range(n):
+            forward.add((max(range(m), key=lambda i: cos[i][j]), j))
+        for i in range(m):
+            backward.add((i, max(range(n), key=lambda j: cos[i][j])))
+    else:
+        power = [[math.exp(cos[i][j] / config.temperature) for j in range(n)] for i in range(m)]
+        for i in range(m):
+            for j in range(n):
+                if power[i][j] / sum(power[k][j] for k in range(m)) > layer_way.threshold:
+                    forward.add((i, j))
+                if power[i][j] / sum(power[i]) > layer_way.threshold:
+                    backward.add((i, j))
+    return symmetrise(forward, backward, method)
+
+
+@pytest.mark.parametrize("rule", ["argmax", "softmax"])
+@pytest.mark.parametrize("centre", ["mean", "none"])
+def test_it_agrees_with_a_plain_loop(encoder: Encoder, pairs, rule: str, centre: str):
+    config = EncoderLinksConfig(layer=1, rule=rule, centre=centre, temperature=0.2)
+    aligner = fit_encoder_aligner(encoder, pairs, config=config, languages=("en", "fr"))
+    vectors = [
+        extract(encoder, [pair[side] for pair in pairs], layers=[1], pool="words", language=code)
+        for side, code in enumerate(("en", "fr"))
+    ]
+    means = [each[1].mean(axis=0, dtype=np.float64) if centre == "mean" else 0.0 for each in vectors]
+    for method in METHODS:
+        found = aligner.align(pairs[:15], method)
+        for number in range(15):
+            X, Y = (each.sentence(number, 1).astype(float) - mean for each, mean in zip(vectors, means, strict=True))
+            assert found[number] == plain_links(X, Y, config, aligner.way, method)
+
+
+@settings(max_examples=5)
+@given(order=st.permutations(range(20)), size=st.integers(1, 20))
+def test_a_batch_is_what_its_pairs_are_one_by_one(encoder: Encoder, pairs, order: list[int], size: int):
+    aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=2), languages=("en", "fr"))
+    chosen = [pairs[number] for number in order[:size]]
+    assert aligner.align(chosen) == [aligner.align([pair])[0] for pair in chosen]
+
+
+def test_chunks_change_nothing(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
+    aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=1), languages=("en", "fr"))
+    whole = aligner.align(pairs)
+    monkeypatch.setattr("isoglot.align.encoder_aligner._NUMBERS", 50 * encoder.width)
+    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 40 * encoder.width)
+    assert aligner.align(pairs) == whole
+
+
+def test_batches_hold_every_pair_once(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
+    words = PairedWords(encoder, pairs, languages=("en", "fr"))
+    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 2000 * encoder.width)
+    seen = []
+    for which, batch in words.batches():
+        seen += which
+        assert batch.source_LPMD.shape[:2] == (3, len(which))
+        for place, number in enumerate(which):
+            sizes = [len(side) for side in pairs[number]]
+            assert batch.sizes_P2[place].tolist() == sizes
+            assert not batch.source_LPMD[:, place, sizes[0] :].any()
+            assert batch.target_LPND[:, place, : sizes[1]].any(dim=-1).all()
+    assert sorted(seen) == list(range(len(pairs)))
+
+
+# --- what it must find ---
+
+
+@pytest.mark.parametrize("rule", ["argmax", "softmax"])
+def test_identical_sentences_align_on_the_diagonal(encoder: Encoder, table: TableEncoder, pairs, rule: str):
+    same = [(pair[0], pair[0]) for pair in pairs]
+    for each, layers in ((encoder, (0, 2)), (table, (0,))):
+        for layer in layers:
+            # By softmax, two uses of a static word link to both.
+            config = EncoderLinksConfig(layer=layer, rule=rule, temperature=0.02)
+            aligner = fit_encoder_aligner(each, same, config=config, languages=("en", "en"))
+            for pair, links in zip(same, aligner.align(same), strict=True):
+                diagonal = [(place, place) for place in range(len(pair[0]))]
+                once = len(set(pair[0])) == len(pair[0])
+                if once or rule == "argmax":
+                    assert links == diagonal
+                else:
+                    assert set(links) >= set(diagonal)
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_planted_permutation_is_recovered(table: TableEncoder, pairs, data: st.DataObject):
+    words = list(dict.fromkeys(word for pair in pairs for word in pair[0]))[:40]
+    made, gold = [], []
+    for _ in range(4):
+        source = data.draw(st.lists(st.sampled_from(words), min_size=1, max_size=12, unique=True))
+        order = data.draw(st.permutations(range(len(source))))
+        made.append((source, [source[place] for place in order]))
+        gold.append(sorted((place, at) for at, place in enumerate(order)))
+    for rule in ("argmax", "softmax"):
+        config = EncoderLinksConfig(rule=rule, centre="none")
+        assert fit_encoder_aligner(table, made, config=config, languages=("en", "en")).align(made) == gold
+
+
+def test_means_that_hide_translations_are_removed(table: TableEncoder, pairs):
+    """A vector that a language adds to all its words makes words alike; without the means it is as it was."""
+
+    class Shifted(TableEncoder):
+        def layers(self, batch, language=None):
+            (hidden,) = super().layers(batch, language)
+            return (hidden + (50.0 if language == "en" else -50.0) * torch.linspace(-1, 2, 48),)
+
+    shifted = Shifted(table.weight, table.known, table.vocabulary)
+    same = [(pair[0], pair[0][::-1]) for pair in pairs]
+    gold = [[(place, len(pair[0]) - 1 - place) for place in range(len(pair[0]))] for pair in same]
+    scores = {}
+    for centre in ("mean", "none"):
+        config = EncoderLinksConfig(rule="argmax", centre=centre)
+        found = fit_encoder_aligner(shifted, same, config=config, languages=("en", "fr")).align(same)
+        scores[centre] = score_links(found, gold).f1
+    assert scores["mean"] > 0.95
+    assert scores["none"] < 0.85
+    chosen = fit_encoder_aligner(shifted, same, gold, EncoderLinksConfig(rule="argmax"), languages=("en", "fr"))
+    assert chosen.way.centre == "mean"
+
+
+# --- choosing ---
+
+
+def test_the_best_layer_is_chosen_and_every_layer_reported(encoder: Encoder, pairs, tmp_path: Path):
+    same = [(pair[0], pair[0]) for pair in pairs]
+    gold = [[(place, place) for place in range(len(pair[0]))] for pair in same]
+
+    noise = torch.Generator().manual_seed(1)
+
+    class Spoilt:
+        """Whose layers but the second say nothing of what is read."""
+
+        def __getattr__(self, name: str):
+            return getattr(encoder, name)
+
+        def layers(self, batch, language=None):
+            found = encoder.layers(batch, language)
+            return tuple(
+                hidden if layer == 1 else torch.randn(hidden.shape, generator=noise)
+                for layer, hidden in enumerate(found)
+            )
+
+    aligner = fit_encoder_aligner(Spoilt(), same, gold, languages=("en", "en"), scratch=tmp_path)
+    choice = aligner.choice
+    assert choice is not None
+    assert (aligner.way.layer, choice.pairs) == (1, 60)
+    assert len(choice.tried) == 3 * 2 * (1 + len(THRESHOLDS))
+    assert [each.way.layer for each in choice.of_layers("softmax", "mean")] == [0, 1, 2]
+    assert choice.chosen.scores.error_rate == min(each.scores.error_rate for each in choice.tried)
+    given = EncoderLinksConfig(layer=2, rule="softmax", threshold=0.07, centre="none")
+    fixed = fit_encoder_aligner(Spoilt(), same, gold, given, languages=("en", "en"))
+    assert fixed.way.facts() == {"layer": 2, "rule": "softmax", "threshold": 0.07, "centre": "none"}
+    assert fixed.means_2D is None
+
+
+def test_what_is_reported_is_what_links_then_score(encoder: Encoder):
+    bitext = builtin_bitext(("en", "fr"), 80, split="dev")
+    pairs = list(zip(bitext.source, bitext.target, strict=True))
+    aligner = fit_encoder_aligner(encoder, pairs, bitext.links, languages=("en", "fr"))
+    assert aligner.choice is not None
+    assert score_links(aligner.align(pairs), bitext.links) == aligner.choice.chosen.scores
+
+
+def test_odd_pairs_are_counted_and_have_no_links(encoder: Encoder, pairs):
+    odd = [([], []), (["a"], []), pairs[0], (["a"] * 101, ["a"])]
+    aligner = fit_encoder_aligner(encoder, odd, config=EncoderLinksConfig(layer=1), languages=("en", "fr"))
+    counts = PairCounts()
+    found = list(aligner.stream(odd, counts=counts))
+    assert counts.facts() == {"pairs": 4, "blank": 1, "one_sided": 1, "overlong": 1, "used": 1}
+    assert [bool(links) for links in found] == [False, False, True, False]
+    assert aligner.align([]) == []
+
+
+# --- files ---
+
+
+def test_it_is_saved_and_applied_to_new_pairs(encoder: Encoder, table: TableEncoder, pairs, tmp_path: Path):
+    save_encoder(encoder, tmp_path / "model")
+    save_table(table, tmp_path / "static")
+    for each, folder in ((encoder, "model"), (table, "static")):
+        config = EncoderLinksConfig(layer=0, pool="word-first")
+        made = fit_encoder_aligner(
+            each, pairs[:30], config=config, languages=("en", "fr"), model=str(tmp_path / folder)
+        )
+        made.save(tmp_path / "saved")
+        for read in (load_aligner(tmp_path / "saved", device="cpu"), EncoderAligner.load(tmp_path / "saved", each)):
+            assert isinstance(read, EncoderAligner)
+            assert read.align(pairs[30:]) == made.align(pairs[30:])
+            assert (read.config, read.languages, read.facts()) == (made.config, ("en", "fr"), made.facts())
+
+
+def test_files_of_another_kind_or_encoder_are_refused(encoder: Encoder, table: TableEncoder, pairs, tmp_path: Path):
+    made = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=0), languages=("en", "fr"), model="x/y")
+    file = made.save(tmp_path / "one")
+    with pytest.raises(ConfigError, match="was fitted on other weights than those of this encoder; name the encoder"):
+        EncoderAligner.load(file, table)
+    train_aligner(pairs).save(tmp_path / "two")
+    with pytest.raises(InputError, match="a word aligner of the kind statistical, not encoder"):
+        EncoderAligner.load(tmp_path / "two", encoder)
+    with pytest.raises(ConfigError, match="was learned from bitext and has no model; leave the model out"):
+        load_aligner(tmp_path / "two", model="x")
+    data = bytearray(file.read_bytes())
+    data[-3] ^= 1
+    file.write_bytes(bytes(data))
+    with pytest.raises(CorruptFileError, match="the numbers are not those written"):
+        EncoderAligner.load(file, encoder)
+
+
+# --- what will not do ---
+
+
+def test_what_is_refused(encoder: Encoder, pairs):
+    def fit(given=pairs, gold=None, **settings):
+        return fit_encoder_aligner(encoder, given, gold, EncoderLinksConfig(**settings), languages=("en", "fr"))
+
+    with pytest.raises(ConfigError, match="a layer is chosen on sentences with gold links, and there are none; give"):
+        fit()
+    with pytest.raises(ConfigError, match="there is no layer 3; choose from 0"):
+        fit(layer=3)
+    with pytest.raises(InputError, match="59 lines of gold links for 60 sentence pairs"):
+        fit(gold=[[(0, 0)]] * 59)
+    with pytest.raises(InputError, match="the gold link 99-0 of pair 1 points past its"):
+        fit(gold=[[(99, 0)]] * 60)
+    with pytest.raises(InputError, match="there is no gold link to choose by"):
+        fit(gold=[[]] * 60)
+    with pytest.raises(InputError, match="none of 1 sentence pairs can be aligned: 0 blank, 1 one-sided"):
+        fit([(["a"], [])], layer=1)
+    with pytest.raises(ConfigError, match="no method 'both'"):
+        fit(layer=1).align(pairs, "both")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="argmax has no threshold"):
+        build_config(EncoderLinksConfig, settings=["rule=argmax", "threshold=0.1"])
+    assert build_config(EncoderLinksConfig, settings=["layer=-1"]).layer == -1
+    assert fit(layer=-1).way.layer == 2
