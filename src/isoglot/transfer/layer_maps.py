@@ -1,0 +1,131 @@
+"""The maps of map transfer: for each layer one, from the model that reads a test language to that which was learnt on.
+
+They are those of :mod:`isoglot.align`, fitted from word-aligned sentences, or read from a folder that ``isoglot align``
+wrote; whether they fit the models is checked before anything is learnt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.align.apply import read_maps
+from isoglot.align.bitext import Bitext, read_bitext
+from isoglot.align.result import METRICS
+from isoglot.align.segmented import read_word_pairs
+from isoglot.align.word_aligner import train_aligner
+from isoglot.core.errors import ConfigError
+from isoglot.core.files import read_json
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.core.seeds import random_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.align.bitext import Files
+    from isoglot.align.estimator import PairMap
+    from isoglot.model.protocol import EncoderLike
+
+
+def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int, PairMap]:
+    """The maps of a folder that ``isoglot align words``, ``types`` or ``sentences`` wrote, by layer.
+
+    Args:
+        folder: Where it wrote them.
+        languages: The test language, whose vectors they map, and the one that is learnt from.
+
+    Raises:
+        ConfigError: They go between other languages or other layers, or there is none.
+        CorruptFileError: A file is not what was written.
+        InputError: It holds something else.
+        StorageError: It cannot be read.
+    """
+    folder = Path(folder)
+    wanted = tuple(map(language_code, languages))
+    about = read_json(folder / METRICS)
+    there = tuple(about.get("languages", ())) if isinstance(about, dict) else ()
+    if there != wanted:
+        named = " to ".join(there) or "nothing to nothing"
+        raise ConfigError(
+            f"the maps in {folder} go from {named}, not from {wanted[0]} to {wanted[1]}",
+            remedy=f"fit them with isoglot align words, --source the {wanted[0]} model, --target the {wanted[1]} one",
+        )
+    crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]
+    if crossed:
+        raise ConfigError(
+            f"{folder} maps layer {crossed[0]['layer']} to layer {crossed[0]['target_layer']}",
+            remedy="fit maps between layers of one number",
+        )
+    found = {layer: mapping for layer, mapping in read_maps(folder).items() if layer is not None}
+    if not found:
+        raise ConfigError(f"the map in {folder} is of no layer", remedy="fit one with isoglot align words")
+    return found
+
+
+def linked_words(
+    files: Files, languages: tuple[str, str], links: str | Path | None = None, *, progress: Progress = SILENT
+) -> Bitext:
+    """Sentence pairs with their words and links, to fit maps from with :func:`isoglot.align.align_words`.
+
+    Args:
+        files: A file for each language, aligned line by line; or a table.
+        languages: The test language and the one that is learnt from.
+        links: Which word is which, in the Pharaoh format, of words with blanks between them; None: what the word
+            aligner learns from these very sentences, as the first paper does with fast_align.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: Words cannot be found in one of the languages.
+        InputError: The numbers of lines differ, or a link points past the words.
+        StorageError: A file cannot be read.
+    """
+    if links is not None:
+        return read_bitext(files, languages, links)
+    pairs = [pair for pair in read_word_pairs(files, languages) if all(pair)]
+    aligner = train_aligner(pairs, languages=languages, progress=progress)
+    return Bitext(
+        source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=list(aligner.stream(pairs))
+    )
+
+
+def check_maps(
+    maps: Mapping[int, PairMap],
+    layers: Sequence[int],
+    languages: tuple[str, str],
+    other: EncoderLike,
+    source: EncoderLike,
+) -> None:
+    """Refuse maps that do not fit two models, before anything is learnt.
+
+    Args:
+        maps: By layer.
+        layers: Which are needed.
+        languages: The test language and the one that is learnt from, for messages.
+        other: The model that reads the test language.
+        source: The model that is learnt on.
+
+    Raises:
+        ConfigError: A layer has no map, or it is for other widths.
+    """
+    way = " to ".join(languages)
+    for layer in layers:
+        if layer not in maps:
+            raise ConfigError(
+                f"there is no map of layer {layer} from {way}",
+                remedy=f"fit one, or choose among --layers {','.join(map(str, sorted(maps)))}",
+            )
+        widths = maps[layer].widths_[:2]
+        if widths != (other.width, source.width):
+            raise ConfigError(
+                f"the map of layer {layer} from {way} is for widths {widths[0]} and {widths[1]}, and the models have "
+                f"{other.width} and {source.width}",
+                remedy="fit the maps with these two models",
+            )
+
+
+def map_hash(mapping: PairMap) -> str:
+    """A SHA-256 that stands for what a map does: it is that of where it takes a few vectors."""
+    probe_ND = random_stream(0, "map hash").standard_normal((8, mapping.widths_[0]))
+    return hashlib.sha256(mapping.to_target(probe_ND).tobytes()).hexdigest()

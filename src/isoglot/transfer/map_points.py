@@ -1,0 +1,179 @@
+"""The points of map transfer: what came of one layer with one seed, as a file each, and their lines over layers.
+
+A file has two counts of each test sentence, for intervals and paired tests, and the rest as JSON in its metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.core.files import read_bytes, writable_folder, write_bytes
+from isoglot.transfer.significance import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.transfer.evaluation import Evaluation
+    from isoglot.transfer.tuned import Tuned
+
+Arm = Literal["source", "unmapped", "mapped"]
+"""``source``: the language that was learnt from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:
+taken into the first model's space."""
+FOLDER = "points"
+_KEY = "isoglot"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One layer with one seed."""
+
+    facts: Mapping[str, Any]
+    """As JSON holds it: models, layer, seed, dev score, seconds, hashes of the maps, and each arm's scores."""
+    ratios: Mapping[str, np.ndarray]
+    """Two counts of each sentence, by ``language/arm``."""
+
+    @classmethod
+    def of(
+        cls,
+        models: str,
+        layer: int,
+        seed: int,
+        tuned: Tuned,
+        found: Mapping[tuple[str, Arm], Evaluation],
+        maps: Mapping[str, str],
+        *,
+        seconds: float,
+    ) -> Point:
+        """What a test came to."""
+        facts = {
+            "models": models,
+            "layer": layer,
+            "seed": seed,
+            "dev": tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]],
+            "epoch": tuned.epoch,
+            "seconds": round(seconds, 3),
+            "maps": dict(maps),
+            "tests": [{"arm": arm, **one.facts()} for (_, arm), one in found.items()],
+        }
+        ratios = {f"{code}/{arm}": one.scores.ratio_S2 for (code, arm), one in found.items()}
+        return cls(facts, {name: np.ascontiguousarray(ratio) for name, ratio in ratios.items()})
+
+
+@dataclass
+class Points:
+    """Points that are done, in files or in memory.
+
+    Args:
+        out: The folder of the run; None: they are in memory.
+    """
+
+    out: Path | None = None
+    _known: dict[tuple[str, int, int], Point] = field(default_factory=dict)
+
+    def has(self, models: str, layer: int, seed: int, maps: Mapping[str, str]) -> bool:
+        """Whether a point is done.
+
+        Args:
+            models: Which models.
+            layer: Where they are cut.
+            seed: With which they were learnt on.
+            maps: A hash of the map of each test language.
+
+        Raises:
+            ConfigError: It is, with other maps.
+            CorruptFileError: Its file is damaged.
+        """
+        if self.out is not None and self._path(models, layer, seed).exists():
+            there = dict(self.get(models, layer, seed).facts["maps"])
+            changed = [code for code in {*there, *maps} if there.get(code) != maps.get(code)]
+            if changed:
+                raise ConfigError(
+                    f"{self.out} is another run: the map of {changed[0]} in layer {layer} has changed",
+                    remedy="resume with the same, or name another --out",
+                )
+        return (models, layer, seed) in self._known
+
+    def put(self, point: Point) -> None:
+        """Keep a point.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        from safetensors.numpy import save
+
+        key = point.facts["models"], point.facts["layer"], point.facts["seed"]
+        self._known[key] = point
+        if self.out is not None:
+            writable_folder(self.out / FOLDER)
+            write_bytes(self._path(*key), save(dict(point.ratios), metadata={_KEY: json.dumps(dict(point.facts))}))
+
+    def get(self, models: str, layer: int, seed: int) -> Point:
+        """A point that is done.
+
+        Raises:
+            CorruptFileError: Its file is damaged.
+            StorageError: It is not there.
+        """
+        key = models, layer, seed
+        if key not in self._known:
+            self._known[key] = _read(self._path(*key))
+        return self._known[key]
+
+    def _path(self, models: str, layer: int, seed: int) -> Path:
+        assert self.out is not None  # noqa: S101 - for the type checker
+        return self.out / FOLDER / f"{models}-{layer}-{seed}.safetensors"
+
+
+def _read(path: Path) -> Point:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    data = read_bytes(path)
+    try:
+        ratios = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        return Point(json.loads(header["__metadata__"][_KEY]), ratios)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise CorruptFileError("no point of map transfer", remedy="delete it, and run again", file=path) from error
+
+
+@dataclass(frozen=True)
+class Line:
+    """A score over all seeds: of some models, a language and an arm, at one layer."""
+
+    models: str
+    language: str
+    arm: Arm
+    layer: int
+    estimate: Estimate
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON and CSV hold it."""
+        sentences, seeds = self.estimate.over_sentences, self.estimate.over_seeds
+        return {
+            "models": self.models,
+            "language": self.language,
+            "arm": self.arm,
+            "layer": self.layer,
+            "score": round(seeds.mean, 4),
+            "low": round(sentences.low, 4),
+            "high": round(sentences.high, 4),
+            "seeds": seeds.seeds,
+            "seed_deviation": round(seeds.deviation, 4),
+        }
+
+
+def lines_of(points: Sequence[Point]) -> tuple[Line, ...]:
+    """Scores with their intervals over sentences and their spread over seeds."""
+    ratios: dict[tuple[str, str, Arm, int], list[np.ndarray]] = {}
+    for point in points:
+        for test in point.facts["tests"]:
+            key = point.facts["models"], test["language"], test["arm"], point.facts["layer"]
+            ratios.setdefault(key, []).append(point.ratios[f"{test['language']}/{test['arm']}"])
+    return tuple(Line(*key, estimate(every)) for key, every in ratios.items())

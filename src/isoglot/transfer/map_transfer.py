@@ -1,0 +1,333 @@
+"""Map transfer (Wu et al. 2020, section 5.1.2): can what was learnt on one model be read off another, through a map?
+
+The first i layers of a model of English are frozen, and four new Transformer layers with the head of a task learn on
+top of them from English. At test another model reads its own language up to its layer i, a map W_i takes what it has
+there into the English model's space, and the same upper layers go on. Every i, from 0 for the embeddings, is a point of
+a curve::
+
+    monolingual = Models("monolingual", english, {"de": german}, {"de": maps})
+    bilingual = Models("bilingual", both, {"de": both}, {"de": its_maps})
+    map_transfer(task, [monolingual, bilingual], {"en": train}, {"en": dev}, {"de": test}).lines
+
+Beside the mapped score stand the same without the map, the bilingual model cut at i (one encoder for both languages, so
+no map is needed), the bilingual model with a map all the same, and the language that was learnt from, a ceiling.
+
+In the folder::
+
+    fine_tune.json                       what the run is of: resuming must be given the same
+    points/monolingual-3-0.safetensors   layer 3, seed 0: scores, and two counts of each test sentence
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from isoglot.align.graft import Lengths  # noqa: TC001 - pydantic reads it
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.represent.layer_pass import Layers, chosen_layers
+from isoglot.transfer.continued import Below, Continued
+from isoglot.transfer.evaluation import evaluate
+from isoglot.transfer.fine_tuning import counted, fine_tune
+from isoglot.transfer.frozen_states import MEMORY, FrozenStates
+from isoglot.transfer.layer_maps import check_maps, map_hash
+from isoglot.transfer.map_points import Arm, Line, Point, Points, lines_of
+from isoglot.transfer.settings import TuneConfig
+from isoglot.transfer.tuned import reader_of
+from isoglot.transfer.tuned_folder import data_hash, open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from isoglot.align.estimator import PairMap
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.evaluation import Evaluation
+    from isoglot.transfer.examples import Data
+    from isoglot.transfer.task import Row, Task
+    from isoglot.transfer.tuned import Tuned
+
+
+class MapTransferConfig(TuneConfig):
+    """Every knob: those of fine-tuning, where ``encoder_rate`` is the rate of the new layers, and these."""
+
+    new_layers: int = Field(4, ge=1)
+    """new Transformer layers on the frozen ones"""
+    new_dropout: float = Field(0.1, ge=0, lt=1)
+    """the share of numbers dropped in them while they learn"""
+    lengths: Lengths = "auto"
+    """how long mapped vectors are: as the map gives them, as they were in the source, or auto: the latter where the
+    map loses lengths"""
+    memory: float = Field(MEMORY, gt=0)
+    """GiB of frozen states held in memory, of each language of a model; more is held in a file"""
+
+    def tuning(self, seed: int) -> TuneConfig:
+        """What is left for fine-tuning with a seed; of the epochs, only the best on dev is kept.
+
+        Raises:
+            ConfigError: A setting that says which part of an encoder learns, or a grid.
+        """
+        for key in ("tune", "freeze", "layer", "grid"):
+            if getattr(self, key) != TuneConfig.model_fields[key].default:
+                raise ConfigError(
+                    f"{key} is set, and in map transfer the new layers learn and all below are frozen",
+                    remedy="leave it out, or choose another recipe",
+                )
+        own = {name: self.model_dump(mode="json")[name] for name in TuneConfig.model_fields}
+        return build_config(TuneConfig, values=own | {"keep": 1, "seed": seed})
+
+
+@dataclass(frozen=True)
+class Models:
+    """Which model reads which language, and the maps between them.
+
+    Args:
+        name: What they are called in results.
+        source: The model that reads the language that is learnt from.
+        others: The model that reads each test language; the same one, where it knows them all.
+        maps: For each test language, the maps of its model's layers into the source's; none: nothing is mapped.
+    """
+
+    name: Literal["monolingual", "bilingual"]
+    source: EncoderLike
+    others: Mapping[str, EncoderLike]
+    maps: Mapping[str, Mapping[int, PairMap]] = field(default_factory=dict)
+
+    @property
+    def depth(self) -> int:
+        """Layers that all of them have."""
+        return min(each.depth for each in (self.source, *self.others.values()))
+
+
+@dataclass(frozen=True)
+class MapTransfer:
+    """What came of it."""
+
+    task: str
+    metric: str
+    source: str
+    """The language that was learnt from."""
+    ceiling: Literal["test", "dev"]
+    """Which of its sets stands beside the test languages."""
+    layers: tuple[int, ...]
+    points: tuple[Point, ...]
+    lines: tuple[Line, ...]
+    """Scores over seeds, by models, language, arm and layer."""
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "task": self.task,
+            "metric": self.metric,
+            "trained_on": self.source,
+            "ceiling": f"{self.source} {self.ceiling}",
+            "layers": list(self.layers),
+            "scores": [line.facts() for line in self.lines],
+            "runs": [point.facts for point in self.points],
+        }
+
+
+def map_transfer(
+    task: Task[Any],
+    models: Sequence[Models],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    config: MapTransferConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    layers: Layers = "all",
+    seeds: int = 1,
+    resume: bool = False,
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> MapTransfer:
+    """Learn a task on every layer of a model, and test it through the maps on other models.
+
+    Args:
+        task: What to learn.
+        models: The monolingual ones, and the bilingual one beside them if there is one; none of them is changed.
+        train: Examples of the one language that is learnt from.
+        dev: Examples of it to choose an epoch by.
+        test: Examples of every other model's language, and of the first language if there are any.
+        config: Every knob.
+        out: Folder for points that are done; None: nothing is written.
+        layers: At which layers the models are cut, 0 being the embeddings.
+        seeds: How often to learn anew, from the config's seed on.
+        resume: Go on with the run in the folder: points that are done are not run again.
+        progress: Shows how far it is.
+        say: Told what the user should know.
+
+    Raises:
+        ConfigError: Settings, languages, layers or maps that do not fit, or a folder with another run.
+        InputError: There is nothing to learn, or a label that training does not have and the task refuses.
+        NumericError: The loss was not finite.
+        StorageError: The folder cannot be written to.
+    """
+    config = config or MapTransferConfig()
+    train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
+    source = _checked_languages(models, train, dev, test)
+    chosen = chosen_layers(layers, min(each.depth for each in models))
+    for each in models:
+        for code, maps in each.maps.items():
+            check_maps(maps, chosen, (code, source), each.others[code], each.source)
+    labels = task.learned_labels(train.values())
+    for some in test.values():
+        task.unseen_labels(some, labels, config.unseen)  # what is refused is refused before the work
+    tests = {source: test.get(source, dev[source]), **test}
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        open_run(folder, _identity(task, models, config, train, dev, tests), resume=resume)
+    points, every, told = Points(folder), range(config.seed, config.seed + seeds), set[str]()
+    for each in models:
+        hashes = {layer: {code: map_hash(maps[layer]) for code, maps in each.maps.items()} for layer in chosen}
+        todo = [(layer, seed) for layer in chosen for seed in every]
+        todo = [(layer, seed) for layer, seed in todo if not points.has(each.name, layer, seed, hashes[layer])]
+        states = _frozen_states(task, each, train, dev, tests, config, folder) if todo else {}
+        for layer, seed in todo:
+            began = time.monotonic()
+            for held in states.values():
+                held.climb(layer, progress)
+            new = Continued(Below(states[source]), layers=config.new_layers, dropout=config.new_dropout, seed=seed)
+            tuned = fine_tune(new, task, train, {source: dev[source]}, config.tuning(seed), progress=progress)
+            found = _tested(tuned, each, states, layer, tests, config)
+            points.put(Point.of(each.name, layer, seed, tuned, found, hashes[layer], seconds=time.monotonic() - began))
+            _tell(found, told, say)
+    done = tuple(points.get(each.name, layer, seed) for each in models for layer in chosen for seed in every)
+    kind: Literal["test", "dev"] = "test" if source in test else "dev"
+    return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done))
+
+
+def _checked_languages(
+    models: Sequence[Models],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+) -> str:
+    """The language that is learnt from, if all others have what they need.
+
+    Raises:
+        ConfigError: They do not.
+    """
+    if len(train) != 1:
+        raise ConfigError(
+            f"training data of {' and '.join(train) or 'no language'}", remedy="give that of one language: --train en=…"
+        )
+    (source,) = train
+    if source not in dev:
+        raise ConfigError(f"there is no dev data of {source}", remedy=f"an epoch is chosen by it: --dev {source}=…")
+    if not models or len({each.name for each in models}) < len(models):
+        raise ConfigError("no models, or two of one name", remedy="give monolingual ones, and a bilingual one if any")
+    for each in models:
+        for code in test:
+            if code != source and code not in each.others:
+                raise ConfigError(
+                    f"no {each.name} model reads {code}",
+                    remedy=f"name one, --other {code}=MODEL, or leave its test out",
+                )
+        for code in each.others:
+            if code == source:
+                raise ConfigError(
+                    f"another model for {code}, which is learnt from", remedy="name the models of other languages"
+                )
+            if code not in test:
+                raise ConfigError(
+                    f"there is no test data of {code}", remedy=f"give some, --test {code}=…, or leave its model out"
+                )
+        if set(each.maps) - set(each.others):
+            raise ConfigError(
+                f"maps of {', '.join(sorted(set(each.maps) - set(each.others)))}, which no {each.name} model reads",
+                remedy="leave them out, or name the model: --other",
+            )
+    return source
+
+
+def _identity(
+    task: Task[Any],
+    models: Sequence[Models],
+    config: MapTransferConfig,
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    tests: Mapping[str, Data[Any]],
+) -> dict[str, Any]:
+    """What makes a run this run; layers and seeds may be added to it."""
+    (source,) = train
+    hashes = {"train": data_hash(train[source]), "dev": data_hash(dev[source])}
+    hashes |= {f"test {code}": data_hash(data) for code, data in tests.items()}
+    for each in models:
+        hashes[f"{each.name} {source}"] = encoder_hash(each.source) or ""
+        for code, encoder in each.others.items():
+            hashes[f"{each.name} {code}"] = encoder_hash(encoder) or ""
+    return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
+
+
+def _frozen_states(
+    task: Task[Any],
+    models: Models,
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    tests: Mapping[str, Data[Any]],
+    config: MapTransferConfig,
+    scratch: Path | None,
+) -> dict[str, FrozenStates]:
+    """Room for the states of all that each language's model will read: at test, or to learn from."""
+    (source,) = train
+    labels = task.learned_labels(train.values())
+    found = {}
+    for code, data in tests.items():
+        encoder = models.source if code == source else models.others[code]
+        reader = reader_of(encoder, code, config.length)
+        rows: list[Row] = []
+        for some in [data, *([train[source], dev[source]] if code == source else [])]:
+            rows += task.rows(some.examples, reader, labels, purpose="test").rows
+        found[code] = FrozenStates(
+            encoder,
+            code,
+            rows,
+            length=config.length,
+            precision=config.precision,
+            memory=config.memory,
+            scratch=scratch,
+        )
+    return found
+
+
+def _tested(
+    tuned: Tuned,
+    models: Models,
+    states: Mapping[str, FrozenStates],
+    layer: int,
+    tests: Mapping[str, Data[Any]],
+    config: MapTransferConfig,
+) -> dict[tuple[str, Arm], Evaluation]:
+    """The language that was learnt from; every other as its model has it, where it is as wide, and mapped."""
+    (source,) = tuned.languages
+    assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
+    ways: list[tuple[str, Arm, Below]] = [(source, "source", tuned.encoder.below)]
+    for code in models.others:
+        if states[code].encoder.width == tuned.encoder.width:
+            ways.append((code, "unmapped", Below(states[code])))
+        if code in models.maps:
+            ways.append((code, "mapped", Below(states[code], models.maps[code][layer], config.lengths)))
+    found: dict[tuple[str, Arm], Evaluation] = {}
+    for code, arm, below in ways:
+        readers = {code: tuned.encoder.standing_on(below)}
+        found[code, arm] = evaluate(tuned, tuned.task, {code: tests[code]}, encoders=readers)[code]
+    return found
+
+
+def _tell(found: Mapping[tuple[str, Arm], Evaluation], said: set[str], say: Callable[[str], None]) -> None:
+    """What happened to test examples, once for each language."""
+    for (code, _), one in found.items():
+        unseen = {f"of the label {name} that training does not have": count for name, count in one.unseen.items()}
+        told = counted({**one.counts, **unseen})
+        if told and code not in said:
+            say(f"{code}: {told}")
+            said.add(code)

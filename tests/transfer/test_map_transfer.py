@@ -1,0 +1,377 @@
+"""Map transfer: a planted rotation is undone by its inverse exactly, frozen is frozen, done layers are not run again."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from isoglot.align import Bitext, Procrustes, Ridge, align_words
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.model.batch import make_batch
+from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.transfer import find_task
+from isoglot.transfer.continued import Below, Continued, new_config
+from isoglot.transfer.frozen_states import FrozenStates
+from isoglot.transfer.map_points import lines_of
+from isoglot.transfer.map_transfer import MapTransfer, MapTransferConfig, Models, map_transfer
+from isoglot.transfer.task import Row
+
+TWIN = "en-x-shift"
+
+
+class Rotated:
+    """An encoder whose states are another's, turned in every layer by a rotation of that layer; it reads English.
+
+    Text of any language is read as the first encoder reads English.
+    """
+
+    def __init__(self, encoder: Any, turns: Mapping[int, torch.Tensor]) -> None:
+        self.own, self.turns = encoder, turns
+        self.vocabulary, self.width, self.depth = encoder.vocabulary, encoder.width, encoder.depth
+        self.length, self.device = encoder.length, encoder.device
+
+    def layers(self, batch: Any, language: str | None = None) -> tuple[torch.Tensor, ...]:
+        return tuple(states @ self.turns[layer] for layer, states in enumerate(self.own.layers(batch, "en")))
+
+    def run_from(
+        self, layer: int, hidden: torch.Tensor, batch: Any, language: str | None = None, to: int | None = None
+    ) -> torch.Tensor:
+        end = self.depth if to is None else to
+        return self.own.run_from(layer, hidden @ self.turns[layer].T, batch, "en", end) @ self.turns[end]
+
+    def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
+        raise NotImplementedError
+
+    def edited(self, layer: int, change: Any) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+
+def shuffles(width: int, depth: int) -> dict[int, torch.Tensor]:
+    """For every layer another order of the numbers, half of them negated: a rotation without rounding."""
+    found = {}
+    for layer in range(depth + 1):
+        chance = np.random.default_rng(layer)
+        signs = chance.choice([-1.0, 1.0], width)
+        found[layer] = torch.from_numpy(np.eye(width)[chance.permutation(width)] * signs).float()
+    return found
+
+
+def inverses(turns: Mapping[int, torch.Tensor]) -> dict[int, Procrustes]:
+    """The maps that undo them, as the room align has them."""
+    found = {}
+    for layer, turn in turns.items():
+        mapping = Procrustes()
+        mapping.W_, mapping.widths_ = turn.T.numpy().copy(), (len(turn), len(turn), len(turn))
+        found[layer] = mapping
+    return found
+
+
+def config(*settings: str) -> MapTransferConfig:
+    given = ["epochs=8", "batch=4", "encoder_rate=5e-3", "head_rate=1e-2", "new_layers=1", "new_dropout=0"]
+    given += ["head.dropout=0", "head.inner_dropout=0", "head.arc_width=32", "head.relation_width=32"]
+    return build_config(MapTransferConfig, settings=[*given, *settings])
+
+
+@pytest.fixture(scope="module")
+def examples():
+    """A little English of a task, to learn from; some of it is also what is chosen by and tested on.
+
+    What is asked here is whether another model reads the same, not whether anything was understood.
+    """
+
+    def make(name: str) -> dict[str, Any]:
+        train = find_task(name).builtin("en", "train", 50, spaced=True)
+        return {"train": train, "dev": train.head(10), "test": train.head(40)}
+
+    return make
+
+
+@pytest.fixture
+def planted(nano):
+    """English, and a twin of its model whose layers are turned; with the maps that turn them back."""
+    english = nano()
+    turns = shuffles(english.width, english.depth)
+    return Models("monolingual", english, {TWIN: Rotated(english, turns)}, {TWIN: inverses(turns)})
+
+
+def run(name: str, models: Any, examples: Any, *settings: str, **more: Any) -> MapTransfer:
+    """The twin is tested on the English sentences themselves."""
+    found = examples(name)
+    every = list(models) if isinstance(models, list) else [models]
+    test = {"en": found["test"], TWIN: found["test"]}
+    return map_transfer(
+        find_task(name), every, {"en": found["train"]}, {"en": found["dev"]}, test, config(*settings), **more
+    )
+
+
+def scores(result: MapTransfer, models: str = "monolingual") -> dict[tuple[str, int], float]:
+    return {(line.arm, line.layer): line.estimate.value for line in result.lines if line.models == models}
+
+
+# --- the planted case ---
+
+
+@pytest.mark.parametrize("name", ["ner", "parse"])
+def test_the_inverse_of_a_planted_rotation_gives_the_english_scores(name, planted, examples):
+    """To the last bit, in every layer; without the map next to nothing is left."""
+    result = run(name, planted, examples)
+    found = scores(result)
+    assert result.layers == (0, 1, 2)
+    for layer in result.layers:
+        assert found["source", layer] > 40
+        assert found["mapped", layer] == found["source", layer]
+        assert found["unmapped", layer] < found["source", layer] / 2
+    for point in result.points:
+        assert np.array_equal(point.ratios[f"{TWIN}/mapped"], point.ratios["en/source"])
+
+
+def test_each_layer_has_its_own_map(planted, examples):
+    """The map of another layer is no better than none."""
+    wrong = {layer: planted.maps[TWIN][(layer + 1) % 3] for layer in range(3)}
+    found = scores(
+        run("pos", Models("monolingual", planted.source, planted.others, {TWIN: wrong}), examples, "epochs=4")
+    )
+    assert all(found["mapped", layer] < found["source", layer] / 2 for layer in range(3))
+
+
+def test_maps_that_are_fitted_do_it_too(planted, examples):
+    """The align room's own maps, from sentences whose words are linked to themselves."""
+    sentences = [list(one.words) for one in examples("pos")["train"].examples]
+    bitext = Bitext(source=sentences, target=sentences, links=[[(n, n) for n in range(len(s))] for s in sentences])
+    aligned = align_words(planted.others[TWIN], planted.source, bitext, languages=(TWIN, "en"))
+    fitted = {each.layer: each.mapping for each in aligned.layers}
+    found = scores(
+        run("pos", Models("monolingual", planted.source, planted.others, {TWIN: fitted}), examples, "epochs=4")
+    )
+    for layer in range(3):
+        assert found["mapped", layer] == pytest.approx(found["source", layer], abs=10)
+        assert found["mapped", layer] > 2 * found["unmapped", layer]
+
+
+def test_the_bilingual_model_is_cut_and_mapped(nano, examples):
+    """One encoder that shares all reads the twin as it reads English, and a map that turns it spoils that."""
+    both = nano()
+    turned = inverses(shuffles(both.width, both.depth))
+    models = Models("bilingual", both, {TWIN: both}, {TWIN: turned})
+    found = scores(run("pos", models, examples, "epochs=4"), "bilingual")
+    for layer in range(3):
+        assert found["unmapped", layer] == found["source", layer]
+        assert found["mapped", layer] < found["source", layer] / 2
+
+
+def test_a_model_of_another_width_needs_its_map(nano, examples):
+    """Only the mapped score is there; here the map cannot know anything."""
+    wide = nano(width=48, heads=2)
+    maps = {layer: Ridge().fit(*np.random.default_rng(0).normal(size=(2, 60, 48))) for layer in range(3)}
+    with pytest.raises(
+        ConfigError, match=r"layer 0 from en-x-shift to en is for widths 48 and 48, and the models have"
+    ):
+        run("ner", Models("monolingual", nano(), {TWIN: wide}, {TWIN: maps}), examples)
+    chance = np.random.default_rng(0)
+    maps = {layer: Ridge().fit(chance.normal(size=(60, 48)), chance.normal(size=(60, 32))) for layer in range(3)}
+    result = run("ner", Models("monolingual", nano(), {TWIN: wide}, {TWIN: maps}), examples, "epochs=1", layers=[1])
+    assert set(scores(result)) == {("source", 1), ("mapped", 1)}
+
+
+# --- what learns and what does not ---
+
+
+def test_frozen_is_frozen(nano, examples):
+    english, other = nano(), nano("emb,1")
+    before = encoder_hash(english), encoder_hash(other)
+    modes = english.training, other.training
+    run("ner", Models("monolingual", english, {TWIN: other}), examples, "epochs=1", layers=[1])
+    assert (encoder_hash(english), encoder_hash(other)) == before
+    assert (english.training, other.training) == modes
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in english.parameters())
+
+
+def test_new_layers_learn_and_what_is_below_has_no_gradient(nano):
+    english = nano()
+    new = Continued(Below(FrozenStates(english, "en")), layers=3, dropout=0.0)
+    batch = make_batch(english.vocabulary, ["The cat sleeps .", "It rains ."], "en")
+    states = new.layers(batch, "en")
+    assert len(states) == 4
+    assert torch.equal(states[0], english.layers(batch, "en")[0].detach() * batch.mask_BT[:, :, None])
+    states[-1][batch.mask_BT].square().sum().backward()
+    assert all(parameter.grad is None for parameter in english.parameters())
+    assert {name.split(".")[1] for name, p in new.named_parameters() if p.grad is not None} == {"0", "1", "2"}
+    assert not set(map(id, english.parameters())) & set(map(id, new.parameters()))
+    torch.testing.assert_close(new.run_from(1, states[1], batch, "en"), states[-1])
+    copied = copy.deepcopy(new)
+    assert copied.below is new.below
+    assert copied.blocks[0] is not new.blocks[0]
+    with pytest.raises(ConfigError, match="no way from layer 2 to 1; layers go from 0 up to 3"):
+        new.run_from(2, states[2], batch, "en", 1)
+
+
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+def test_new_layers_are_like_those_below(preset, nano_encoder, vocabulary):
+    """And know the order of words where the embeddings do not."""
+    english = nano_encoder(vocabulary, preset, languages=("en", TWIN, "zh")).eval()
+    shape = new_config(english, 4, 0.1)
+    assert (shape.norm, shape.positions, shape.mlp) == (
+        english.config.norm,
+        english.config.positions,
+        english.config.mlp,
+    )
+    new = Continued(Below(FrozenStates(english, "en")), layers=1).eval()
+    with torch.no_grad():
+        for parameter in new.parameters():
+            parameter.normal_(generator=torch.Generator().manual_seed(0))
+    one, other = (make_batch(vocabulary, [text], "en") for text in ("the cat sees", "sees cat the"))
+    last = [new.layers(batch)[-1][0, 0] for batch in (one, other)]
+    assert not torch.allclose(*last, atol=1e-4)
+
+
+def test_new_layers_on_foreign_encoders():
+    class Bare:
+        width, depth = 36, 0
+
+    shape = new_config(Bare(), 2, 0.0)  # type: ignore[arg-type]
+    assert (shape.heads, shape.inner, shape.positions, shape.layers) == (2, 144, "rotary", 2)
+
+
+# --- the cache ---
+
+
+@pytest.mark.parametrize("memory", [1.0, 1e-9])
+def test_states_are_those_of_the_encoder_in_every_layer(memory, nano, tmp_path: Path):
+    """In memory or in a file, of known rows and of new ones; the file has gone before anybody could see it."""
+    english = nano("emb,1")
+    texts = ["The cat sleeps .", "It rains .", "Eva sees the old house ."]
+    batch = make_batch(english.vocabulary, texts, "en")
+    rows = [
+        Row(np.asarray(ids), np.zeros(1, dtype=np.int64), None, place)
+        for place, ids in enumerate(english.vocabulary.encode_batch(texts, "en"))
+    ]
+    held = FrozenStates(english, "en", rows[:2] * 2, memory=memory, scratch=tmp_path)
+    assert not list(tmp_path.iterdir())
+    with torch.no_grad():
+        expected = english.layers(batch, "en")
+    for layer in (0, 2):
+        held.climb(layer)
+        known = make_batch(english.vocabulary, texts[:2], "en")
+        for some in (known, batch):
+            wanted = expected[layer][: len(some), : some.ids_BT.shape[1]]
+            torch.testing.assert_close(held.of(some)[some.mask_BT], wanted[some.mask_BT], rtol=1e-4, atol=1e-5)
+            assert not held.of(some)[~some.mask_BT].any()
+    with pytest.raises(ConfigError, match="no way from layer 2 to 1"):
+        held.climb(1)
+
+
+def test_the_encoder_reads_every_row_once(planted, examples, monkeypatch):
+    """A whole curve costs one pass: the embeddings once, and every layer once."""
+    english, seen = planted.source, []
+    run_from = type(english).run_from
+
+    def noted(self, layer, hidden, batch, language=None, to=None):
+        seen.append((layer, to, int(batch.mask_BT.any(dim=1).sum())))
+        return run_from(self, layer, hidden, batch, language, to)
+
+    monkeypatch.setattr(type(english), "run_from", noted)
+    run("ner", Models("monolingual", english, {TWIN: english}), examples, "epochs=2")
+    rows = {step: sum(count for *way, count in seen if tuple(way) == step) for step in {tuple(s[:2]) for s in seen}}
+    assert set(rows) == {(0, 0), (0, 1), (1, 2)}
+    # 50 sentences to learn from, some of which are dev and test too; and 40 of another language's test.
+    assert set(rows.values()) == {90}
+
+
+# --- the run ---
+
+
+def test_done_layers_are_not_run_again(planted, examples, tmp_path: Path, monkeypatch):
+    first = run("ner", planted, examples, "epochs=1", out=tmp_path, layers=[0, 2])
+    with pytest.raises(ConfigError, match="holds a run already; go on with it by --resume"):
+        run("ner", planted, examples, "epochs=1", out=tmp_path, layers=[0, 2])
+    cut: list[int] = []
+    original = Continued.__init__
+
+    def noted(self, below, **more):
+        cut.append(below.states.layer)
+        original(self, below, **more)
+
+    monkeypatch.setattr(Continued, "__init__", noted)
+    again = run("ner", planted, examples, "epochs=1", out=tmp_path, layers=[0, 2], resume=True)
+    assert (cut, again.facts()) == ([], first.facts())
+    more = run("ner", planted, examples, "epochs=1", out=tmp_path, resume=True, seeds=2)
+    assert cut == [0, 1, 1, 2]
+    assert [line.facts()["seeds"] for line in more.lines] == [2] * 9
+    whole = run("ner", planted, examples, "epochs=1", seeds=2)
+    for facts in (whole.facts(), more.facts()):
+        for one in facts["runs"]:
+            del one["seconds"]
+    assert whole.facts()["scores"] == more.facts()["scores"]
+    with pytest.raises(ConfigError, match=r"is another run: config.epochs was 1 and is 2"):
+        run("ner", planted, examples, "epochs=2", out=tmp_path, resume=True)
+    other = Models(
+        "monolingual", planted.source, planted.others, {TWIN: inverses(shuffles(32, 3) | {2: torch.eye(32)})}
+    )
+    with pytest.raises(ConfigError, match="is another run: the map of en-x-shift in layer 2 has changed; resume with"):
+        run("ner", other, examples, "epochs=1", out=tmp_path, resume=True)
+    (tmp_path / "points" / "monolingual-1-0.safetensors").write_bytes(b"no")
+    with pytest.raises(CorruptFileError, match=r"monolingual-1-0.safetensors: no point of map transfer"):
+        run("ner", planted, examples, "epochs=1", out=tmp_path, resume=True)
+
+
+def test_lines_have_intervals_over_sentences_and_a_spread_over_seeds(planted, examples):
+    result = run("ner", planted, examples, "epochs=1", layers=[1], seeds=2)
+    lines = {line.arm: line.facts() for line in lines_of(result.points)}
+    assert set(lines) == {"source", "unmapped", "mapped"}
+    every = [next(t["f1"] for t in point.facts["tests"] if t["arm"] == "mapped") for point in result.points]
+    assert lines["mapped"]["score"] == pytest.approx(sum(every) / 2, abs=1e-3)
+    assert lines["mapped"]["seed_deviation"] == pytest.approx(float(np.std(every, ddof=1)), abs=1e-3)
+    assert lines["mapped"]["low"] <= lines["mapped"]["score"] <= lines["mapped"]["high"]
+
+
+# --- what does not fit ---
+
+
+def test_languages_that_do_not_fit(planted, examples, nano):
+    found = examples("ner")
+    task, english = find_task("ner"), planted.source
+
+    def attempt(models: Any, train: Any = None, test: Any = None) -> None:
+        map_transfer(task, models, train or {"en": found["train"]}, {"en": found["dev"]}, test or {TWIN: found["test"]})
+
+    two = {"en": found["train"], "zh": found["train"]}
+    for problem, given in {
+        "training data of en and zh; give that of one language": ([planted], two),
+        "there is no dev data of zh": ([planted], {"zh": found["train"]}),
+        "no monolingual model reads zh; name one, --other zh=MODEL": ([planted], None, {"zh": found["test"]}),
+        "there is no test data of zh; give some": (
+            [Models("monolingual", english, {TWIN: english, "zh": english})],
+            None,
+        ),
+        "another model for en, which is learnt from": (
+            [Models("monolingual", english, {TWIN: english, "en": english})],
+        ),
+        "maps of zh, which no monolingual model reads": (
+            [Models("monolingual", english, {TWIN: english}, {"zh": planted.maps[TWIN]})],
+        ),
+        "no models, or two of one name": ([planted, planted],),
+        "there is no map of layer 2 from en-x-shift to en; fit one, or choose among --layers 0,1": (
+            [Models("monolingual", english, {TWIN: english}, {TWIN: {0: Procrustes(), 1: Procrustes()}})],
+        ),
+    }.items():
+        if "no map of layer" in problem:
+            given[0][0].maps[TWIN].update({n: planted.maps[TWIN][n] for n in (0, 1)})
+        with pytest.raises(ConfigError, match=problem):
+            attempt(*given)
+    with pytest.raises(ConfigError, match="no language 'sw'"):
+        attempt([Models("monolingual", english, {"sw": english})], None, {"sw": found["test"]})
+
+
+@pytest.mark.parametrize("setting", ["tune=head", "freeze=1", "layer=1", "grid.batch=[1, 2]"])
+def test_settings_that_mean_nothing_here(setting, planted, examples):
+    key = setting.partition("=")[0].partition(".")[0]
+    with pytest.raises(ConfigError, match=f"{key} is set, and in map transfer the new layers learn"):
+        run("ner", planted, examples, setting)
