@@ -124,6 +124,42 @@ def test_words_with_a_test_of_their_own(run):
     assert found["pairs"]["train"] == found["pairs"]["test"]
 
 
+def test_words_are_linked_where_no_links_are_given(run, isoglot, folder: Path, tmp_path: Path):
+    files = [option.replace("@", str(folder)) for option in FILES]
+    for side, code in enumerate(("en", "fr")):  # blank and one-sided pairs come, too
+        lines = (folder / f"p.{code}").read_text()
+        (tmp_path / f"{code}.txt").write_text(lines + ("\nx\n" if side else "\n\n"))
+        files[2 * side + 1] = f"{code}={tmp_path}/{code}.txt"
+    made = tmp_path / "made"
+    assert isoglot("align", "links", *files, "--method", "intersection", "--out", made, "--quiet").code == 0
+    given = ("--parallel", f"en={made}/en.txt", "--parallel", f"fr={made}/fr.txt", "--links", f"{made}/links.txt")
+    common = ("--layers", "1", "--json", "--quiet")
+    by_file = json.loads(run("words", *given, *common).out)
+    for more, name in (((), "learned here"), (("--aligner", str(made)), str(made))):
+        result = run("words", *files, *more, *common)
+        assert (result.code, result.err) == (0, "")
+        found = json.loads(result.out)
+        how = found.pop("linked_by")
+        assert found == by_file
+        assert (how["aligner"], how["method"], how["config"]["agreement"]) == (name, "intersection", 5)
+        assert how["pairs"] == {"pairs": 152, "blank": 1, "one_sided": 1, "overlong": 0, "used": 150}
+        assert how["links"] == sum(len(line.split()) for line in (made / "links.txt").read_text().splitlines())
+        assert read_json(tmp_path / "map" / "run.json")["config"]["linked_by"] == how
+    assert "linked_by" not in by_file
+
+
+def test_a_test_is_linked_by_the_same_aligner_or_has_its_links(run):
+    tests = ("--test-parallel", "en=@/p.en", "--test-parallel", "fr=@/p.fr", "--allow-leak")
+    common = (*FILES, "--segment", "blanks", *tests, "--kept", "all", "--layers", "1", "--json", "--quiet")
+    linked = json.loads(run("words", *common).out)
+    assert linked["pairs"]["train"] == linked["pairs"]["test"]
+    assert linked["linked_by"]["pairs"]["pairs"] == 300
+    gold = json.loads(run("words", *common, "--test-links", "@/p.align").out)
+    assert gold["pairs"]["train"] == linked["pairs"]["train"]
+    assert gold["pairs"]["test"] != linked["pairs"]["test"]
+    assert gold["linked_by"]["pairs"]["pairs"] == 150
+
+
 @pytest.mark.parametrize("use", ["words", "sentences"])
 def test_the_first_sentences_of_files(run, folder: Path, tmp_path: Path, use: str):
     cut = tmp_path / "cut"
@@ -288,12 +324,37 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
         ("sentences", (*FILES, "--layers", "top"), "--layers 'top' is no list of numbers; write --layers all"),
         ("sentences", (*FILES, "--method", "ridge", "--set", "options.p=1"), "Ridge has no option 'p'; "),
         ("sentences", (*FILES, "--set", "test_share=2"), "--set test_share=2: test_share = 2 should be less than 1; "),
-        ("words", FILES, "--parallel and --links go together; give both, or neither and --langs en,fr"),
+        (
+            "words",
+            ("--langs", "en,fr", "--links", "@/p.align"),
+            "--links without --parallel; give both, or neither and --langs en,fr",
+        ),
         (
             "words",
             (*FILES, "--links", "@/p.align", "--test-links", "@/p.align"),
-            "--test-parallel and --test-links go together; give both, or neither\n",
+            "--test-links without --test-parallel; give both, or neither\n",
         ),
+        (
+            "words",
+            (*FILES, "--links", "@/p.align", "--test-parallel", "@/p.tsv"),
+            "--links and --test-parallel, but no --test-links; give the test's links, too",
+        ),
+        (
+            "words",
+            (*FILES, "--links", "@/p.align", "--aligner", "@/x"),
+            "--aligner and --links together; the links are there already: leave one out",
+        ),
+        (
+            "words",
+            (*FILES, "--links", "@/p.align", "--segment", "auto"),
+            "--segment and --links together; the links are there already: leave one out",
+        ),
+        (
+            "words",
+            ("--langs", "en,fr", "--aligner", "@/x"),
+            "--aligner with built-in sentences; leave it out: their links are known",
+        ),
+        ("words", (*FILES, "--aligner", "@/none.safetensors"), "@/none.safetensors: cannot read: no such file"),
         (
             "sentences",
             (*FILES, "--test-parallel", "en=@/p.en", "--test-parallel", "de=@/p.fr"),

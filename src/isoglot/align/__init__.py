@@ -8,7 +8,7 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.align.aligner_file import load_aligner
-    from isoglot.align.bitext import Bitext, builtin_bitext, read_bitext
+    from isoglot.align.bitext import Bitext, builtin_bitext, linked_bitext, read_bitext
     from isoglot.align.cca import CCA
     from isoglot.align.diagnosis import Diagnosis, diagnose_matrix
     from isoglot.align.diagonal import WordAlignConfig
@@ -79,6 +79,7 @@ _HOMES = {
     "fit_encoder_aligner": "encoder_aligner",
     "identical_pairs": "seed_pairs",
     "induce_dictionary": "induced",
+    "linked_bitext": "bitext",
     "load_aligner": "aligner_file",
     "load_map": "map_file",
     "make_map": "settings",
@@ -131,6 +132,7 @@ __all__ = [
     "fit_encoder_aligner",
     "identical_pairs",
     "induce_dictionary",
+    "linked_bitext",
     "load_aligner",
     "load_map",
     "make_map",

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
 from isoglot.core.seeds import derive_seed
 from isoglot.text.alignment import read_pharaoh
 from isoglot.text.parallel import read_aligned, read_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from isoglot.align.encoder_aligner import EncoderAligner
+    from isoglot.align.indexed import PairCounts
+    from isoglot.align.word_aligner import WordAligner
+    from isoglot.core.progress import Progress
     from isoglot.languages.corpus import Split
     from isoglot.text.alignment import Links
 
@@ -40,6 +45,11 @@ class Bitext:
     def first(self, count: int | None) -> Bitext:
         """The first so many sentence pairs; None: all."""
         return Bitext(source=self.source[:count], target=self.target[:count], links=self.links[:count])
+
+    def with_words(self) -> Bitext:
+        """The sentence pairs that have words on both sides."""
+        rows = [row for row in zip(self.source, self.target, self.links, strict=True) if row[0] and row[1]]
+        return Bitext(source=[row[0] for row in rows], target=[row[1] for row in rows], links=[row[2] for row in rows])
 
     def kept(self, number: int, which: LinksKept) -> Links:
         """The links of a sentence pair, each once.
@@ -118,6 +128,25 @@ def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> 
                         line=line,
                     )
     return Bitext(source=[row[2][0] for row in rows], target=[row[2][1] for row in rows], links=found)
+
+
+def linked_bitext(
+    pairs: Sequence[tuple[list[str], list[str]]],
+    aligner: WordAligner | EncoderAligner,
+    *,
+    counts: PairCounts | None = None,
+    progress: Progress = SILENT,
+) -> Bitext:
+    """Sentence pairs with the links that both directions of an aligner have: the cleanest there are.
+
+    Args:
+        pairs: Sentence pairs, as lists of words.
+        aligner: What links them.
+        counts: Counts the pairs, if given.
+        progress: Shows how far it is.
+    """
+    links = list(aligner.stream(pairs, "intersection", counts=counts, progress=progress))
+    return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)
 
 
 def _first(files: Files) -> str:

@@ -66,7 +66,7 @@ def align_words(
     config = AlignConfig() if config is None else config
     check_widths(config, source, target)
     chosen = layer_pairs(layers, source, target)
-    parts = [train] if test is None else [train, test]
+    parts = [part.with_words() for part in ([train] if test is None else [train, test])]
     texts = [[*zip(map(" ".join, part.source), map(" ".join, part.target), strict=True)] for part in parts]
     learn_N, ask_N, facts = split_sentences(texts[0], None if test is None else texts[1], config)
     every = [(part, number) for part in parts for number in range(len(part))]

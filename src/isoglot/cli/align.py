@@ -7,25 +7,36 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli import align_links
+from isoglot.cli import align_links, align_words
+from isoglot.cli.align_run import (
+    BUILTIN,
+    AllowLeak,
+    Count,
+    Dictionary,
+    Method,
+    Normalise,
+    Parallel,
+    Source,
+    Target,
+    TestDictionary,
+    TestParallel,
+    align_config,
+    run_alignment,
+)
 from isoglot.cli.bitext_option import one_each, paths_of, two_bitexts
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from rich.table import Table
-
-    from isoglot.align import AlignConfig, Alignment
+    from isoglot.align import Alignment
     from isoglot.model import EncoderLike
     from isoglot.text.dictionary import Entry
-
-    Work = Callable[[EncoderLike, EncoderLike, Path, dict[str, Any]], Alignment]
 
 app = typer.Typer(
     help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
@@ -33,50 +44,7 @@ app = typer.Typer(
 )
 
 align_links.add_to(app)
-
-PAGE = "figure.html"
-
-Source = Annotated[
-    str, typer.Option("--source", metavar="MODEL", help="The encoder whose vectors are mapped: a folder or hub name.")
-]
-Target = Annotated[
-    str | None, typer.Option("--target", metavar="MODEL", help="The encoder they are mapped to; left out: the source.")
-]
-Dictionary = Annotated[
-    list[str], typer.Option("--dictionary", metavar="FROM-TO=FILE", help="Words to learn from. May be repeated.")
-]
-TestDictionary = Annotated[
-    list[str] | None,
-    typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on; left out: a fifth is held out."),
-]
-Parallel = Annotated[
-    list[str] | None,
-    typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice, the source's language first."),
-]
-TestParallel = Annotated[
-    list[str] | None,
-    typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on; left out: a fifth is held out."),
-]
-BUILTIN = 2000  # built-in sentences, where nobody says how many
-Count = Annotated[
-    int | None,
-    typer.Option(
-        "--sentences",
-        metavar="N",
-        min=2,
-        max=1_000_000,
-        help=f"The first N to learn from; left out: {BUILTIN:,} built-in ones, or all of files.",
-    ),
-]
-Method = Annotated[
-    Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
-    typer.Option("--method", help="The map."),
-]
-Normalise = Annotated[
-    Literal["none", "centre", "unit", "iterative"],
-    typer.Option("--normalise", help="What both spaces go through first; iterative is the paper's."),
-]
-AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
+align_words.add_to(app)
 
 
 @app.command(
@@ -102,7 +70,7 @@ def embeddings(
 ) -> None:
     """Align the embedding matrices of two encoders: words of one subword, by a dictionary."""
     output = Output(json=json, quiet=quiet)
-    config = _config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalise, allow_leak, seed, settings)
     languages, files = _dictionaries(dictionary, test)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -111,7 +79,7 @@ def embeddings(
         seen = _seen([(one, source), (other, target or source)], languages[0])
         return align_embeddings(one, other, *map(_entries, files), languages=languages, seen=seen, **more)
 
-    _run(work, (source, target), out, config, _flat(files), device, output)
+    run_alignment(work, (source, target), out, config, _flat(files), device, output)
 
 
 @app.command(
@@ -151,7 +119,7 @@ def types(
 ) -> None:
     """Align words averaged over their contexts in text of each language, by a dictionary, in every layer."""
     output = Output(json=json, quiet=quiet)
-    config = _config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalise, allow_leak, seed, settings)
     languages, files = _dictionaries(dictionary, test)
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
@@ -179,75 +147,7 @@ def types(
             **more,
         )
 
-    _run(work, (source, target), out, config, [*_flat(files), *texts.values()], device, output)
-
-
-@app.command(
-    "words",
-    epilog="Example: isoglot align words --source runs/en --target runs/fr --parallel en=en.txt --parallel fr=fr.txt "
-    "--links en-fr.align --out map/",
-)
-def words(
-    source: Source,
-    out: Out,
-    target: Target = None,
-    parallel: Parallel = None,
-    links: Annotated[
-        Path | None,
-        typer.Option("--links", metavar="FILE", help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair."),
-    ] = None,
-    test_parallel: TestParallel = None,
-    test_links: Annotated[
-        Path | None, typer.Option("--test-links", metavar="FILE", help="The links of --test-parallel.")
-    ] = None,
-    langs: Langs = None,
-    sentences: Count = None,
-    kept: Annotated[
-        Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
-    ] = "one",
-    layers: LayerList = "all",
-    method: Method = "procrustes",
-    normalise: Normalise = "iterative",
-    allow_leak: AllowLeak = False,
-    settings: Settings = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Align words in their contexts, from word-aligned bitext or the built-in gold, in every layer."""
-    output = Output(json=json, quiet=quiet)
-    config = _config(method, normalise, allow_leak, seed, settings)
-    languages, files, tests = two_bitexts(parallel, test_parallel, langs)
-    for name, there, file in (("", files, links), ("test-", tests, test_links)):
-        if bool(there) != (file is not None):
-            remedy = "give both, or neither" + ("" if name else " and --langs en,fr")
-            raise ConfigError(f"--{name}parallel and --{name}links go together", remedy=remedy)
-
-    def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
-        from isoglot.align import align_words, builtin_bitext, read_bitext
-
-        if links is None:
-            count = sentences or BUILTIN
-            pairs = [builtin_bitext(languages, count, seed=seed)]
-            pairs.append(builtin_bitext(languages, max(1, count // 4), split="test", seed=seed))
-        else:
-            pairs = [read_bitext(files, languages, links).first(sentences)]
-            pairs += [read_bitext(tests, languages, test_links)] if test_links is not None else []
-        return align_words(
-            one,
-            other,
-            *pairs,
-            languages=languages,
-            layers=parse_layers(layers),
-            links=kept,
-            scratch=scratch,
-            **more,
-        )
-
-    read = [*paths_of(files, tests), *(each for each in (links, test_links) if each is not None)]
-    _run(work, (source, target), out, config, read, device, output)
+    run_alignment(work, (source, target), out, config, [*_flat(files), *texts.values()], device, output)
 
 
 @app.command(
@@ -276,7 +176,7 @@ def sentences(
 ) -> None:
     """Align sentences, each the mean of its subwords, by their translations, in every layer."""
     output = Output(json=json, quiet=quiet)
-    config = _config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalise, allow_leak, seed, settings)
     languages, files, tests = two_bitexts(parallel, test_parallel, langs)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -294,7 +194,7 @@ def sentences(
             one, other, *pairs, languages=languages, layers=parse_layers(layers), scratch=scratch, **more
         )
 
-    _run(work, (source, target), out, config, paths_of(files, tests), device, output)
+    run_alignment(work, (source, target), out, config, paths_of(files, tests), device, output)
 
 
 @app.command(
@@ -348,16 +248,6 @@ def apply(
     output.result(facts, Text(f"{rows:,} vectors x {width}{where} mapped and written to {out}"))
 
 
-def _config(method: str, normalise: str, allow_leak: bool, seed: int, settings: list[str] | None) -> AlignConfig:
-    from isoglot.align import AlignConfig, make_map
-    from isoglot.core.config import build_config
-
-    values = {"method": method, "normalise": normalise, "allow_leak": allow_leak, "seed": seed}
-    config = build_config(AlignConfig, values=values, settings=settings or ())
-    make_map(config)  # which knows its options
-    return config
-
-
 def _dictionaries(train: list[str], test: list[str] | None) -> tuple[tuple[str, str], list[list[Path]]]:
     """The languages, the files to learn from and, if there are any, those to score on."""
     found = [parse_pairs(train)]
@@ -388,62 +278,3 @@ def _seen(encoders: Sequence[tuple[EncoderLike, str]], language: str) -> frozens
 
     found = (words_seen(language, vocabulary=encoder.vocabulary, model=folder) for encoder, folder in encoders)
     return frozenset[str]().union(*found)
-
-
-def _run(
-    work: Work,
-    models: tuple[str, str | None],
-    out: Path,
-    config: AlignConfig,
-    inputs: Sequence[Path],
-    device: str,
-    output: Output,
-) -> None:
-    """Open the encoders, do the work, write everything, and show a table."""
-    from tempfile import TemporaryDirectory
-
-    from isoglot.core.devices import choose_device
-    from isoglot.core.files import write_text
-    from isoglot.core.record import record_run
-    from isoglot.model import load_encoder
-    from isoglot.report.alignment import alignment_page, finding
-
-    place = str(choose_device(device))
-    first, second = models
-    with record_run(out, command=command_line(), seed=config.seed, config=config, device=place) as run:
-        for path in inputs:
-            run.add_input(path)
-        source = load_encoder(first, device=device)
-        target = source if second in (None, first) else load_encoder(second, device=device)
-        with TemporaryDirectory(dir=out, prefix=".vectors-") as scratch:
-            result = work(source, target, Path(scratch), {"config": config, "progress": output.progress})
-        facts = (f"source {first}, target {second or first}", command_line())
-        write_text(out / PAGE, alignment_page(result, facts=facts))
-        for path in [*result.save(out), out / PAGE]:
-            run.add_output(path)
-    output.result({"out": str(out), **result.as_dict()}, _table(result))
-    output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")
-
-
-def _table(result: Alignment) -> Table:
-    from rich.table import Table
-
-    one, other = result.languages
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("layer", justify="right")
-    for name in (f"P@1 {one}→{other}", f"P@1 {other}→{one}", f"MRR {one}→{other}"):
-        for when in ("before", "after"):
-            table.add_column(f"{name}\n{when}", justify="right")
-    method = result.config.retrieval
-    for layer in result.layers:
-        cells = []
-        for direction, figure in (("forward", "p"), ("backward", "p"), ("forward", "mrr")):
-            for found in (layer.before, layer.after):
-                scores = None if found is None else found.of(method, direction)  # type: ignore[arg-type]
-                value = None if scores is None else scores.precision[1] if figure == "p" else scores.mrr
-                cells.append("–" if value is None else f"{value.value:.3f}")
-        name = "emb" if layer.layer is None else str(layer.layer)
-        if layer.layer != layer.target_layer:
-            name += f"→{layer.target_layer}"
-        table.add_row(name, *cells, style="bold" if layer is result.best and len(result.layers) > 1 else None)
-    return table

@@ -1,0 +1,140 @@
+"""What the verbs of ``isoglot align`` share: their options, and a run from the encoders to the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.output import Output, command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.table import Table
+
+    from isoglot.align import AlignConfig, Alignment
+    from isoglot.model import EncoderLike
+
+    Work = Callable[[EncoderLike, EncoderLike, Path, dict[str, Any]], Alignment]
+
+PAGE = "figure.html"
+
+Source = Annotated[
+    str, typer.Option("--source", metavar="MODEL", help="The encoder whose vectors are mapped: a folder or hub name.")
+]
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="MODEL", help="The encoder they are mapped to; left out: the source.")
+]
+Dictionary = Annotated[
+    list[str], typer.Option("--dictionary", metavar="FROM-TO=FILE", help="Words to learn from. May be repeated.")
+]
+TestDictionary = Annotated[
+    list[str] | None,
+    typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on; left out: a fifth is held out."),
+]
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice, the source's language first."),
+]
+TestParallel = Annotated[
+    list[str] | None,
+    typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on; left out: a fifth is held out."),
+]
+BUILTIN = 2000  # built-in sentences, where nobody says how many
+Count = Annotated[
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=2,
+        max=1_000_000,
+        help=f"The first N to learn from; left out: {BUILTIN:,} built-in ones, or all of files.",
+    ),
+]
+Method = Annotated[
+    Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
+    typer.Option("--method", help="The map."),
+]
+Normalise = Annotated[
+    Literal["none", "centre", "unit", "iterative"],
+    typer.Option("--normalise", help="What both spaces go through first; iterative is the paper's."),
+]
+AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
+
+
+def align_config(method: str, normalise: str, allow_leak: bool, seed: int, settings: list[str] | None) -> AlignConfig:
+    """The config of a map, from the options.
+
+    Raises:
+        ConfigError: The map has no such option.
+    """
+    from isoglot.align import AlignConfig, make_map
+    from isoglot.core.config import build_config
+
+    values = {"method": method, "normalise": normalise, "allow_leak": allow_leak, "seed": seed}
+    config = build_config(AlignConfig, values=values, settings=settings or ())
+    make_map(config)  # which knows its options
+    return config
+
+
+def run_alignment(
+    work: Work,
+    models: tuple[str, str | None],
+    out: Path,
+    config: AlignConfig,
+    inputs: Sequence[Path],
+    device: str,
+    output: Output,
+) -> None:
+    """Open the encoders, do the work, write everything, and show a table."""
+    from tempfile import TemporaryDirectory
+
+    from isoglot.core.devices import choose_device
+    from isoglot.core.files import write_text
+    from isoglot.core.record import record_run
+    from isoglot.model import load_encoder
+    from isoglot.report.alignment import alignment_page, finding
+
+    place = str(choose_device(device))
+    first, second = models
+    with record_run(out, command=command_line(), seed=config.seed, config=config, device=place) as run:
+        for path in inputs:
+            run.add_input(path)
+        source = load_encoder(first, device=device)
+        target = source if second in (None, first) else load_encoder(second, device=device)
+        with TemporaryDirectory(dir=out, prefix=".vectors-") as scratch:
+            result = work(source, target, Path(scratch), {"config": config, "progress": output.progress})
+        facts = (f"source {first}, target {second or first}", command_line())
+        write_text(out / PAGE, alignment_page(result, facts=facts))
+        if run.config is not None and "linked_by" in result.facts:
+            run.config["linked_by"] = result.facts["linked_by"]
+        for path in [*result.save(out), out / PAGE]:
+            run.add_output(path)
+    output.result({"out": str(out), **result.as_dict()}, _table(result))
+    output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")
+
+
+def _table(result: Alignment) -> Table:
+    from rich.table import Table
+
+    one, other = result.languages
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("layer", justify="right")
+    for name in (f"P@1 {one}→{other}", f"P@1 {other}→{one}", f"MRR {one}→{other}"):
+        for when in ("before", "after"):
+            table.add_column(f"{name}\n{when}", justify="right")
+    method = result.config.retrieval
+    for layer in result.layers:
+        cells = []
+        for direction, figure in (("forward", "p"), ("backward", "p"), ("forward", "mrr")):
+            for found in (layer.before, layer.after):
+                scores = None if found is None else found.of(method, direction)  # type: ignore[arg-type]
+                value = None if scores is None else scores.precision[1] if figure == "p" else scores.mrr
+                cells.append("–" if value is None else f"{value.value:.3f}")
+        name = "emb" if layer.layer is None else str(layer.layer)
+        if layer.layer != layer.target_layer:
+            name += f"→{layer.target_layer}"
+        table.add_row(name, *cells, style="bold" if layer is result.best and len(result.layers) > 1 else None)
+    return table

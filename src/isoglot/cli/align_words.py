@@ -1,0 +1,167 @@
+"""``isoglot align words``: words in their contexts, by the words they are linked to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.align_links import Aligner, known_aligner, learned_aligner
+from isoglot.cli.align_run import (
+    BUILTIN,
+    AllowLeak,
+    Count,
+    Method,
+    Normalise,
+    Parallel,
+    Source,
+    Target,
+    TestParallel,
+    align_config,
+    run_alignment,
+)
+from isoglot.cli.bitext_option import paths_of, two_bitexts
+from isoglot.cli.langs_option import Langs
+from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.output import Output
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from isoglot.align import Alignment, Bitext, EncoderAligner, WordAligner
+    from isoglot.align.segmented import Segmenting
+    from isoglot.model import EncoderLike
+
+    Files = dict[str, Path] | Path
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the verb."""
+    app.command(
+        "words",
+        epilog="Example: isoglot align words --source runs/en --target runs/fr --parallel en=en.txt "
+        "--parallel fr=fr.txt --out map/",
+    )(words)
+
+
+def words(
+    source: Source,
+    out: Out,
+    target: Target = None,
+    parallel: Parallel = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            "--links",
+            metavar="FILE",
+            help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair; left out: aligned.",
+        ),
+    ] = None,
+    aligner: Aligner = None,
+    segment: Annotated[
+        Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
+        typer.Option("--segment", help="How text is cut into words, without --links; left out: auto."),
+    ] = None,
+    test_parallel: TestParallel = None,
+    test_links: Annotated[
+        Path | None,
+        typer.Option("--test-links", metavar="FILE", help="The links of --test-parallel; left out: aligned, too."),
+    ] = None,
+    langs: Langs = None,
+    sentences: Count = None,
+    kept: Annotated[
+        Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
+    ] = "one",
+    layers: LayerList = "all",
+    method: Method = "procrustes",
+    normalise: Normalise = "iterative",
+    allow_leak: AllowLeak = False,
+    settings: Settings = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Align words in their contexts, from bitext or the built-in gold, in every layer.
+
+    Without --links, words are linked as align links does, and what both directions say is taken; --aligner is one that
+    it wrote, for other settings or links by a model.
+    """
+    output = Output(json=json, quiet=quiet)
+    config = align_config(method, normalise, allow_leak, seed, settings)
+    languages, files, tests = two_bitexts(parallel, test_parallel, langs)
+    _check_together(files, tests, {"links": links, "aligner": aligner, "segment": segment, "test-links": test_links})
+    known = known_aligner(aligner, languages, device=device)
+
+    def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
+        from dataclasses import replace
+
+        from isoglot.align import align_words, builtin_bitext, read_bitext
+
+        linked_by: dict[str, Any] = {}
+        if not files:
+            count = sentences or BUILTIN
+            pairs = [builtin_bitext(languages, count, seed=seed)]
+            pairs.append(builtin_bitext(languages, max(1, count // 4), split="test", seed=seed))
+        elif links is not None:
+            pairs = [read_bitext(files, languages, links).first(sentences)]
+            pairs += [read_bitext(tests, languages, test_links)] if test_links is not None else []
+        else:
+            given = tests if test_links is None else {}
+            pairs, linked_by = _linked(files, given, languages, segment or "auto", sentences, known, output)
+            linked_by["aligner"] = "learned here" if aligner is None else str(aligner)
+            pairs += [read_bitext(tests, languages, test_links)] if test_links is not None else []
+        found = align_words(
+            one, other, *pairs, languages=languages, layers=parse_layers(layers), links=kept, scratch=scratch, **more
+        )
+        return replace(found, facts={**found.facts, "linked_by": linked_by}) if linked_by else found
+
+    named = [each for each in (links, test_links, aligner) if each is not None and not each.is_dir()]
+    run_alignment(work, (source, target), out, config, [*paths_of(files, tests), *named], device, output)
+
+
+def _check_together(files: Files, tests: Files, options: dict[str, Any]) -> None:
+    """Refuse options that do not go together, or would be ignored."""
+    links, test_links = options["links"], options["test-links"]
+    if links is not None and not files:
+        raise ConfigError("--links without --parallel", remedy="give both, or neither and --langs en,fr")
+    if test_links is not None and not tests:
+        raise ConfigError("--test-links without --test-parallel", remedy="give both, or neither")
+    if tests and links is not None and test_links is None:
+        raise ConfigError("--links and --test-parallel, but no --test-links", remedy="give the test's links, too")
+    for name in ("aligner", "segment"):
+        if options[name] is not None and links is not None:
+            raise ConfigError(f"--{name} and --links together", remedy="the links are there already: leave one out")
+        if options[name] is not None and not files:
+            raise ConfigError(f"--{name} with built-in sentences", remedy="leave it out: their links are known")
+
+
+def _linked(
+    files: Files,
+    tests: Files,
+    languages: tuple[str, str],
+    segment: Segmenting,
+    sentences: int | None,
+    aligner: WordAligner | EncoderAligner | None,
+    output: Output,
+) -> tuple[list[Bitext], dict[str, Any]]:
+    """The bitexts to learn from and, if there is one, to score on, with links; and how they were made."""
+    from isoglot.align import WordAlignConfig, linked_bitext
+    from isoglot.align.indexed import PairCounts
+    from isoglot.align.segmented import read_word_pairs
+
+    given = [read_word_pairs(files, languages, segment)[:sentences]]
+    if tests:
+        given.append(read_word_pairs(tests, languages, segment))
+    made = aligner or learned_aligner(given[0], WordAlignConfig(), languages, output)
+    counts = PairCounts()
+    pairs = [linked_bitext(each, made, counts=counts, progress=output.progress) for each in given]
+    facts = {
+        "method": "intersection",
+        "config": made.config.model_dump(mode="json"),
+        "pairs": counts.facts(),
+        "links": sum(len(each) for part in pairs for each in part.links),
+    }
+    return pairs, facts
