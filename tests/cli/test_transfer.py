@@ -7,10 +7,12 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+import torch
 
 from isoglot.core.files import read_json
 from isoglot.languages import documents
-from isoglot.model import save_encoder
+from isoglot.model import load_encoder, save_encoder
+from isoglot.model.table import TableEncoder, save_table
 from isoglot.text.columns import read_tagged
 from isoglot.text.conllu import read_conllu
 from isoglot.vocab import train_vocabulary
@@ -111,6 +113,20 @@ def test_pairs_are_classified(isoglot, model, tmp_path: Path):
     assert found["label"] in ("entailment", "neutral", "contradiction")
     wrong = isoglot(*predict, "It rains.")
     assert wrong.err == "isoglot: 'It rains.' is not two texts; write the two with a tab between\n"
+
+
+def test_static_vectors(isoglot, model, tmp_path: Path):
+    vocabulary = load_encoder(model, device="cpu").vocabulary
+    vectors_VD = torch.randn(len(vocabulary), 8, generator=torch.Generator().manual_seed(1))
+    save_table(TableEncoder(vectors_VD, torch.ones(len(vocabulary), dtype=torch.bool), vocabulary), tmp_path / "table")
+    given = ["transfer", "nli", "--model", str(tmp_path / "table"), "--sentences", "40", "--device", "cpu", "--quiet"]
+    wrong = isoglot(*given)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err.startswith("isoglot: static vectors have no layers that could learn; use --recipe static-nli")
+    out = tmp_path / "out"
+    assert isoglot(*given, "--recipe", "static-nli", "--set", "epochs=1", "--out", str(out)).code == 0
+    found = isoglot("transfer", "predict", "It rains.\tIt is wet.", "--model", str(out), "--lang", "de", "--quiet")
+    assert json.loads(found.out)["label"] in ("entailment", "neutral", "contradiction")
 
 
 @pytest.mark.parametrize(

@@ -38,32 +38,33 @@ class TaskBatch:
     targets_BWK: torch.Tensor | None
     numbers: tuple[int, ...]
     """Which rows they are."""
+    parts_BW: torch.Tensor | None = None
+    """Which text of its row a place is in, where a head asks."""
+    firsts_B: torch.Tensor | None = None
+    """The first place of each row among those of all rows, where these are stored."""
 
     def to(self, device: torch.device) -> TaskBatch:
         """The same on a device."""
-        targets = None if self.targets_BWK is None else self.targets_BWK.to(device, non_blocking=True)
+        targets_BWK, parts_BW = (
+            None if each is None else each.to(device, non_blocking=True) for each in (self.targets_BWK, self.parts_BW)
+        )
         places_BW, mask_BW = (each.to(device, non_blocking=True) for each in (self.places_BW, self.mask_BW))
-        return TaskBatch(self.batch.to(device), places_BW, mask_BW, targets, self.numbers)
-
-    @property
-    def widths(self) -> list[int]:
-        """How many places each row has."""
-        found: list[int] = self.mask_BW.sum(dim=1).tolist()
-        return found
+        return TaskBatch(self.batch.to(device), places_BW, mask_BW, targets_BWK, self.numbers, parts_BW)
 
 
 def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary, length: int) -> TaskBatch:
     """Some rows as a batch, ``[CLS] … [SEP]`` around each; at most ``length`` wide."""
     chosen = [rows[number] for number in numbers]
     special = vocabulary.special
-    width = min(_rounded(max(len(row.ids_N) for row in chosen) + 2), length)
+    width = min(rounded(max(len(row.ids_N) for row in chosen) + 2), length)
     places = max(len(row.places_W) for row in chosen)
-    places = places if places == 1 else _rounded(places)
+    places = places if places == 1 else rounded(places)
     ids_BT = np.full((len(chosen), width), special["[PAD]"], dtype=np.int64)
     tokens_BT = np.zeros((len(chosen), width), dtype=bool)
     starts_BT = np.zeros((len(chosen), width), dtype=bool)
     places_BW = np.zeros((len(chosen), places), dtype=np.int64)
     mask_BW = np.zeros((len(chosen), places), dtype=bool)
+    parts_BW = None if chosen[0].parts_W is None else np.zeros((len(chosen), places), dtype=np.int32)
     learn = chosen[0].targets_WK
     targets_BWK = None if learn is None else np.full((len(chosen), places, learn.shape[1]), IGNORED, dtype=np.int64)
     for index, row in enumerate(chosen):
@@ -76,6 +77,8 @@ def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary
         mask_BW[index, : len(row.places_W)] = True
         if targets_BWK is not None and row.targets_WK is not None:
             targets_BWK[index, : len(row.places_W)] = row.targets_WK
+        if parts_BW is not None and row.parts_W is not None:
+            parts_BW[index, : len(row.places_W)] = row.parts_W
     ids, tokens, starts = (torch.from_numpy(array) for array in (ids_BT, tokens_BT, starts_BT))
     return TaskBatch(
         Batch(ids, tokens, starts, bool(tokens_BT.all())),
@@ -83,10 +86,12 @@ def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary
         torch.from_numpy(mask_BW),
         None if targets_BWK is None else torch.from_numpy(targets_BWK),
         tuple(numbers),
+        None if parts_BW is None else torch.from_numpy(parts_BW),
     )
 
 
-def _rounded(size: int) -> int:
+def rounded(size: int) -> int:
+    """A width that recurs, and is hardly wider."""
     step = 4 if size <= 32 else 8
     return -(-size // step) * step
 
@@ -102,7 +107,7 @@ def cut(order: Sequence[int], lengths: Sequence[int], *, rows: int, tokens: int 
     batches: list[list[int]] = []
     widest = 0
     for number in order:
-        width = _rounded(lengths[number] + 2)
+        width = rounded(lengths[number] + 2)
         widest = max(widest, width) if batches else width
         if not batches or widest * (len(batches[-1]) + 1) > tokens:
             batches.append([])

@@ -1,4 +1,4 @@
-"""Tasks with one label for a text or a pair of texts, read off the first token."""
+"""Tasks with one label for a text or a pair of texts, read off the first token or off all of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from isoglot.transfer.examples import Passage
 from isoglot.transfer.heads import Head, HeadConfig, LinearHead
+from isoglot.transfer.pooled_head import PooledHead
 from isoglot.transfer.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, accuracy, check_paired
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ class Classification(Task[Passage]):
         return made
 
     def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
-        """Linear and softmax on the first token."""
+        """Linear and softmax on the first token, or attention over all tokens and a small classifier."""
+        if config.pool == "attention":
+            return PooledHead(width, len(labels), config, self.texts)
         return LinearHead(width, len(labels), config)
 
     def score(self, gold: Sequence[Passage], predicted: Sequence[Passage]) -> Scores:

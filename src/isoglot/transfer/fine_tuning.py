@@ -4,16 +4,16 @@ Everything random in a step is a function of the seed and the step, and an epoch
 a run that is killed and resumed goes on from its last whole epoch and ends, on the CPU, with the bits of one that was
 not. The encoder it is given stays as it was.
 
-Shapes: ``B`` rows, ``W`` places, ``D`` width, ``P`` places of all rows.
+Shapes: ``B`` rows, ``W`` places, ``D`` width.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -26,12 +26,14 @@ from isoglot.pretrain.losses import NumericError
 from isoglot.pretrain.optimiser import Optimiser
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
-from isoglot.transfer.batches import TaskBatch, collated, epoch_batches, whole_batches
+from isoglot.represent.layer_pass import evaluating, row_length
+from isoglot.transfer.batches import TaskBatch, epoch_batches
 from isoglot.transfer.kept_epochs import KeptEpochs
+from isoglot.transfer.row_vectors import RowVectors
 from isoglot.transfer.settings import TuneConfig
+from isoglot.transfer.stored_rows import StoredRows
 from isoglot.transfer.tunable import tunable
-from isoglot.transfer.tuned import Tuned, autocast, copied, place_vectors, reader_of
+from isoglot.transfer.tuned import Tuned, autocast, copied
 from isoglot.transfer.tuned_folder import data_hash, finished, load_tuned, open_run, save_tuned
 
 if TYPE_CHECKING:
@@ -127,6 +129,11 @@ class Trainer:
                 say(f"dev {code}: the label {label} ({count} times) is not in the training data")
         names = tunable(encoder, config.tune, config.freeze)
         _check_layer(config.layer, encoder.depth)
+        if config.head.pool != "first" and task.kind != "classification":
+            raise ConfigError(
+                f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
+                remedy="leave it out: it is for tasks with one label a text",
+            )
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
         head = task.head(encoder.width, labels, config.head)
@@ -137,13 +144,14 @@ class Trainer:
         if not any(self.rows.values()):
             file = next((data.file for data in train.values() if data.file), None)
             raise InputError("there is nothing to learn from", remedy="give examples that are not empty", file=file)
-        self.length = row_length(encoder, config.length)
-        self.vectors = {code: _Vectors(self.tuned, rows, code) for code, rows in self.rows.items()}
-        self.dev_rows = {
-            code: task.rows(data.examples, reader_of(own, code, config.length), labels, purpose="test")
-            for code, data in dev.items()
+        self.stored = {code: self._stored(rows) for code, rows in self.rows.items()}
+        self.vectors = {code: RowVectors(self.tuned, rows, self.stored[code], code) for code, rows in self.rows.items()}
+        self.dev_rows = {code: self.tuned.rows(data.examples, code, purpose="test") for code, data in dev.items()}
+        self.dev_stored = {code: self._stored(found.rows) for code, found in self.dev_rows.items()}
+        self.dev_vectors = {
+            code: RowVectors(self.tuned, found.rows, self.dev_stored[code], code)
+            for code, found in self.dev_rows.items()
         }
-        self.dev_vectors = {code: _Vectors(self.tuned, found.rows, code) for code, found in self.dev_rows.items()}
         self.optimiser = self._optimiser()
         self.kept = KeptEpochs(out)
         self.checkpoints = Checkpoints(out or Path(), keep=1)
@@ -176,12 +184,15 @@ class Trainer:
         return found | {f"head.{name}": parameter for name, parameter in self.tuned.head.named_parameters()}
 
     def _rows(self, code: str, data: Data[Any]) -> list[Row]:
-        reader = reader_of(self.tuned.encoder, code, self.config.length)
-        found = self.task.rows(data.examples, reader, self.tuned.labels, purpose="learn")
+        found = self.tuned.rows(data.examples, code, purpose="learn")
         told = {what: count for what, count in found.counts.items() if count}
         if told:
             self.say(f"train {code}: {len(data):,} examples; {counted(told)}")
         return found.rows
+
+    def _stored(self, rows: Sequence[Row]) -> StoredRows:
+        encoder = self.tuned.encoder
+        return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.length), self.device)
 
     def _optimiser(self) -> Optimiser:
         config = self.config
@@ -228,7 +239,8 @@ class Trainer:
         config = self.config
         amount = config.epoch_size or sum(map(len, self.rows.values()))
         total = amount * (config.epochs - self.epoch)
-        with progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
+        frozen = evaluating(self.tuned.encoder) if config.head_only else nullcontext()
+        with frozen, progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
             while self.epoch < config.epochs and not self._stalled():
                 started = time.monotonic()
                 loss = self._one_epoch(work)
@@ -261,7 +273,7 @@ class Trainer:
         total = torch.zeros((), device=self.device)
         started, tokens = time.monotonic(), 0
         for number, (code, numbers) in enumerate(batches):
-            batch = collated(self.rows[code], numbers, tuned.encoder.vocabulary, self.length).to(self.device)
+            batch = self.stored[code].batch(numbers)
             loss = self._step(batch, code, (self.epoch + number / len(batches)) / config.epochs)
             total += loss
             tokens += batch.batch.ids_BT.numel()
@@ -280,7 +292,7 @@ class Trainer:
         with autocast(self.device, config.precision):
             vectors_BWD = self.vectors[code].of(batch)
             assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
-            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK)
+            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
         loss.backward()
         self.optimiser.step(rate_factor(config.schedule, self.step + 1, progress))
         self.step += 1
@@ -298,7 +310,11 @@ class Trainer:
         found = {}
         for code, data in self.dev.items():
             decoded = self.tuned.decoded(
-                self.dev_rows[code].rows, code, encoder=self.tuned.encoder, vectors=self.dev_vectors[code].of
+                self.dev_rows[code].rows,
+                code,
+                encoder=self.tuned.encoder,
+                stored=self.dev_stored[code],
+                vectors=self.dev_vectors[code].of,
             )
             predicted = self.task.predicted(data.examples, self.dev_rows[code], decoded, self.tuned.labels)
             found[code] = self.task.score(data.examples, predicted).main
@@ -338,38 +354,6 @@ class Trainer:
             for parameter in tuned.encoder.parameters():
                 parameter.requires_grad_(True)
         return tuned
-
-
-class _Vectors:
-    """The vectors of some rows: computed for every batch, or once for all where the encoder does not learn."""
-
-    def __init__(self, tuned: Tuned, rows: Sequence[Row], language: str) -> None:
-        self.tuned, self.language = tuned, language
-        self.firsts = np.cumsum([0, *(len(row.places_W) for row in rows)])
-        self.kept_PD = self._all(rows) if tuned.config.head_only and rows else None
-
-    def of(self, batch: TaskBatch) -> torch.Tensor:
-        """Those of a batch (B x W x D)."""
-        if self.kept_PD is None:
-            return place_vectors(self.tuned.encoder, batch, self.language, self.tuned.config.layer)
-        firsts_B = torch.from_numpy(self.firsts[list(batch.numbers)]).to(batch.mask_BW.device)
-        along_W = torch.arange(batch.mask_BW.shape[1], device=batch.mask_BW.device)
-        index_BW = (firsts_B[:, None] + along_W).clamp(max=len(self.kept_PD) - 1)
-        return self.kept_PD[index_BW]
-
-    @torch.no_grad()
-    def _all(self, rows: Sequence[Row]) -> torch.Tensor:
-        encoder, config = self.tuned.encoder, self.tuned.config
-        length = row_length(encoder, config.length)
-        kept_PD = torch.empty(int(self.firsts[-1]), encoder.width, device=encoder.device)
-        with evaluating(encoder):
-            for numbers in whole_batches(rows, batch_budget(encoder, None)):
-                batch = collated(rows, numbers, encoder.vocabulary, length).to(encoder.device)
-                with autocast(encoder.device, config.precision):
-                    vectors_BWD = place_vectors(encoder, batch, self.language, config.layer)
-                index = np.concatenate([np.arange(self.firsts[n], self.firsts[n + 1]) for n in numbers])
-                kept_PD[torch.from_numpy(index).to(encoder.device)] = vectors_BWD[batch.mask_BW].float()
-        return kept_PD
 
 
 def counted(counts: Mapping[str, int] | Counter[str]) -> str:

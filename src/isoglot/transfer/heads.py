@@ -10,7 +10,7 @@ Shapes: ``B`` rows, ``W`` places (first tokens, first subwords), ``D`` width, ``
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
@@ -24,6 +24,13 @@ from isoglot.transfer.task import IGNORED
 if TYPE_CHECKING:
     import numpy as np
 
+    from isoglot.transfer.task import Rows
+    from isoglot.vocab import Vocabulary
+
+
+Pool = Literal["first", "attention"]
+"""What of a text is read: the special token in front, or all its tokens by attention."""
+
 
 class HeadConfig(Config):
     """The shape of a head."""
@@ -35,19 +42,37 @@ class HeadConfig(Config):
     relation_width: int = Field(100, ge=1)
     """parsing: the same for relations"""
     inner_dropout: float = Field(0.33, ge=0, lt=1)
-    """parsing: the share of those numbers dropped in training"""
+    """parsing and attention: the share of those numbers dropped in training"""
+    pool: Pool = "first"
+    """classification: what of a text is read: first (the special token in front) or attention (all its tokens)"""
+    pool_width: int = Field(256, ge=1)
+    """attention: numbers of a text, and of the hidden layer above"""
+    pool_heads: int = Field(4, ge=1)
+    """attention: weights of a token, each for its share of those numbers"""
 
 
 class Head(nn.Module):
     """What all heads do."""
 
     @abstractmethod
-    def loss(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, targets_BWK: torch.Tensor) -> torch.Tensor:
+    def loss(
+        self,
+        vectors_BWD: torch.Tensor,
+        mask_BW: torch.Tensor,
+        targets_BWK: torch.Tensor,
+        parts_BW: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """The mean cross-entropy of the places with targets; other places are padding or not to be learnt from."""
 
     @abstractmethod
-    def decode(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> np.ndarray:
+    def decode(
+        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
+    ) -> np.ndarray:
         """The best numbers for every place (B x W x K), on the CPU; anything where the mask is False."""
+
+    def placed(self, rows: Rows, vocabulary: Vocabulary) -> Rows:
+        """Rows with the places that this head reads: those of the task, unless it says otherwise."""
+        return rows
 
     def reset(self, seed: int) -> None:
         """Initial values by name and seed: matrices normal with deviation 0.02, biases 0."""
@@ -80,13 +105,21 @@ class LinearHead(Head):
         self.dropout = nn.Dropout(config.dropout)
         self.scores = nn.Linear(width, labels)
 
-    def loss(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, targets_BWK: torch.Tensor) -> torch.Tensor:
+    def loss(
+        self,
+        vectors_BWD: torch.Tensor,
+        mask_BW: torch.Tensor,
+        targets_BWK: torch.Tensor,
+        parts_BW: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Cross-entropy of the labels."""
         scores_BWC = self.scores(self.dropout(vectors_BWD))
-        return _cross_entropy(scores_BWC, targets_BWK[..., 0])
+        return cross_entropy(scores_BWC, targets_BWK[..., 0])
 
     @torch.no_grad()
-    def decode(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> np.ndarray:
+    def decode(
+        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
+    ) -> np.ndarray:
         """The label with the best score."""
         best: np.ndarray = self.scores(vectors_BWD).argmax(dim=-1, keepdim=True).cpu().numpy()
         return best
@@ -139,15 +172,23 @@ class BiaffineHead(Head):
         dependents_BWE = _with_one(self._inner(self.relation_dependent(vectors_BWD)))
         return torch.einsum("bwe,cef,bwf->bwc", dependents_BWE, self.relations, heads_BWE).float()
 
-    def loss(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, targets_BWK: torch.Tensor) -> torch.Tensor:
+    def loss(
+        self,
+        vectors_BWD: torch.Tensor,
+        mask_BW: torch.Tensor,
+        targets_BWK: torch.Tensor,
+        parts_BW: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Cross-entropy of heads plus that of relations to gold heads."""
         vectors_BWD = self.dropout(vectors_BWD)
         heads_BW, relations_BW = targets_BWK.unbind(dim=-1)
-        arcs = _cross_entropy(self.arc_scores(vectors_BWD, mask_BW), heads_BW)
-        return arcs + _cross_entropy(self.relation_scores(vectors_BWD, heads_BW.clamp(min=0)), relations_BW)
+        arcs = cross_entropy(self.arc_scores(vectors_BWD, mask_BW), heads_BW)
+        return arcs + cross_entropy(self.relation_scores(vectors_BWD, heads_BW.clamp(min=0)), relations_BW)
 
     @torch.no_grad()
-    def decode(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> np.ndarray:
+    def decode(
+        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
+    ) -> np.ndarray:
         """The best tree with a single root, and the best relation of each arc in it."""
         from isoglot.transfer.trees import spanning_trees
 
@@ -167,7 +208,7 @@ def _with_one(x_BWA: torch.Tensor) -> torch.Tensor:
     return F.pad(x_BWA, (0, 1), value=1.0)
 
 
-def _cross_entropy(scores_BWC: torch.Tensor, targets_BW: torch.Tensor) -> torch.Tensor:
+def cross_entropy(scores_BWC: torch.Tensor, targets_BW: torch.Tensor) -> torch.Tensor:
     """Mean over the places with targets, 0 where there are none; float32, whatever products were computed in."""
     scores = scores_BWC.float().flatten(0, 1)
     total = F.cross_entropy(scores, targets_BW.flatten(), ignore_index=IGNORED, reduction="sum")

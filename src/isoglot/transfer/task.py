@@ -77,6 +77,8 @@ class Row:
     example: int
     first: int = 0
     """Its first word, of those of the example."""
+    parts_W: np.ndarray | None = None
+    """Which text of the example each place is in, from 0, for a head that asks; None: it does not matter."""
 
 
 @dataclass

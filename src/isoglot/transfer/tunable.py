@@ -29,6 +29,11 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
         raise ConfigError(
             f"{type(encoder).__name__} has no parameters to fine-tune", remedy="tune the head only: tune=head"
         )
+    if not encoder.depth:
+        raise ConfigError(
+            "static vectors have no layers that could learn",
+            remedy="use --recipe static-nli, or tune the head only: tune=head",
+        )
     inside = _prefix(encoder)
     stack = next(
         (

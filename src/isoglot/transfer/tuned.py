@@ -18,9 +18,10 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
-from isoglot.transfer.batches import TaskBatch, collated, whole_batches
+from isoglot.transfer.batches import TaskBatch, whole_batches
 from isoglot.transfer.encoding import Reader
 from isoglot.transfer.kept_epochs import KeptEpochs
+from isoglot.transfer.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,9 +76,30 @@ class Tuned:
             progress: Shows how far it is.
         """
         through = encoder or self.encoder
-        rows = self.task.rows(examples, reader_of(through, language, self.config.length), self.labels, purpose="test")
+        rows = self.rows(examples, language, purpose="test", encoder=through)
         decoded = self.decoded(rows.rows, language, encoder=through, progress=progress)
         return self.task.predicted(examples, rows, decoded, self.labels), rows
+
+    def rows(
+        self,
+        examples: Sequence[Any],
+        language: str,
+        *,
+        purpose: Literal["learn", "test"],
+        encoder: EncoderLike | None = None,
+    ) -> Rows:
+        """Examples as rows with the places that the head reads.
+
+        Args:
+            examples: Of the task's kind.
+            language: Theirs.
+            purpose: Whether they are to be learnt from.
+            encoder: Whose tokens; None: this one's.
+        """
+        through = encoder or self.encoder
+        reader = reader_of(through, language, self.config.length)
+        found = self.task.rows(examples, reader, self.labels, purpose=purpose)
+        return self.head.placed(found, through.vocabulary)
 
     def _parameters(self) -> dict[str, torch.Tensor]:
         encoder = self.encoder.state_dict() if isinstance(self.encoder, nn.Module) else {}
@@ -106,6 +128,7 @@ class Tuned:
         language: str,
         *,
         encoder: EncoderLike,
+        stored: StoredRows | None = None,
         vectors: Callable[[TaskBatch], torch.Tensor] | None = None,
         progress: Progress = SILENT,
     ) -> list[np.ndarray]:
@@ -115,24 +138,26 @@ class Tuned:
             rows: What to decode.
             language: Whose parts of the encoder to use.
             encoder: What to read them with.
+            stored: The rows on the device, where they are there already.
             vectors: Those of a batch, where they are known already.
             progress: Shows how far it is.
         """
         found: list[np.ndarray] = [np.zeros((0, 1), dtype=np.int64)] * len(rows)
-        length = row_length(encoder, self.config.length)
+        if stored is None:
+            stored = StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.length), encoder.device)
         was_training = self.head.training
         self.head.eval()
         with evaluating(encoder), progress.task(f"{self.task.name} {language}", total=len(rows), unit="rows") as task:
             for numbers in whole_batches(rows, batch_budget(encoder, None)):
-                batch = collated(rows, numbers, encoder.vocabulary, length).to(encoder.device)
+                batch = stored.batch(numbers)
                 with autocast(encoder.device, self.config.precision):
                     if vectors is None:
                         vectors_BWD = place_vectors(encoder, batch, language, self.config.layer)
                     else:
                         vectors_BWD = vectors(batch)
-                    best_BWK = self.head.decode(vectors_BWD, batch.mask_BW)
-                for number, best_WK, width in zip(numbers, best_BWK, batch.widths, strict=True):
-                    found[number] = best_WK[:width]
+                    best_BWK = self.head.decode(vectors_BWD, batch.mask_BW, batch.parts_BW)
+                for number, best_WK in zip(numbers, best_BWK, strict=True):
+                    found[number] = best_WK[: stored.widths[number]]
                 task.advance(len(numbers))
         self.head.train(was_training)
         return found

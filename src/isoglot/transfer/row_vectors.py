@@ -1,0 +1,69 @@
+"""The vectors a head reads: computed for every batch, or once for all where the encoder does not learn.
+
+Shapes: ``B`` rows, ``W`` places, ``D`` width, ``P`` places of all rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from isoglot.represent.layer_pass import batch_budget, evaluating
+from isoglot.transfer.batches import whole_batches
+from isoglot.transfer.tuned import autocast, place_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.transfer.batches import TaskBatch
+    from isoglot.transfer.stored_rows import StoredRows
+    from isoglot.transfer.task import Row
+    from isoglot.transfer.tuned import Tuned
+
+HELD = 4 * 2**30
+"""Bytes of vectors of one data set that are held, at most; more are computed again for every batch."""
+
+
+class RowVectors:
+    """The vectors of some rows.
+
+    Args:
+        tuned: Whose encoder.
+        rows: What rows.
+        stored: The same on the device.
+        language: Theirs.
+    """
+
+    def __init__(self, tuned: Tuned, rows: Sequence[Row], stored: StoredRows, language: str) -> None:
+        self.tuned, self.language = tuned, language
+        self.kept_PD: torch.Tensor | None = None
+        encoder = tuned.encoder
+        places = sum(len(row.places_W) for row in rows)
+        # A table of vectors is itself such a store.
+        if tuned.config.head_only and encoder.depth and rows and 4 * places * encoder.width <= HELD:
+            self.kept_PD = self._all(rows, stored, places)
+
+    def of(self, batch: TaskBatch) -> torch.Tensor:
+        """Those of a batch (B x W x D)."""
+        if self.kept_PD is None:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.tuned.config.head_only):
+                return place_vectors(self.tuned.encoder, batch, self.language, self.tuned.config.layer)
+        assert batch.firsts_B is not None  # noqa: S101 - for the type checker
+        along_W = torch.arange(batch.mask_BW.shape[1], device=batch.mask_BW.device)
+        return self.kept_PD[(batch.firsts_B[:, None] + along_W).clamp(max=len(self.kept_PD) - 1)]
+
+    @torch.no_grad()
+    def _all(self, rows: Sequence[Row], stored: StoredRows, places: int) -> torch.Tensor:
+        encoder, config = self.tuned.encoder, self.tuned.config
+        kept_PD = torch.empty(places, encoder.width, device=encoder.device)
+        with evaluating(encoder):
+            for numbers in whole_batches(rows, batch_budget(encoder, None)):
+                batch = stored.batch(numbers)
+                with autocast(encoder.device, config.precision):
+                    vectors_BWD = place_vectors(encoder, batch, self.language, config.layer)
+                assert batch.firsts_B is not None  # noqa: S101 - for the type checker
+                along_W = torch.arange(batch.mask_BW.shape[1], device=encoder.device)
+                index_BW = batch.firsts_B[:, None] + along_W
+                kept_PD[index_BW[batch.mask_BW]] = vectors_BWD[batch.mask_BW].float()
+        return kept_PD

@@ -1,0 +1,69 @@
+"""Batches cut on the device are those that are put together row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isoglot.transfer.batches import collated
+from isoglot.transfer.stored_rows import Shape, StoredRows
+from isoglot.transfer.task import IGNORED, Row
+
+CPU = torch.device("cpu")
+
+
+def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, parts: bool) -> Row:
+    return Row(
+        chance.integers(5, 50, tokens),
+        np.sort(chance.integers(0, tokens + 1, places)),
+        chance.integers(0, 4, (places, 2)) if learn else None,
+        0,
+        parts_W=np.sort(chance.integers(0, 2, places)) if parts else None,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=9),
+    learn=st.booleans(),
+    parts=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_the_same_as_row_by_row(vocabulary, sizes, learn, parts, seed):
+    chance = np.random.default_rng(seed)
+    rows = [row(chance, tokens, places, learn=learn, parts=parts) for tokens, places in sizes]
+    stored = StoredRows(rows, vocabulary, 60, CPU)
+    numbers = chance.permutation(len(rows))[: max(1, len(rows) // 2)].tolist()
+    one, other = stored.batch(numbers), collated(rows, numbers, vocabulary, 60)
+    pairs = [(getattr(one, name), getattr(other, name)) for name in ("places_BW", "mask_BW", "targets_BWK", "parts_BW")]
+    pairs += [(getattr(one.batch, name), getattr(other.batch, name)) for name in ("ids_BT", "mask_BT", "starts_BT")]
+    for mine, theirs in pairs:
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            torch.testing.assert_close(mine, theirs)
+    assert (one.batch.full, one.numbers) == (other.batch.full, other.numbers)
+
+
+def test_a_batch_is_filled_up_with_what_teaches_nothing(vocabulary):
+    chance = np.random.default_rng(1)
+    rows = [row(chance, 4, 3, learn=True, parts=True) for _ in range(3)]
+    stored = StoredRows(rows, vocabulary, 60, CPU)
+    found = stored.batch([2, 0], Shape(4, 16, 8))
+    assert found.batch.ids_BT.shape == (4, 16)
+    assert found.places_BW.shape == (4, 8)
+    assert found.batch.mask_BT.sum(dim=1).tolist() == [6, 6, 2, 2]
+    assert found.mask_BW.sum(dim=1).tolist() == [3, 3, 1, 1]
+    assert found.targets_BWK is not None
+    assert (found.targets_BWK[2:] == IGNORED).all()
+    for place, number in enumerate([2, 0]):
+        np.testing.assert_array_equal(found.targets_BWK[place, :3].numpy(), rows[number].targets_WK)
+    assert found.firsts_B is not None
+    assert found.firsts_B.tolist() == [6, 0, 9, 9]
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_no_rows(vocabulary, learn):
+    assert len(StoredRows([], vocabulary, 60, CPU)) == 0
