@@ -246,7 +246,7 @@ def test_built_in_sentences_have_a_dev_of_their_own(isoglot, model: str, tmp_pat
     result = isoglot("align", "links", "--model", model, *BY_MODEL, "--rule", "argmax", "--out", tmp_path)
     assert result.code == 0
     assert [line.split()[0] for line in result.out.splitlines()[2:5]] == ["0", "1", "2"]
-    assert "has the fewest wrong links on 500 pairs with gold links: AER 0." in result.out
+    assert "has the lowest alignment error rate on 500 pairs with gold links: 0." in result.out
     facts = read_json(tmp_path / "metrics.json")
     assert (facts["way"]["rule"], facts["way"]["threshold"]) == ("argmax", None)
 

@@ -24,8 +24,8 @@ def choice_in_words(choice: LayerChoice) -> str:
     above = "" if way.threshold is None else f" above {way.threshold:g}"
     means = "means removed" if way.centre == "mean" else "means kept"
     return (
-        f"Layer {way.layer} by {way.rule}{above}, {means}, has the fewest wrong links on {choice.pairs:,} pairs with "
-        f"gold links: AER {chosen.scores.error_rate:.3f}."
+        f"Of what could be chosen, layer {way.layer} by {way.rule}{above}, {means}, has the lowest alignment error "
+        f"rate on {choice.pairs:,} pairs with gold links: {chosen.scores.error_rate:.3f}."
     )
 
 
@@ -39,7 +39,8 @@ def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: 
     """
     kinds = [(rule, centre) for rule in RULES for centre in CENTRES]
     figures = []
-    if len({each.way.layer for each in choice.tried}) > 1:
+    layers = len({each.way.layer for each in choice.tried})
+    if layers > 1:
         lines = [
             Line(
                 name=_name(rule, centre),
@@ -62,7 +63,7 @@ def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: 
         choice_in_words(choice),
         [
             Section(
-                title=f"Layer {way.layer} finds most links by {_name(way.rule, way.centre)}",
+                title=f"By {_name(way.rule, way.centre)}, layer {way.layer} is the best of {layers}",
                 figures=figures,
                 table=table(head, rows),
             )

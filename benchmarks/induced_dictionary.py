@@ -1,0 +1,36 @@
+"""How many words of an induced dictionary are right, by a dictionary that it has never seen.
+
+    isoglot align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words
+    python benchmarks/induced_dictionary.py words/en-fr.tsv en-fr.5000-6500.txt      # MUSE's test words
+
+Counted in lower case, as MUSE is written. A word is right if one of its translations in the second dictionary is its
+first (P@1), or is among all it has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+
+from isoglot.text.dictionary import read_dictionary
+
+
+def main() -> None:
+    induced: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for entry in read_dictionary(sys.argv[1]):
+        induced[entry.source.lower()][entry.target.lower()] += 1.0 if entry.weight is None else entry.weight
+    gold: dict[str, set[str]] = defaultdict(set)
+    for entry in read_dictionary(sys.argv[2]):
+        gold[entry.source.lower()].add(entry.target.lower())
+    found = [word for word in gold if word in induced]
+    first = sum(max(induced[word], key=lambda each: induced[word][each]) in gold[word] for word in found)
+    some = sum(bool(gold[word] & set(induced[word])) for word in found)
+    share = max(1, len(found))
+    print(
+        f"{len(induced):,} words; {len(found):,} of {len(gold):,} test words are in it: the first translation is right "
+        f"for {first / share:.3f} of them ({first}), one of all for {some / share:.3f} ({some})"
+    )
+
+
+if __name__ == "__main__":
+    main()

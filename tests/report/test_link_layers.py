@@ -1,0 +1,56 @@
+"""The page of an encoder's word alignment."""
+
+from __future__ import annotations
+
+from isoglot.align.layer_choice import LayerChoice, Tried, Way
+from isoglot.align.link_scores import LinkScores
+from isoglot.report.link_layers import choice_in_words, link_layers_page
+
+
+def tried(layer: int, rule, threshold: float | None, hits: int, centre="mean") -> Tried:
+    scores = LinkScores(links=10, sure=10, hit_sure=hits, hit_possible=hits)
+    return Tried(way=Way(layer=layer, rule=rule, threshold=threshold, centre=centre), scores=scores)
+
+
+def choice(layers: int) -> LayerChoice:
+    every = []
+    for layer in range(layers):
+        for centre in ("mean", "none"):
+            every.append(tried(layer, "argmax", None, 2 + layer, centre))
+            every += [
+                tried(layer, "softmax", threshold, 3 + layer + 2 * (threshold > 0.1), centre)
+                for threshold in (0.1, 0.2)
+            ]
+    return LayerChoice(tried=tuple(every), chosen=max(every, key=lambda each: each.scores.hit_sure), pairs=1234)
+
+
+def test_it_says_what_was_chosen_and_shows_every_layer():
+    found = choice(3)
+    words = (
+        "Of what could be chosen, layer 2 by softmax above 0.2, means removed, has the lowest alignment error rate on "
+        "1,234 pairs with gold links: 0.300."
+    )
+    assert choice_in_words(found) == words
+    page = link_layers_page(found, ("en", "fr"), facts=["model X"])
+    assert words in page
+    assert "By softmax, means removed, layer 2 is the best of 3" in page
+    assert page.count("<tr>") == 1 + 4 * 3  # the best threshold of each layer only
+    assert page.count("<polyline") == 4
+    assert "<td>softmax, means removed</td><td class='number'>0</td><td class='number'>0.2</td>" in page
+    assert (
+        "<td>argmax, as it is</td><td class='number'>2</td><td class='number'>–</td><td class='number'>0.600</td>"
+        in page
+    )
+    assert "model X" in page
+
+
+def test_one_layer_needs_no_figure():
+    page = link_layers_page(choice(1), ("en", "fr"))
+    assert "<svg" not in page
+    assert page.count("<tr>") == 5
+
+
+def test_means_that_were_kept_are_named():
+    only = tried(0, "argmax", None, 4, "none")
+    said = choice_in_words(LayerChoice(tried=(only,), chosen=only, pairs=2))
+    assert said.startswith("Of what could be chosen, layer 0 by argmax, means kept, has the lowest")
