@@ -15,7 +15,7 @@ import torch
 from isoglot.align import Bitext, Procrustes, Ridge, align_words
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError
-from isoglot.model.batch import make_batch
+from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import find_task
 from isoglot.transfer.continued import Below, Continued, new_config
@@ -264,6 +264,8 @@ def test_states_are_those_of_the_encoder_in_every_layer(memory, nano, tmp_path: 
             wanted = expected[layer][: len(some), : some.ids_BT.shape[1]]
             torch.testing.assert_close(held.of(some)[some.mask_BT], wanted[some.mask_BT], rtol=1e-4, atol=1e-5)
             assert not held.of(some)[~some.mask_BT].any()
+        filled = batch_of_ids(english.vocabulary, [rows[1].ids_N.tolist(), []])
+        assert bool(held.of(filled)[1, :2].any())
     with pytest.raises(ConfigError, match="no way from layer 2 to 1"):
         held.climb(1)
 
@@ -281,8 +283,8 @@ def test_the_encoder_reads_every_row_once(planted, examples, monkeypatch):
     run("ner", Models("monolingual", english, {TWIN: english}), examples, "epochs=2")
     rows = {step: sum(count for *way, count in seen if tuple(way) == step) for step in {tuple(s[:2]) for s in seen}}
     assert set(rows) == {(0, 0), (0, 1), (1, 2)}
-    # 50 sentences to learn from, some of which are dev and test too; and 40 of another language's test.
-    assert set(rows.values()) == {90}
+    # 50 sentences to learn from, some of which are dev and test too, and 40 of another language's test; an empty one each.
+    assert set(rows.values()) == {92}
 
 
 # --- the run ---

@@ -12,6 +12,7 @@ from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, S
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.transfer_data import read_examples
+from isoglot.cli.transfer_map import map_
 from isoglot.cli.transfer_shift import shift
 from isoglot.cli.transfer_use import compare, predict
 from isoglot.core.errors import ConfigError
@@ -167,6 +168,7 @@ _EXAMPLES = {
     "ner": "isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
     "parse": "isoglot transfer parse --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
     "pos": "isoglot transfer pos --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
+    "map": "isoglot transfer map parse --model runs/en --other de=runs/de --bilingual runs/en-de --out runs/map",
     "shift": "isoglot transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt",
     "topic": "isoglot transfer topic --model MODEL --langs de --recipe head",
     "own": "isoglot transfer own mood.py --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
@@ -176,6 +178,7 @@ for _name, _meaning in _TASKS.items():
     app.command(_name, help=_meaning, epilog=f"Example: {_EXAMPLES[_name]}")(_verb(_name))
 app.command("own", epilog=f"Example: {_EXAMPLES['own']}")(own)
 app.command("compare", epilog=f"Example: {_EXAMPLES['compare']}")(compare)
+app.command("map", epilog=f"Example: {_EXAMPLES['map']}")(map_)
 app.command("shift", epilog=f"Example: {_EXAMPLES['shift']}")(shift)
 app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isoglot.align.apply import read_maps
@@ -15,18 +16,23 @@ from isoglot.align.bitext import Bitext, read_bitext
 from isoglot.align.result import METRICS
 from isoglot.align.segmented import read_word_pairs
 from isoglot.align.word_aligner import train_aligner
+from isoglot.align.words import align_words
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import read_json
+from isoglot.core.files import read_json, write_json
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import random_stream
+from isoglot.represent.encoder_hash import encoder_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from isoglot.align.bitext import Files
     from isoglot.align.estimator import PairMap
+    from isoglot.align.settings import AlignConfig
     from isoglot.model.protocol import EncoderLike
+
+_MADE_OF = "made_of.json"
 
 
 def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int, PairMap]:
@@ -88,6 +94,61 @@ def linked_words(
     return Bitext(
         source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=list(aligner.stream(pairs))
     )
+
+
+def fit_layer_maps(
+    other: EncoderLike,
+    source: EncoderLike,
+    bitext: Bitext,
+    languages: tuple[str, str],
+    layers: Sequence[int],
+    config: AlignConfig,
+    folder: Path | None = None,
+    *,
+    progress: Progress = SILENT,
+) -> dict[int, PairMap]:
+    """Fit the map of each layer from linked words, or read those that were fitted from the same before.
+
+    Args:
+        other: The model that reads the test language, the first side of the sentences.
+        source: The model that is learnt on.
+        bitext: What :func:`linked_words` gave.
+        languages: The test language and the one that is learnt from.
+        layers: Which.
+        config: How.
+        folder: Where maps and their scores are written; None: nowhere.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: The map is not for these widths.
+        InputError: There are no links.
+        StorageError: The folder cannot be written to.
+    """
+    digest = hashlib.sha256(repr((bitext.source, bitext.target, bitext.links)).encode("utf-8", "surrogatepass"))
+    made_of = {
+        "languages": list(languages),
+        "layers": list(layers),
+        "config": config.model_dump(mode="json"),
+        "bitext": digest.hexdigest(),
+        "encoders": [encoder_hash(other), encoder_hash(source)],
+    }
+    if folder is not None and (folder / _MADE_OF).exists() and read_json(folder / _MADE_OF) == made_of:
+        return read_layer_maps(folder, languages)
+    with TemporaryDirectory(prefix="isoglot-") as scratch:
+        aligned = align_words(
+            other,
+            source,
+            bitext,
+            languages=languages,
+            layers=layers,
+            config=config,
+            scratch=Path(scratch),
+            progress=progress,
+        )
+    if folder is not None:
+        aligned.save(folder)
+        write_json(folder / _MADE_OF, made_of)
+    return {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
 
 
 def check_maps(

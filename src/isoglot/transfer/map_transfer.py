@@ -173,14 +173,11 @@ def map_transfer(
     """
     config = config or MapTransferConfig()
     train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
-    source = _checked_languages(models, train, dev, test)
+    source = check_before(task, models, train, dev, test, config)
     chosen = chosen_layers(layers, min(each.depth for each in models))
     for each in models:
         for code, maps in each.maps.items():
             check_maps(maps, chosen, (code, source), each.others[code], each.source)
-    labels = task.learned_labels(train.values())
-    for some in test.values():
-        task.unseen_labels(some, labels, config.unseen)  # what is refused is refused before the work
     tests = {source: test.get(source, dev[source]), **test}
     folder = None if out is None else Path(out)
     if folder is not None:
@@ -205,17 +202,29 @@ def map_transfer(
     return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done))
 
 
-def _checked_languages(
+def check_before(
+    task: Task[Any],
     models: Sequence[Models],
     train: Mapping[str, Data[Any]],
     dev: Mapping[str, Data[Any]],
     test: Mapping[str, Data[Any]],
+    config: MapTransferConfig,
 ) -> str:
-    """The language that is learnt from, if all others have what they need.
+    """The language that is learnt from, if all languages have what they need; maps may still be missing.
+
+    Args:
+        task: What is to be learnt.
+        models: Who reads what.
+        train: Examples to learn from, of canonical language codes, as all three are.
+        dev: Examples to choose by.
+        test: Examples to test on.
+        config: Every knob.
 
     Raises:
-        ConfigError: They do not.
+        ConfigError: They do not, or a setting has no meaning here.
+        InputError: A label that training does not have and the task refuses, or nothing to learn.
     """
+    config.tuning(config.seed)
     if len(train) != 1:
         raise ConfigError(
             f"training data of {' and '.join(train) or 'no language'}", remedy="give that of one language: --train en=…"
@@ -246,6 +255,11 @@ def _checked_languages(
                 f"maps of {', '.join(sorted(set(each.maps) - set(each.others)))}, which no {each.name} model reads",
                 remedy="leave them out, or name the model: --other",
             )
+        for code, encoder in ((source, each.source), *each.others.items()):
+            reader_of(encoder, code, config.length)
+    labels = task.learned_labels(train.values())
+    for some in test.values():
+        task.unseen_labels(some, labels, config.unseen)
     return source
 
 

@@ -60,7 +60,7 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
     path = out / IDENTITY
     if path.exists():
         if not resume:
-            raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
+            check_free(out)
         there = read_json(path)
         other = "is another run: "
         parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
@@ -70,6 +70,16 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
     writable_folder(out)
     write_json(path, {"format": _FORMAT, **identity})
     return False
+
+
+def check_free(out: Path) -> None:
+    """Refuse a folder that holds a run.
+
+    Raises:
+        ConfigError: It does.
+    """
+    if (out / IDENTITY).exists():
+        raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
 
 
 def finished(out: Path) -> bool:

@@ -1,0 +1,342 @@
+"""``isoglot transfer map``: what was learnt on one model's layers, read off another's through a map."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.align_run import Method, Normalise
+from isoglot.cli.bitext_option import is_table, one_each
+from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
+from isoglot.cli.transfer_data import read_examples
+from isoglot.core.errors import ConfigError, shown
+from isoglot.core.language_codes import language_code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from isoglot.align import AlignConfig, Bitext, PairMap
+    from isoglot.core.progress import Progress
+    from isoglot.model import EncoderLike
+    from isoglot.transfer import Data, Task
+    from isoglot.transfer.map_transfer import MapTransfer, Models
+
+    Sets = tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]
+
+EXAMPLES = 2000
+"""Built-in examples to learn from, unless told."""
+PAIRS = 2000
+"""Built-in sentence pairs to fit maps from, unless told."""
+_FILES = "LANG=FILE"
+
+
+def map_(
+    name: Annotated[Literal["ner", "parse", "pos"], typer.Argument(metavar="TASK", help="ner, parse or pos.")],
+    model: Annotated[
+        str,
+        typer.Option("--model", metavar="MODEL", help="The model that is learnt on: a folder, or a Hugging Face name."),
+    ],
+    other: Annotated[
+        list[str], typer.Option("--other", metavar="LANG=MODEL", help="The model of a test language. May be repeated.")
+    ],
+    bilingual: Annotated[
+        str | None,
+        typer.Option("--bilingual", metavar="MODEL", help="One model of all these languages, to stand beside them."),
+    ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--maps", metavar="LANG=DIR", help="What isoglot align wrote, --source the test language's model."
+        ),
+    ] = None,
+    bilingual_maps: Annotated[
+        list[str] | None,
+        typer.Option("--bilingual-maps", metavar="LANG=DIR", help="The same for the bilingual model."),
+    ] = None,
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parallel",
+            metavar=_FILES,
+            help="Sentences line by line, to fit maps from; or a table. Left out: built in.",
+        ),
+    ] = None,
+    links: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--links", metavar=_FILES, help="Which word is which, as 0-0 1-2, the test language first; else learned."
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option("--pairs", metavar="N", min=2, help=f"The first N sentence pairs; {PAIRS:,} of built-in ones."),
+    ] = None,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train", metavar=_FILES, help="Examples to learn from, of one language; left out: built-in ones."
+        ),
+    ] = None,
+    dev: Annotated[
+        list[str] | None, typer.Option("--dev", metavar=_FILES, help="Examples to choose an epoch by.")
+    ] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar=_FILES, help="Examples of every test language, and of the first for a ceiling."),
+    ] = None,
+    layers: LayerList = "all",
+    method: Method = "procrustes",
+    normalise: Normalise = "iterative",
+    recipe: Annotated[str, typer.Option("--recipe", metavar="RECIPE", help="map, micro, or a .toml file.")] = "map",
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")
+    ] = 1,
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences", metavar="N", min=10, help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones."
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Learn a task on the first layers of one model, and read another model's language through a map, layer by layer.
+
+    The first i layers of --model are frozen; four new layers and the task's head learn on them. At test the other model
+    reads its language up to layer i, and a map of that layer takes what it has there to the same new layers. Maps are
+    those of isoglot align words; the bilingual model is cut at i as well, and needs none. --out gets result.json,
+    result.csv, a figure for each language, and the maps that were fitted.
+    """
+    from isoglot.align import AlignConfig, make_map
+    from isoglot.core.config import build_config
+    from isoglot.core.recipe import load_recipe
+    from isoglot.model import load_encoder
+    from isoglot.report.map_transfer import finding, map_transfer_svg
+    from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.transfer import find_task
+    from isoglot.transfer.map_transfer import MapTransferConfig, Models, check_before, map_transfer
+    from isoglot.transfer.tuned_folder import check_free
+
+    output, task = Output(json=json, quiet=quiet), find_task(name)
+    config = build_config(
+        MapTransferConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
+    )
+    fitting = build_config(AlignConfig, values={"method": method, "normalise": normalise, "seed": seed})
+    make_map(fitting)
+    named = _models(other)
+    given = {option: _folders(values, option, named) for option, values in _maps_given(maps, bilingual_maps, bilingual)}
+    english = load_encoder(model, device=device)
+    others = {code: load_encoder(where, device=device) for code, where in named.items()}
+    both = None if bilingual is None else load_encoder(bilingual, device=device)
+    sets = _examples(task, english, list(others), (train, dev, test), sentences)
+    every = [Models("monolingual", english, others)]
+    every += [] if both is None else [Models("bilingual", both, dict.fromkeys(others, both))]
+    source = check_before(task, every, *sets, config)
+    chosen = chosen_layers(parse_layers(layers), min(each.depth for each in every))
+    if out is not None and not resume:
+        check_free(out)
+    bitexts = _Bitexts(source, parallel, links, pairs, seed, output.progress)
+    read = files_of([*(train or ()), *(dev or ()), *(test or ()), *(parallel or ()), *(links or ())])
+    with recorded(out, read, seed=seed, device=str(english.device), config=config) as run:
+        for number, each in enumerate(every):
+            folders = given["--maps" if each.name == "monolingual" else "--bilingual-maps"]
+            known = {
+                code: _maps(each, code, source, folders.get(code), bitexts, chosen, fitting, out, output)
+                for code in others
+            }
+            every[number] = replace(each, maps=known)
+        found = map_transfer(
+            task,
+            every,
+            *sets,
+            config,
+            out,
+            layers=chosen,
+            seeds=seeds,
+            resume=resume,
+            progress=output.progress,
+            say=lambda line: None if output.quiet else typer.echo(f"isoglot: {line}", err=True),
+        )
+        if run is not None and out is not None:
+            figures = {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
+            rows = [line.facts() for line in found.lines]
+            write_all(out, "result.json", found.facts(), {"result.csv": as_csv(rows), **figures}, run)
+    output.result({**place(out), **found.facts()}, _table(found, list(others)))
+    for code in others:
+        output.say(f"\n{finding(found, code)}" + (f"\nThe figure is {out / f'map-{code}.svg'}" if out else ""))
+
+
+def _maps_given(
+    maps: list[str] | None, bilingual_maps: list[str] | None, bilingual: str | None
+) -> list[tuple[str, list[str] | None]]:
+    if bilingual_maps and bilingual is None:
+        raise ConfigError("--bilingual-maps without --bilingual", remedy="name the model they are of")
+    return [("--maps", maps), ("--bilingual-maps", bilingual_maps)]
+
+
+def _models(values: Sequence[str]) -> dict[str, str]:
+    """The model of each test language: ``de=runs/de``, or a name on the hub.
+
+    Raises:
+        ConfigError: It is not language=model, or a language has two.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        code, equals, where = value.partition("=")
+        if not equals or not code.strip() or not where.strip():
+            raise ConfigError(f"--other {shown(value)} is not language=model", remedy="write it as --other de=MODEL")
+        code = language_code(code.strip())
+        if code in found:
+            raise ConfigError(f"--other {shown(value)}: {code} has a model already", remedy="name one for each")
+        found[code] = where.strip()
+    return found
+
+
+def _folders(values: list[str] | None, option: str, others: Mapping[str, str]) -> dict[str, Path]:
+    found = one_each(values, option) if values else {}
+    for code in found:
+        if code not in others:
+            raise ConfigError(
+                f"{option} {code}={found[code]}: no model reads {code}", remedy=f"name it: --other {code}=MODEL"
+            )
+    return found
+
+
+def _examples(
+    task: Task[Any],
+    encoder: EncoderLike,
+    others: Sequence[str],
+    files: tuple[list[str] | None, list[str] | None, list[str] | None],
+    sentences: int | None,
+) -> Sets:
+    """The user's files, all three; or built-in examples."""
+    from isoglot.steer.builtin_text import builtin_languages
+
+    options = ("--train", "--dev", "--test")
+    if any(files):
+        missing = [option for option, values in zip(options, files, strict=True) if not values]
+        if missing:
+            raise ConfigError(f"{missing[0]} is missing", remedy="give --train, --dev and --test, or none of them")
+        train, dev, test = (read_examples(task, option, values) for option, values in zip(options, files, strict=True))
+        return {code: data.head(sentences) if sentences else data for code, data in train.items()}, dev, test
+    known = [code for code in builtin_languages(encoder) if code not in others]
+    if not known:
+        raise ConfigError(
+            "the model knows no built-in language but those of other models",
+            remedy="give files: --train, --dev and --test",
+        )
+    source = "en" if "en" in known else known[0]
+    spaced = any("-x-" in code for code in (source, *others))
+    count = sentences or EXAMPLES
+    some = max(10, count // 5)
+    return (
+        {source: task.builtin(source, "train", count, spaced=spaced)},
+        {source: task.builtin(source, "dev", some, spaced=spaced)},
+        {code: task.builtin(code, "test", some, spaced=spaced) for code in (source, *others)},
+    )
+
+
+class _Bitexts:
+    """The linked words of each test language and the one that is learnt from, made once when they are needed."""
+
+    def __init__(
+        self,
+        source: str,
+        parallel: list[str] | None,
+        links: list[str] | None,
+        pairs: int | None,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self.source, self.pairs, self.seed, self.progress = source, pairs, seed, progress
+        self.files: Any = None
+        if parallel:
+            self.files = Path(parallel[0]).expanduser() if is_table(parallel) else one_each(parallel, "--parallel")
+            if isinstance(self.files, dict) and source not in self.files:
+                raise ConfigError(f"--parallel has no {source}", remedy=f"give it too: --parallel {source}=FILE")
+        self.links = one_each(links, "--links") if links else {}
+        if self.links and not parallel:
+            raise ConfigError("--links without --parallel", remedy="give both, or neither")
+        self._made: dict[str, Bitext] = {}
+
+    def of(self, code: str) -> Bitext:
+        """That of a test language."""
+        from isoglot.align import builtin_bitext
+        from isoglot.transfer.layer_maps import linked_words
+
+        if code not in self._made:
+            languages = code, self.source
+            if self.files is None:
+                self._made[code] = builtin_bitext(languages, self.pairs or PAIRS, seed=self.seed)
+            else:
+                files = self.files
+                if isinstance(files, dict):
+                    if code not in files:
+                        raise ConfigError(
+                            f"no map of {code} and no sentences to fit one from",
+                            remedy=f"give --maps {code}=DIR or --parallel {code}=FILE",
+                        )
+                    files = {each: files[each] for each in languages}
+                found = linked_words(files, languages, self.links.get(code), progress=self.progress)
+                self._made[code] = found.first(self.pairs)
+        return self._made[code]
+
+
+def _maps(
+    models: Models,
+    code: str,
+    source: str,
+    folder: Path | None,
+    bitexts: _Bitexts,
+    layers: Sequence[int],
+    config: AlignConfig,
+    out: Path | None,
+    output: Output,
+) -> Mapping[int, PairMap]:
+    """The maps that were named, or that are fitted here."""
+    from isoglot.transfer.layer_maps import fit_layer_maps, read_layer_maps
+
+    if folder is not None:
+        return read_layer_maps(folder, (code, source))
+    to = None if out is None else out / "maps" / f"{models.name}-{code}"
+    return fit_layer_maps(
+        models.others[code],
+        models.source,
+        bitexts.of(code),
+        (code, source),
+        layers,
+        config,
+        to,
+        progress=output.progress,
+    )
+
+
+def _table(found: MapTransfer, languages: Sequence[str]) -> Table:
+    from rich.table import Table
+
+    from isoglot.report.map_transfer import curves
+
+    table = Table(box=None, padding=(0, 2, 0, 0), title=f"{found.metric} by layer", title_justify="left")
+    columns: dict[str, Mapping[int, float]] = {}
+    for code in languages:
+        columns |= curves(found, code)
+    table.add_column("layer", justify="right")
+    for head in columns:
+        table.add_column(head, justify="right")
+    for layer in found.layers:
+        table.add_row(str(layer), *(f"{scores[layer]:.1f}" for scores in columns.values()))
+    return table

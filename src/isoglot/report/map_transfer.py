@@ -1,0 +1,75 @@
+"""The figure of map transfer: a task's score over the layer at which a model is cut, with a map and without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.svg_file import svg_file
+
+if TYPE_CHECKING:
+    from isoglot.transfer.map_transfer import MapTransfer
+
+_SCORES = {"f1": "F1 of names, %", "las": "labelled attachment (LAS), %", "accuracy": "right, %"}
+
+
+def map_transfer_svg(result: MapTransfer, language: str) -> str:
+    """The curves of one test language, as a file of its own.
+
+    Args:
+        result: What was measured.
+        language: Which of its languages.
+    """
+    lines = [
+        Line(name=name, points=[(float(layer), score) for layer, score in sorted(scores.items())])
+        for name, scores in curves(result, language).items()
+    ]
+    seeds = result.lines[0].estimate.over_seeds.seeds
+    note = (
+        f"{result.source} learnt on the first layers of one model and new ones above them; {language} read by "
+        f"another, {seeds} seed{'s' * (seeds > 1)}"
+    )
+    up = _SCORES.get(result.metric, result.metric)
+    drawing = line_chart(lines, across="layer where the models are cut (0: embeddings)", up=up, whole=True)
+    return svg_file(drawing, finding(result, language), note)
+
+
+def curves(result: MapTransfer, language: str) -> dict[str, dict[int, float]]:
+    """Scores by layer, by the name of their curve; what was not measured is not there.
+
+    Args:
+        result: What was measured.
+        language: A test language.
+    """
+    names = {
+        ("monolingual", "source"): f"{result.source} itself",
+        ("monolingual", "mapped"): f"{language}, mapped",
+        ("bilingual", "unmapped"): f"{language}, bilingual",
+        ("bilingual", "mapped"): f"{language}, bilingual, mapped",
+        ("monolingual", "unmapped"): f"{language}, no map",
+        ("bilingual", "source"): f"{result.source} itself, bilingual",
+    }
+    found: dict[str, dict[int, float]] = {}
+    for (models, arm), name in names.items():
+        scores = {
+            line.layer: line.estimate.value
+            for line in result.lines
+            if (line.models, line.arm) == (models, arm) and line.language in (language, result.source)
+        }
+        if scores:
+            found[name] = scores
+    return found
+
+
+def finding(result: MapTransfer, language: str) -> str:
+    """What was found for a language, in a few words."""
+    found = curves(result, language)
+    mapped, without = found.get(f"{language}, mapped"), found.get(f"{language}, no map")
+    if mapped is None:
+        return f"{result.source} read off the layers of another model of {language}, without a map"
+    best = max(mapped, key=mapped.__getitem__)
+    title = f"{language} through a map: {mapped[best]:.1f} at best, in layer {best}"
+    if without is not None:
+        title += f"; {without[best]:.1f} without it"
+    both = found.get(f"{language}, bilingual")
+    return title if both is None else f"{title}; bilingual {max(both.values()):.1f}"

@@ -1,0 +1,160 @@
+"""``isoglot transfer map``: two monolingual models, a bilingual one, maps fitted or given, and what is wrong in a line."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.files import read_json
+from isoglot.languages import documents, parallel
+from isoglot.model import save_encoder
+from isoglot.vocab import train_vocabulary
+
+FAST = ("--recipe", "micro", "--set", "epochs=1", "--set", "new_layers=1", "--sentences", "30", "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def models(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Encoders of English, of German and of both, that have learnt nothing."""
+    folder = tmp_path_factory.mktemp("models")
+    texts = {}
+    for code in ("en", "de"):
+        path = folder / f"{code}.txt"
+        path.write_text("\n".join(s.text for text in islice(documents(code, seed=1), 40) for s in text) + "\n")
+        texts[code] = [path]
+    found = {}
+    for name, codes in (("en", ("en",)), ("de", ("de",)), ("both", ("en", "de"))):
+        vocabulary = train_vocabulary({code: texts[code] for code in codes}, mode="joint", size=600)
+        save_encoder(nano_encoder(vocabulary, "paper", languages=codes), folder / name)
+        found[name] = str(folder / name)
+    wide = nano_encoder(train_vocabulary({"de": texts["de"]}, mode="joint", size=600), "paper", ("de",), width=48)
+    save_encoder(wide, folder / "wide")
+    return {**found, "wide": str(folder / "wide")}
+
+
+def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
+    out = tmp_path / "out"
+    command = ["transfer", "map", "ner", "--model", models["en"], "--other", f"de={models['de']}"]
+    command += ["--bilingual", models["both"], *FAST, "--pairs", "60", "--out", str(out)]
+    result = isoglot(*command, "--layers", "0,1")
+    assert result.code == 0, result.err
+    assert "de through a map:" in result.out
+    assert f"The figure is {out}/map-de.svg" in result.out.replace("\n", "")
+    found = read_json(out / "result.json")
+    assert (found["task"], found["metric"], found["trained_on"], found["ceiling"]) == ("ner", "f1", "en", "en test")
+    assert {(line["models"], line["language"], line["arm"], line["layer"]) for line in found["scores"]} == {
+        (kind, *way, layer)
+        for kind in ("monolingual", "bilingual")
+        for way in (("en", "source"), ("de", "unmapped"), ("de", "mapped"))
+        for layer in (0, 1)
+    }
+    assert (out / "result.csv").read_text().count("\n") == 13
+    assert "<svg" in (out / "map-de.svg").read_text()
+    assert {path.name for path in (out / "maps").iterdir()} == {"monolingual-de", "bilingual-de"}
+    assert read_json(out / "run.json")["status"] == "finished"
+    assert "holds a run already; go on with it by --resume" in isoglot(*command).err
+    again = isoglot(*command, "--layers", "0,1", "--resume", "--json", "--quiet")
+    assert (again.code, again.err) == (0, "")
+    assert json.loads(again.out)["runs"] == found["runs"]
+    more = json.loads(isoglot(*command, "--resume", "--json", "--quiet").out)
+    assert more["layers"] == [0, 1, 2]
+    assert [run for run in more["runs"] if run["layer"] < 2] == found["runs"]
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Sentences of both languages, line by line."""
+    folder = tmp_path_factory.mktemp("bitext")
+    pairs = list(islice(parallel(("de", "en"), seed=3), 80))
+    found = {}
+    for side, code in enumerate(("de", "en")):
+        path = folder / f"{code}.txt"
+        path.write_text("".join(f"{' '.join(pair[side].words)}\n" for pair in pairs))
+        found[code] = f"{code}={path}"
+    return found
+
+
+def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
+    """Fitted from one's sentences here, or with isoglot align before: the words linked by the aligner, or by a file."""
+    given = ["--parallel", bitext["de"], "--parallel", bitext["en"]]
+    links = tmp_path / "links"
+    assert isoglot("align", "links", *given, "--segment", "blanks", "--out", str(links), "-q").code == 0
+    linked = [*given, "--links", str(links / "links.txt")]
+    align = ["align", "words", "--source", models["de"], "--target", models["en"], *linked, "--device", "cpu", "-q"]
+    assert isoglot(*align, "--out", str(tmp_path / "map")).code == 0
+    command = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
+    command += ["--layers", "1", "--json", "--quiet"]
+    found = {}
+    for name, options in {
+        "given": ["--maps", f"de={tmp_path / 'map'}"],
+        "linked": [*given, "--links", f"de={links / 'links.txt'}"],
+        "aligned": given,
+    }.items():
+        result = isoglot(*command, *options)
+        assert (result.code, result.err) == (0, "")
+        found[name] = {
+            run["arm"]: run["accuracy"] for run in json.loads(result.out)["runs"][0]["tests"] if run["language"] == "de"
+        }
+    assert found["given"] == found["linked"]
+    assert found["given"]["unmapped"] == found["aligned"]["unmapped"]
+
+    turned = ["align", "words", "--source", models["en"], "--target", models["de"], "--langs", "en,de"]
+    assert isoglot(*turned, "--sentences", "40", "--device", "cpu", "--out", str(tmp_path / "turned"), "-q").code == 0
+    one = [*align[:2], *align[2:], "--layers", "1", "--out", str(tmp_path / "one")]
+    assert isoglot(*one).code == 0
+    for options, problem in {
+        ("--maps", f"de={tmp_path / 'turned'}"): "go from en to de, not from de to en; fit them with isoglot align",
+        (
+            "--maps",
+            f"de={tmp_path / 'one'}",
+            "--layers",
+            "all",
+        ): "there is no map of layer 0 from de to en; fit one, or",
+        ("--maps", f"de={tmp_path / 'map'}", "--other", f"de={models['wide']}"): "de has a model already",
+    }.items():
+        result = isoglot(*command, *options)
+        assert (result.code, result.err.count("isoglot: ")) == (2, 1)
+        assert problem in result.err
+    other = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['wide']}", *FAST]
+    assert "is for widths 32 and 32, and the models have 48 and 32; fit the maps with these two models" in (
+        isoglot(*other, "--maps", f"de={tmp_path / 'map'}").err
+    )
+    assert "the source is 48 wide, the target 32, and procrustes needs one width" in isoglot(*other, *given).err
+    assert isoglot(*other, *given, "--method", "ridge", "--layers", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--other", "de"], "--other 'de' is not language=model; write it as --other de=MODEL"),
+        (["--other", "en={en}"], "the model knows no built-in language but those of other models"),
+        (["--other", "fr={de}"], "the vocabulary has no language 'fr'"),
+        (["--other", "de={de}", "--maps", "fr=/tmp"], "--maps fr=/tmp: no model reads fr; name it: --other fr=MODEL"),
+        (["--other", "de={de}", "--bilingual-maps", "de=/tmp"], "--bilingual-maps without --bilingual"),
+        (["--other", "de={de}", "--links", "de=SAME"], "--links without --parallel; give both, or neither"),
+        (["--other", "de={de}", "--parallel", "de=SAME"], "--parallel has no en; give it too: --parallel en=FILE"),
+        (
+            ["--other", "de={de}", "--parallel", "en=SAME"],
+            "no map of de and no sentences to fit one from; give --maps de",
+        ),
+        (["--other", "de={de}", "--train", "en=SAME"], "--dev is missing; give --train, --dev and --test, or none"),
+        (
+            ["--other", "de={de}", "--train", "en=SAME", "--dev", "en=SAME", "--test", "en=SAME"],
+            "there is no test data of de; give some, --test de=…, or leave its model out",
+        ),
+        (["--other", "de={de}", "--layers", "3"], "there is no layer 3; choose from 0 (the embeddings) to 2"),
+        (["--other", "de={de}", "--recipe", "head"], "tune is set, and in map transfer the new layers learn"),
+        (["--other", "de={de}", "--set", "new_layer=3"], "unknown key 'new_layer'; did you mean 'new_layers'?"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, models, tmp_path: Path):
+    file = tmp_path / "a.tsv"
+    file.write_text("Eva\tB-PER\nsleeps\tO\n")
+    given = [option.replace("SAME", str(file)).format(**models) for option in options]
+    result = isoglot("transfer", "map", "ner", "--model", models["en"], *FAST, *given)
+    assert (result.code, result.out) == (2, "")
+    assert problem in result.err.splitlines()[-1]
+    assert result.err.count("isoglot: ") == 1

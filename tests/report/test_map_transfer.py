@@ -1,0 +1,63 @@
+"""Map transfer as a picture: a named curve for each way to read a language, and what it came to as the title."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from isoglot.report.map_transfer import curves, finding, map_transfer_svg
+from isoglot.transfer.map_points import Arm, Line
+from isoglot.transfer.map_transfer import MapTransfer
+from isoglot.transfer.significance import estimate
+
+SCORES: dict[tuple[str, str, Arm], list[int]] = {
+    ("monolingual", "en", "source"): [60, 70, 80],
+    ("monolingual", "de", "unmapped"): [5, 4, 3],
+    ("monolingual", "de", "mapped"): [30, 50, 40],
+    ("bilingual", "en", "source"): [61, 71, 79],
+    ("bilingual", "de", "unmapped"): [45, 55, 65],
+    ("bilingual", "de", "mapped"): [44, 54, 64],
+}
+
+
+def outcome(*left_out: tuple[str, Arm]) -> MapTransfer:
+    lines = [
+        Line(models, code, arm, layer, estimate(np.array([[1, 1]] * right + [[0, 1]] * (100 - right)), draws=50))
+        for (models, code, arm), scores in SCORES.items()
+        for layer, right in enumerate(scores)
+        if (models, arm) not in left_out
+    ]
+    return MapTransfer("parse", "las", "en", "test", (0, 1, 2), (), tuple(lines))
+
+
+def test_every_way_has_its_curve():
+    found = curves(outcome(), "de")
+    assert list(found) == [
+        "en itself",
+        "de, mapped",
+        "de, bilingual",
+        "de, bilingual, mapped",
+        "de, no map",
+        "en itself, bilingual",
+    ]
+    assert found["de, mapped"] == {0: 30.0, 1: 50.0, 2: 40.0}
+    assert found["en itself"] == {0: 60.0, 1: 70.0, 2: 80.0}
+
+
+@pytest.mark.parametrize(
+    ("left_out", "title"),
+    [
+        ((), "de through a map: 50.0 at best, in layer 1; 4.0 without it; bilingual 65.0"),
+        ((("monolingual", "unmapped"), ("bilingual", "unmapped")), "de through a map: 50.0 at best, in layer 1"),
+        ((("monolingual", "mapped"),), "en read off the layers of another model of de, without a map"),
+    ],
+)
+def test_the_title_is_the_finding(left_out, title):
+    result = outcome(*left_out)
+    assert finding(result, "de") == title
+    drawing = ET.fromstring(map_transfer_svg(result, "de"))  # noqa: S314 - our own drawing
+    shown = {text.get("class"): text.text for text in drawing.findall(".//{*}text")}
+    assert shown["title"] == title
+    assert len(drawing.findall(".//{*}polyline")) == 6 - len(left_out)
