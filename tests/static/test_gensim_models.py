@@ -37,8 +37,11 @@ def test_the_hash_does_not_depend_on_the_process():
     assert found == {f"{stable_hash('maison')}\n"}
 
 
-@pytest.mark.skipif(version_of("gensim") is not None, reason="gensim is installed")
-def test_without_gensim_the_line_that_installs_it():
+def test_without_gensim_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch):
+    def missing(library: str) -> None:
+        raise ModuleNotFoundError(f"No module named {library!r}", name=library.partition(".")[0])
+
+    monkeypatch.setattr("isoglot.core.parts.importlib.import_module", missing)
     with pytest.raises(
         MissingPartError, match=r"this needs gensim, which is not installed; pip install 'isoglot\[static\]'"
     ):
