@@ -10,6 +10,7 @@ from isoglot.model.short_attention import (
     BACKWARD,
     FORWARD,
     HAS_TRITON,
+    SHAPES,
     is_supported,
     kept,
     plain_attention,
@@ -124,9 +125,7 @@ def test_every_length_has_tiles():
 @needs_gpu
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("rate", [0.0, 0.1])
-@pytest.mark.parametrize(
-    ("tokens", "size"), [(16, 64), (100, 64), (128, 64), (200, 64), (256, 64), (512, 64), (128, 32)]
-)
+@pytest.mark.parametrize(("tokens", "size"), SHAPES)
 def test_kernels_equal_their_twin(tokens, size, rate, turned):
     qkv = packed(3, tokens, 4, size, torch.bfloat16, "cuda")
     if not is_supported(qkv, 4):

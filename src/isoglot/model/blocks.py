@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from isoglot.model.dropout import Dropout
+from isoglot.model.short_attention import is_supported, short_attention
 
 if TYPE_CHECKING:
     from isoglot.model.settings import EncoderConfig
@@ -72,13 +73,16 @@ class Attention(nn.Module):
     def forward(self, x_BTD: torch.Tensor, mask: torch.Tensor | None, turn: torch.Tensor | None) -> torch.Tensor:
         """The mask (broadcast to B x H x T x T) is True where a token may look; the turn is of :func:`rotation`."""
         B, T, D = x_BTD.shape
-        q_BHTE, k_BHTE, v_BHTE = self.qkv(x_BTD).view(B, T, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
-        if turn is not None:
-            q_BHTE, k_BHTE = rotated(q_BHTE, turn), rotated(k_BHTE, turn)
-        seen_BHTE = F.scaled_dot_product_attention(
-            q_BHTE, k_BHTE, v_BHTE, attn_mask=mask, dropout_p=self.dropout if self.training else 0.0
-        )
-        out: torch.Tensor = self.out(seen_BHTE.transpose(1, 2).reshape(B, T, D))
+        qkv, dropout = self.qkv(x_BTD), self.dropout if self.training else 0.0
+        if mask is None and is_supported(qkv, self.heads, turn):
+            seen_BTD = short_attention(qkv, self.heads, dropout=dropout, turn=turn)
+        else:
+            q_BHTE, k_BHTE, v_BHTE = qkv.view(B, T, 3, self.heads, D // self.heads).permute(2, 0, 3, 1, 4)
+            if turn is not None:
+                q_BHTE, k_BHTE = rotated(q_BHTE, turn), rotated(k_BHTE, turn)
+            seen_BHTE = F.scaled_dot_product_attention(q_BHTE, k_BHTE, v_BHTE, attn_mask=mask, dropout_p=dropout)
+            seen_BTD = seen_BHTE.transpose(1, 2).reshape(B, T, D)
+        out: torch.Tensor = self.out(seen_BTD)
         return out
 
 
