@@ -19,7 +19,7 @@ from isoglot.model.batch import Batch
 from isoglot.transfer.task import IGNORED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from isoglot.transfer.task import Row
     from isoglot.vocab import Vocabulary
@@ -96,18 +96,32 @@ def rounded(size: int) -> int:
     return -(-size // step) * step
 
 
-def cut(order: Sequence[int], lengths: Sequence[int], *, rows: int, tokens: int | None) -> list[list[int]]:
+def cut(
+    order: Sequence[int],
+    lengths: Sequence[int],
+    *,
+    rows: int,
+    tokens: int | None,
+    padded: Callable[[int], int] = rounded,
+) -> list[list[int]]:
     """Rows, in order, in batches of so many rows, or of so many tokens at most, padding included.
 
     >>> cut([0, 1, 2, 3], [6, 6, 14, 14], rows=8, tokens=32)
     [[0, 1], [2, 3]]
+
+    Args:
+        order: The numbers of the rows.
+        lengths: Tokens of each row, without the special ones around it.
+        rows: Of a batch.
+        tokens: Of a batch at most, instead.
+        padded: What a row of so many tokens becomes as wide as.
     """
     if tokens is None:
         return [list(order[start : start + rows]) for start in range(0, len(order), rows)]
     batches: list[list[int]] = []
     widest = 0
     for number in order:
-        width = rounded(lengths[number] + 2)
+        width = padded(lengths[number] + 2)
         widest = max(widest, width) if batches else width
         if not batches or widest * (len(batches[-1]) + 1) > tokens:
             batches.append([])
@@ -117,7 +131,14 @@ def cut(order: Sequence[int], lengths: Sequence[int], *, rows: int, tokens: int 
 
 
 def epoch_batches(
-    rows: Mapping[str, Sequence[Row]], *, seed: int, epoch: int, size: int, tokens: int | None, amount: int | None
+    rows: Mapping[str, Sequence[Row]],
+    *,
+    seed: int,
+    epoch: int,
+    size: int,
+    tokens: int | None,
+    amount: int | None,
+    padded: Mapping[str, Callable[[int], int]] | None = None,
 ) -> list[tuple[str, list[int]]]:
     """The batches of an epoch: a language and the numbers of its rows.
 
@@ -128,6 +149,7 @@ def epoch_batches(
         size: Rows of a batch.
         tokens: Tokens of a batch at most, instead.
         amount: Rows of an epoch, where it is not all of them: it goes on where the last epoch ended.
+        padded: For each language, what a row of so many tokens becomes as wide as; None: hardly wider than it is.
     """
     found: list[tuple[str, list[int]]] = []
     total = sum(map(len, rows.values()))
@@ -138,7 +160,8 @@ def epoch_batches(
         pool = _POOL * size if tokens is None else max(1, _POOL * tokens * len(some) // max(1, sum(lengths)))
         for start in range(0, len(order), pool):
             near = sorted(order[start : start + pool], key=lengths.__getitem__)
-            found += [(language, numbers) for numbers in cut(near, lengths, rows=size, tokens=tokens)]
+            wide = rounded if padded is None else padded[language]
+            found += [(language, numbers) for numbers in cut(near, lengths, rows=size, tokens=tokens, padded=wide)]
     shuffled = random_stream(seed, "batches", epoch).permutation(len(found))
     return [found[index] for index in shuffled.tolist()]
 

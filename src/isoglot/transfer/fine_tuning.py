@@ -28,10 +28,12 @@ from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import evaluating, row_length
 from isoglot.transfer.batches import TaskBatch, epoch_batches
+from isoglot.transfer.compiled import compiled_loss, to_compile
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.row_vectors import RowVectors
 from isoglot.transfer.settings import TuneConfig
-from isoglot.transfer.stored_rows import StoredRows
+from isoglot.transfer.shapes import Shapes
+from isoglot.transfer.stored_rows import Shape, StoredRows
 from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import Tuned, autocast, copied
 from isoglot.transfer.tuned_folder import data_hash, finished, load_tuned, open_run, save_tuned
@@ -152,6 +154,15 @@ class Trainer:
             code: RowVectors(self.tuned, found.rows, self.dev_stored[code], code)
             for code, found in self.dev_rows.items()
         }
+        self.shapes: dict[str, Shapes] = {}
+        self.loss: Callable[[TaskBatch, str], torch.Tensor] = self._plain_loss
+        self.compiled: dict[tuple[str, Shape], float] = {}
+        if to_compile(own, config, self._steps()):
+            self.shapes = {
+                code: Shapes(stored, rows=config.batch, tokens=config.batch_tokens)
+                for code, stored in self.stored.items()
+            }
+            self.loss = compiled_loss(own, self.tuned.head)
         self.optimiser = self._optimiser()
         self.kept = KeptEpochs(out)
         self.checkpoints = Checkpoints(out or Path(), keep=1)
@@ -193,6 +204,14 @@ class Trainer:
     def _stored(self, rows: Sequence[Row]) -> StoredRows:
         encoder = self.tuned.encoder
         return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.length), self.device)
+
+    def _steps(self) -> int:
+        """Steps of the whole run, about."""
+        config, sizes = self.config, [stored.sizes[:-1] for stored in self.stored.values()]
+        rows = config.epoch_size or sum(map(len, sizes))
+        whole = sum(int(some.sum()) for some in sizes) / max(1, sum(map(len, sizes)))  # tokens of a row
+        size = config.batch if config.batch_tokens is None else max(1, int(config.batch_tokens / whole))
+        return config.epochs * -(-rows // size)
 
     def _optimiser(self) -> Optimiser:
         config = self.config
@@ -242,16 +261,20 @@ class Trainer:
         frozen = evaluating(self.tuned.encoder) if config.head_only else nullcontext()
         with frozen, progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
             while self.epoch < config.epochs and not self._stalled():
-                started = time.monotonic()
+                started, known = time.monotonic(), len(self.compiled)
                 loss = self._one_epoch(work)
+                learnt = time.monotonic()
                 scores = self._dev_scores()
                 self.epoch += 1
+                compiling = sum(list(self.compiled.values())[known:])
                 self.tuned.history.append(
                     {
                         "epoch": self.epoch,
                         "loss": loss,
                         "dev": scores,
-                        "seconds": round(time.monotonic() - started, 3),
+                        "seconds": round(time.monotonic() - started - compiling, 3),
+                        "dev_seconds": round(time.monotonic() - learnt, 3),
+                        **({"compile_seconds": round(compiling, 3)} if self.shapes else {}),
                     }
                 )
                 self._save()
@@ -266,33 +289,53 @@ class Trainer:
             size=config.batch,
             tokens=config.batch_tokens,
             amount=config.epoch_size,
+            padded={code: shapes.width for code, shapes in self.shapes.items()} or None,
         )
         if isinstance(tuned.encoder, nn.Module) and not config.head_only:
             tuned.encoder.train()
         tuned.head.train()
         total = torch.zeros((), device=self.device)
-        started, tokens = time.monotonic(), 0
+        started, tokens, noted = time.monotonic(), 0, total
         for number, (code, numbers) in enumerate(batches):
-            batch = self.stored[code].batch(numbers)
-            loss = self._step(batch, code, (self.epoch + number / len(batches)) / config.epochs)
+            shape = self.shapes[code].of(numbers) if self.shapes else None
+            batch = self.stored[code].batch(numbers, shape)
+            progress = (self.epoch + number / len(batches)) / config.epochs
+            if shape is None or (code, shape) in self.compiled:
+                loss = self._step(batch, code, progress)
+            else:
+                loss, self.compiled[code, shape] = self._first_step(batch, code, progress)
             total += loss
             tokens += batch.batch.ids_BT.numel()
             work.advance(len(numbers))
-            if number % _NOTED == 0 or number == len(batches) - 1:
-                self._check(loss)
+            if number % _NOTED == 0 and number:
+                # That of so many steps ago is there by now: nothing waits for it.
+                self._check(noted)
                 speed = rate(tokens, time.monotonic() - started)
-                work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(loss):.3f}, {speed} tokens/s")
+                work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(noted):.3f}, {speed} tokens/s")
+            if number % _NOTED == 0:
+                noted = loss
         self._check(total)
         return float(total) / len(batches)
 
+    def _plain_loss(self, batch: TaskBatch, code: str) -> torch.Tensor:
+        vectors_BWD = self.vectors[code].of(batch)
+        assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
+        return self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
+
+    def _first_step(self, batch: TaskBatch, code: str, progress: float) -> tuple[torch.Tensor, float]:
+        """A step of a shape that is met for the first time, and the seconds it took: it is compiled in it."""
+        wait(self.device)
+        started = time.monotonic()
+        loss = self._step(batch, code, progress)
+        wait(self.device)
+        return loss, time.monotonic() - started
+
     def _step(self, batch: TaskBatch, code: str, progress: float) -> torch.Tensor:
         config = self.config
-        torch.manual_seed(derive_seed(config.seed, "fine-tune dropout", self.step))
+        set_seed(self.device, derive_seed(config.seed, "fine-tune dropout", self.step))
         self.optimiser.clear()
         with autocast(self.device, config.precision):
-            vectors_BWD = self.vectors[code].of(batch)
-            assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
-            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
+            loss = self.loss(batch, code)
         loss.backward()
         self.optimiser.step(rate_factor(config.schedule, self.step + 1, progress))
         self.step += 1
@@ -332,7 +375,7 @@ class Trainer:
     def _save(self) -> None:
         """Keep the weights if they are among the best, and write what a resumed run needs."""
         weights = {name: parameter.detach() for name, parameter in self.parameters.items()}
-        if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+        if not bool(torch.stack([tensor.isfinite().all() for tensor in weights.values()]).all()):
             self._check(torch.tensor(torch.nan))
         best = self._ranked()[: self.config.keep]
         if self.epoch in best:
@@ -363,6 +406,24 @@ def counted(counts: Mapping[str, int] | Counter[str]) -> str:
     '2 split, 1 unread'
     """
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+
+
+def wait(device: torch.device) -> None:
+    """Until a device has done all it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def set_seed(device: torch.device, seed: int) -> None:
+    """Begin torch's chance on a device anew.
+
+    On the CPU by its own generator: ``torch.manual_seed`` would write the stack down for a GPU that never wakes up, and
+    that takes longer than a small layer.
+    """
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
 
 
 def _check_layer(layer: int | None, depth: int) -> None:

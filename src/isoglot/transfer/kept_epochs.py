@@ -42,7 +42,7 @@ class KeptEpochs:
         """
         from safetensors.torch import save
 
-        held = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+        held = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
         if self.out is None:
             self._memory[epoch] = held
         else:
