@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from isoglot.report.map_transfer import curves, finding, map_transfer_svg
+from isoglot.transfer.map_curve import MapTransfer
 from isoglot.transfer.map_points import Arm, Line
-from isoglot.transfer.map_transfer import MapTransfer
 from isoglot.transfer.significance import estimate
 
 SCORES: dict[tuple[str, str, Arm], list[int]] = {

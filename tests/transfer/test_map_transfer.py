@@ -20,8 +20,8 @@ from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import find_task
 from isoglot.transfer.continued import Below, Continued, new_config
 from isoglot.transfer.frozen_states import FrozenStates
+from isoglot.transfer.map_curve import MapTransfer, MapTransferConfig, Models, map_transfer
 from isoglot.transfer.map_points import lines_of
-from isoglot.transfer.map_transfer import MapTransfer, MapTransferConfig, Models, map_transfer
 from isoglot.transfer.task import Row
 
 TWIN = "en-x-shift"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.transfer import Data, Task
-    from isoglot.transfer.map_transfer import MapTransfer, Models
+    from isoglot.transfer.map_curve import MapTransfer, Models
 
     Sets = tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]
 
@@ -128,7 +128,7 @@ def map_(
     from isoglot.report.map_transfer import finding, map_transfer_svg
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.transfer import find_task
-    from isoglot.transfer.map_transfer import MapTransferConfig, Models, check_before, map_transfer
+    from isoglot.transfer.map_curve import MapTransferConfig, Models, check_before, map_transfer
     from isoglot.transfer.tuned_folder import check_free
 
     output, task = Output(json=json, quiet=quiet), find_task(name)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.evaluation import Evaluation, evaluate
     from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
     from isoglot.transfer.fine_tuning import fine_tune
+    from isoglot.transfer.map_curve import MapTransfer, MapTransferConfig, Models, map_transfer
     from isoglot.transfer.settings import TuneConfig
     from isoglot.transfer.shift import ShiftOutcome, shift_transfer
     from isoglot.transfer.task import Task, find_task, register, tasks
@@ -24,6 +25,10 @@ _HOMES = {
     "Passage": "examples",
     "Tagged": "examples",
     "fine_tune": "fine_tuning",
+    "MapTransfer": "map_curve",
+    "MapTransferConfig": "map_curve",
+    "Models": "map_curve",
+    "map_transfer": "map_curve",
     "TuneConfig": "settings",
     "ShiftOutcome": "shift",
     "shift_transfer": "shift",
@@ -38,6 +43,9 @@ _HOMES = {
 __all__ = [
     "Data",
     "Evaluation",
+    "MapTransfer",
+    "MapTransferConfig",
+    "Models",
     "Parsed",
     "Passage",
     "ShiftOutcome",
@@ -49,6 +57,7 @@ __all__ = [
     "find_task",
     "fine_tune",
     "load_tuned",
+    "map_transfer",
     "register",
     "shift_transfer",
     "tasks",

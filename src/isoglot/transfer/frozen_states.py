@@ -3,7 +3,7 @@
 One layer is held at a time. The next one is computed from it, so a curve over all layers costs one pass through the
 encoder. What would not fit into memory is held in a file instead, and read from there.
 
-Shapes: ``B`` rows of a batch, ``T`` tokens, ``D`` width, ``N`` tokens of all rows.
+Shapes: ``B`` rows of a batch, ``T`` tokens, ``D`` width, ``N`` tokens of all rows, ``K`` of those of a batch.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class FrozenStates:
                 batch = collated(self._rows, numbers, encoder.vocabulary, self.length).batch.to(encoder.device)
                 start = self._held(batch, numbers) if self._filled else None
                 states_BTD = self._through(batch, layer, start)
-                for place, number in enumerate(numbers):
-                    first, size = self._firsts[number], len(self._rows[number].ids_N) + 2
-                    self._states_ND[first : first + size] = states_BTD[place, :size].to(self._states_ND)
+                places = [np.arange(len(self._rows[n].ids_N) + 2) + self._firsts[n] for n in numbers]
+                index_K = torch.from_numpy(np.concatenate(places)).to(self._states_ND.device)
+                self._states_ND[index_K] = states_BTD[batch.mask_BT].to(self._states_ND)
                 work.advance(len(numbers))
         self.layer, self._filled = layer, True
 

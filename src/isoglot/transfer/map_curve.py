@@ -182,24 +182,50 @@ def map_transfer(
     folder = None if out is None else Path(out)
     if folder is not None:
         open_run(folder, _identity(task, models, config, train, dev, tests), resume=resume)
-    points, every, told = Points(folder), range(config.seed, config.seed + seeds), set[str]()
+    points, every = Points(folder), range(config.seed, config.seed + seeds)
     for each in models:
         hashes = {layer: {code: map_hash(maps[layer]) for code, maps in each.maps.items()} for layer in chosen}
         todo = [(layer, seed) for layer in chosen for seed in every]
         todo = [(layer, seed) for layer, seed in todo if not points.has(each.name, layer, seed, hashes[layer])]
-        states = _frozen_states(task, each, train, dev, tests, config, folder) if todo else {}
-        for layer, seed in todo:
-            began = time.monotonic()
-            for held in states.values():
-                held.climb(layer, progress)
-            new = Continued(Below(states[source]), layers=config.new_layers, dropout=config.new_dropout, seed=seed)
-            tuned = fine_tune(new, task, train, {source: dev[source]}, config.tuning(seed), progress=progress)
-            found = _tested(tuned, each, states, layer, tests, config)
-            points.put(Point.of(each.name, layer, seed, tuned, found, hashes[layer], seconds=time.monotonic() - began))
-            _tell(found, told, say)
+        if todo:
+            states = _frozen_states(task, each, train, dev, tests, config, folder)
+            _climb(task, each, states, todo, hashes, train, dev, tests, config, points, progress, say)
+            del states  # before the next models' are made
     done = tuple(points.get(each.name, layer, seed) for each in models for layer in chosen for seed in every)
     kind: Literal["test", "dev"] = "test" if source in test else "dev"
     return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done))
+
+
+def _climb(
+    task: Task[Any],
+    models: Models,
+    states: Mapping[str, FrozenStates],
+    todo: Sequence[tuple[int, int]],
+    hashes: Mapping[int, Mapping[str, str]],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    tests: Mapping[str, Data[Any]],
+    config: MapTransferConfig,
+    points: Points,
+    progress: Progress,
+    say: Callable[[str], None],
+) -> None:
+    """From layer to layer: what is frozen goes up, new layers learn on it from the first language, all are tested."""
+    (source,) = train
+    for number, (layer, seed) in enumerate(todo):
+        began = time.monotonic()
+        for held in states.values():
+            held.climb(layer, progress)
+        new = Continued(Below(states[source]), layers=config.new_layers, dropout=config.new_dropout, seed=seed)
+        own, tell = config.tuning(seed), say if number == 0 else lambda _: None  # the rows are the same in all layers
+        tuned = fine_tune(new, task, train, {source: dev[source]}, own, progress=progress, say=tell)
+        found = _tested(tuned, models, states, layer, tests, config)
+        took = time.monotonic() - began
+        points.put(Point.of(models.name, layer, seed, tuned, found, hashes[layer], seconds=took))
+        for code, told in {code: one for (code, _), one in found.items()}.items():
+            unseen = {f"of the label {name} that training does not have": n for name, n in told.unseen.items()}
+            if told.counts or unseen:
+                tell(f"test {code}: {counted({**told.counts, **unseen})}")
 
 
 def check_before(
@@ -335,13 +361,3 @@ def _tested(
         readers = {code: tuned.encoder.standing_on(below)}
         found[code, arm] = evaluate(tuned, tuned.task, {code: tests[code]}, encoders=readers)[code]
     return found
-
-
-def _tell(found: Mapping[tuple[str, Arm], Evaluation], said: set[str], say: Callable[[str], None]) -> None:
-    """What happened to test examples, once for each language."""
-    for (code, _), one in found.items():
-        unseen = {f"of the label {name} that training does not have": count for name, count in one.unseen.items()}
-        told = counted({**one.counts, **unseen})
-        if told and code not in said:
-            say(f"{code}: {told}")
-            said.add(code)
