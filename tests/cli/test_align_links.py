@@ -262,7 +262,7 @@ def test_a_layer_without_dev(isoglot, model: str, bitext: list[str], tmp_path: P
     result = isoglot(*command, "--layer", "-1", "--method", "union", "--json", "--quiet")
     assert result.err == ""
     facts = json.loads(result.out)
-    assert facts["way"] == {"layer": 2, "rule": "softmax", "threshold": 0.1, "centre": "mean"}
+    assert facts["way"] == {"layer": 2, "rule": "softmax", "threshold": 0.15, "centre": "mean"}
     assert facts["pairs"]["one_sided"] == 5
     assert not (tmp_path / "out" / "layers.html").exists()
     result = isoglot(*command, "--layer", "9")

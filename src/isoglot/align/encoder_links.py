@@ -44,7 +44,7 @@ class EncoderLinksConfig(Config):
     rule: Literal["auto", "argmax", "softmax"] = "auto"
     """what is a link: a word's best, or all above a threshold; without gold links softmax"""
     threshold: Literal["auto"] | Annotated[float, Field(ge=0, lt=1)] = "auto"
-    """the probability above which there is a link, with softmax; without gold links 0.1"""
+    """the probability above which there is a link, with softmax; without gold links 0.15"""
     temperature: float = Field(0.05, gt=0)
     """what similarities are divided by before the softmax"""
     similarity: Similarity = "cosine"

@@ -159,7 +159,7 @@ def default_way(config: EncoderLinksConfig, depth: int) -> Way:
             remedy=f"give some, or name a layer from 0 to {depth}",
         )
     rule: Rule = "softmax" if config.rule == "auto" else config.rule
-    threshold = 0.1 if config.threshold == "auto" else config.threshold
+    threshold = 0.15 if config.threshold == "auto" else config.threshold
     return Way(
         layer=0 if config.layer == "auto" else config.layer % (depth + 1),
         rule=rule,
