@@ -29,7 +29,7 @@ def outcome(*left_out: tuple[str, Arm]) -> MapTransfer:
         for layer, right in enumerate(scores)
         if (models, arm) not in left_out
     ]
-    return MapTransfer("parse", "las", "en", "test", (0, 1, 2), (), tuple(lines))
+    return MapTransfer("parse", "las", "en", "test", (0, 1, 2), (), tuple(lines), ())
 
 
 def test_every_way_has_its_curve():

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import DistilBertConfig, DistilBertModel
 
 from isoglot.align import Bitext, Procrustes, Ridge, align_words
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.model import HookedEncoder
 from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import find_task
@@ -232,7 +234,10 @@ def test_new_layers_are_like_those_below(preset, nano_encoder, vocabulary):
     assert not torch.allclose(*last, atol=1e-4)
 
 
-def test_new_layers_on_foreign_encoders():
+def test_new_layers_on_foreign_encoders(encoders):
+    shape = new_config(encoders["foreign"], 2, 0.0)
+    assert (shape.heads, shape.inner, shape.positions, shape.layers) == (8, 64, "learned", 2)
+
     class Bare:
         width, depth = 36, 0
 
@@ -243,10 +248,24 @@ def test_new_layers_on_foreign_encoders():
 # --- the cache ---
 
 
-@pytest.mark.parametrize("memory", [1.0, 1e-9])
-def test_states_are_those_of_the_encoder_in_every_layer(memory, nano, tmp_path: Path):
+@pytest.fixture
+def encoders(nano, nano_encoder, vocabulary):
+    """One of each kind: with parts of its own for each language, of the other family, and one that is not ours."""
+    torch.manual_seed(0)
+    shape = DistilBertConfig(vocab_size=len(vocabulary), dim=16, n_layers=2, n_heads=2, hidden_dim=24)
+    return {
+        "separated": nano("emb,1"),
+        "modern": nano_encoder(vocabulary, "modern", languages=("en", TWIN, "zh")).eval(),
+        "foreign": HookedEncoder(DistilBertModel(shape).eval(), vocabulary),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "memory"), [("separated", 1.0), ("separated", 1e-9), ("modern", 1.0), ("foreign", 1.0)]
+)
+def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, tmp_path: Path):
     """In memory or in a file, of known rows and of new ones; the file has gone before anybody could see it."""
-    english = nano("emb,1")
+    english = encoders[kind]
     texts = ["The cat sleeps .", "It rains .", "Eva sees the old house ."]
     batch = make_batch(english.vocabulary, texts, "en")
     rows = [
@@ -332,6 +351,26 @@ def test_lines_have_intervals_over_sentences_and_a_spread_over_seeds(planted, ex
     assert lines["mapped"]["score"] == pytest.approx(sum(every) / 2, abs=1e-3)
     assert lines["mapped"]["seed_deviation"] == pytest.approx(float(np.std(every, ddof=1)), abs=1e-3)
     assert lines["mapped"]["low"] <= lines["mapped"]["score"] <= lines["mapped"]["high"]
+
+
+def test_ways_are_compared_on_the_same_sentences(planted, examples, nano):
+    both = Models("bilingual", planted.source, {TWIN: planted.source})
+    result = run("pos", [planted, both], examples, "epochs=4", layers=[0, 1])
+    found = {(pair.layer, pair.one, pair.other): pair for pair in result.pairs}
+    map_, none, shared = ("monolingual", "mapped"), ("monolingual", "unmapped"), ("bilingual", "unmapped")
+    assert set(found) == {(layer, *ways) for layer in (0, 1) for ways in ((map_, none), (shared, map_))}
+    for layer in (0, 1):
+        helped = found[layer, map_, none]
+        values = {
+            line.arm: line.estimate.value
+            for line in result.lines
+            if (line.models, line.layer) == ("monolingual", layer)
+        }
+        assert helped.comparison.difference.value == pytest.approx(values["mapped"] - values["unmapped"])
+        assert helped.comparison.p <= helped.corrected < 0.05
+        same = found[layer, shared, map_].facts()  # the map undoes all that is between them
+        assert (same["difference"], same["p_corrected"]) == (0.0, 1.0)
+        assert (same["one"], same["other"]) == ("bilingual unmapped", "monolingual mapped")
 
 
 # --- what does not fit ---

@@ -39,7 +39,7 @@ from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.fine_tuning import counted, fine_tune
 from isoglot.transfer.frozen_states import MEMORY, FrozenStates
 from isoglot.transfer.layer_maps import check_maps, map_hash
-from isoglot.transfer.map_points import Arm, Line, Point, Points, lines_of
+from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, lines_of, pairs_of
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.tuned import reader_of
 from isoglot.transfer.tuned_folder import data_hash, open_run
@@ -120,6 +120,8 @@ class MapTransfer:
     points: tuple[Point, ...]
     lines: tuple[Line, ...]
     """Scores over seeds, by models, language, arm and layer."""
+    pairs: tuple[Pair, ...]
+    """Paired tests of the ways to read a language, Holm-corrected over all."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -130,6 +132,7 @@ class MapTransfer:
             "ceiling": f"{self.source} {self.ceiling}",
             "layers": list(self.layers),
             "scores": [line.facts() for line in self.lines],
+            "paired": [pair.facts() for pair in self.pairs],
             "runs": [point.facts for point in self.points],
         }
 
@@ -193,7 +196,7 @@ def map_transfer(
             del states  # before the next models' are made
     done = tuple(points.get(each.name, layer, seed) for each in models for layer in chosen for seed in every)
     kind: Literal["test", "dev"] = "test" if source in test else "dev"
-    return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done))
+    return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done), pairs_of(done))
 
 
 def _climb(

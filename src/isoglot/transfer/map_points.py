@@ -13,7 +13,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import read_bytes, writable_folder, write_bytes
-from isoglot.transfer.significance import Estimate, estimate
+from isoglot.transfer.significance import Comparison, Estimate, compare, estimate, holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +25,15 @@ if TYPE_CHECKING:
 Arm = Literal["source", "unmapped", "mapped"]
 """``source``: the language that was learnt from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:
 taken into the first model's space."""
+Way = tuple[str, Arm]
+"""Models and an arm."""
 FOLDER = "points"
 _KEY = "isoglot"
+_PAIRS: tuple[tuple[Way, Way], ...] = (
+    (("monolingual", "mapped"), ("monolingual", "unmapped")),
+    (("bilingual", "unmapped"), ("monolingual", "mapped")),
+    (("bilingual", "mapped"), ("bilingual", "unmapped")),
+)
 
 
 @dataclass(frozen=True)
@@ -169,11 +176,57 @@ class Line:
         }
 
 
+@dataclass(frozen=True)
+class Pair:
+    """One way to read a language against another at one layer, on the same sentences."""
+
+    language: str
+    layer: int
+    one: Way
+    other: Way
+    comparison: Comparison
+    corrected: float
+    """The p-value after Holm's correction over all pairs."""
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        found = self.comparison.difference
+        return {
+            "language": self.language,
+            "layer": self.layer,
+            "one": " ".join(self.one),
+            "other": " ".join(self.other),
+            "difference": round(found.value, 4),
+            "low": round(found.low, 4),
+            "high": round(found.high, 4),
+            "p": self.comparison.p,
+            "p_corrected": self.corrected,
+        }
+
+
 def lines_of(points: Sequence[Point]) -> tuple[Line, ...]:
     """Scores with their intervals over sentences and their spread over seeds."""
-    ratios: dict[tuple[str, str, Arm, int], list[np.ndarray]] = {}
+    return tuple(Line(*key, estimate(every)) for key, every in _ratios(points).items())
+
+
+def pairs_of(points: Sequence[Point]) -> tuple[Pair, ...]:
+    """Paired tests of what the curves are drawn for: what a map adds, and how far it is from a bilingual model."""
+    ratios = _ratios(points)
+    found = []
+    for language, layer in dict.fromkeys((language, layer) for _, language, _, layer in ratios):
+        for one, other in _PAIRS:
+            first, second = (ratios.get((way[0], language, way[1], layer)) for way in (one, other))
+            if first is not None and second is not None:
+                found.append((language, layer, one, other, compare(first, second)))
+    corrected = holm([each[-1].p for each in found]).tolist() if found else []
+    return tuple(Pair(*each, p) for each, p in zip(found, corrected, strict=True))
+
+
+def _ratios(points: Sequence[Point]) -> dict[tuple[str, str, Arm, int], list[np.ndarray]]:
+    """Two counts of each sentence for every seed, by models, language, arm and layer."""
+    found: dict[tuple[str, str, Arm, int], list[np.ndarray]] = {}
     for point in points:
         for test in point.facts["tests"]:
             key = point.facts["models"], test["language"], test["arm"], point.facts["layer"]
-            ratios.setdefault(key, []).append(point.ratios[f"{test['language']}/{test['arm']}"])
-    return tuple(Line(*key, estimate(every)) for key, every in ratios.items())
+            found.setdefault(key, []).append(point.ratios[f"{test['language']}/{test['arm']}"])
+    return found

@@ -1,0 +1,88 @@
+"""The maps of map transfer: fitted once, read again, and refused where they do not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoglot.align import AlignConfig, Bitext, Procrustes, builtin_bitext
+from isoglot.core.errors import ConfigError
+from isoglot.core.files import read_json, write_json
+from isoglot.transfer import layer_maps
+from isoglot.transfer.layer_maps import check_maps, fit_layer_maps, linked_words, map_hash, read_layer_maps
+
+
+@pytest.fixture(scope="module")
+def bitext() -> Bitext:
+    return builtin_bitext(("zh", "en"), 60)
+
+
+def test_maps_are_fitted_once(nano, bitext, tmp_path: Path, monkeypatch):
+    """The same models and sentences: what was written is read; anything else: they are fitted again."""
+    encoder, calls = nano(), []
+    original = layer_maps.align_words
+
+    def noted(*given, **more):
+        calls.append(more["layers"])
+        return original(*given, **more)
+
+    monkeypatch.setattr(layer_maps, "align_words", noted)
+
+    def fit(layers: list[int], config: AlignConfig, folder: Path | None = tmp_path) -> dict[int, str]:
+        found = fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), layers, config, folder)
+        return {layer: map_hash(mapping) for layer, mapping in found.items()}
+
+    first = fit([0, 2], AlignConfig())
+    assert set(first) == {0, 2}
+    assert first[0] != first[2]
+    assert fit([0, 2], AlignConfig()) == first
+    assert calls == [[0, 2]]
+    ridge = fit([0, 2], AlignConfig(method="ridge"))
+    assert not set(ridge.values()) & set(first.values())
+    fit([1], AlignConfig())
+    fit([1], AlignConfig(), None)
+    assert calls == [[0, 2], [0, 2], [1], [1]]
+
+
+def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path):
+    encoder = nano()
+    fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), [0, 1], AlignConfig(), tmp_path)
+    assert set(read_layer_maps(tmp_path, ("zho", "en"))) == {0, 1}
+    with pytest.raises(ConfigError, match=r"go from zh to en, not from en to zh; fit them with isoglot align words"):
+        read_layer_maps(tmp_path, ("en", "zh"))
+    about = read_json(tmp_path / "metrics.json")
+    about["layers"][1]["target_layer"] = 2
+    write_json(tmp_path / "metrics.json", about)
+    with pytest.raises(ConfigError, match="maps layer 1 to layer 2; fit maps between layers of one number"):
+        read_layer_maps(tmp_path, ("zh", "en"))
+    about["layers"] = [{"layer": None, "target_layer": None, "file": "layer-0.safetensors"}]
+    write_json(tmp_path / "metrics.json", about)
+    with pytest.raises(ConfigError, match="is of no layer; fit one with isoglot align words"):
+        read_layer_maps(tmp_path, ("zh", "en"))
+
+
+def test_maps_that_do_not_fit_the_models(nano):
+    encoder, wide = nano(), nano(width=48, heads=2)
+    rows = np.random.default_rng(0).normal(size=(60, 32))
+    maps = {1: Procrustes().fit(rows, rows)}
+    check_maps(maps, [1], ("de", "en"), encoder, encoder)
+    with pytest.raises(
+        ConfigError, match="there is no map of layer 0 from de to en; fit one, or choose among --layers 1"
+    ):
+        check_maps(maps, [0, 1], ("de", "en"), encoder, encoder)
+    with pytest.raises(ConfigError, match="is for widths 32 and 32, and the models have 32 and 48; fit the maps with"):
+        check_maps(maps, [1], ("de", "en"), encoder, wide)
+
+
+def test_words_are_linked_by_a_file_or_by_the_aligner(tmp_path: Path):
+    files = {"de": tmp_path / "de.txt", "en": tmp_path / "en.txt"}
+    files["de"].write_text("die Katze schläft\nder Hund schläft\n\ndie Katze\n")
+    files["en"].write_text("the cat sleeps\nthe dog sleeps\n\nthe cat\n")
+    (tmp_path / "links").write_text("0-0 1-1 2-2\n1-1\n\n0-0\n")
+    given = linked_words(files, ("de", "en"), tmp_path / "links")
+    assert (given.source[0], given.links[1]) == (["die", "Katze", "schläft"], [(1, 1)])
+    learned = linked_words(files, ("de", "en"))
+    assert len(learned) == 3  # without the pair that is blank
+    assert (2, 2) in learned.links[0]
