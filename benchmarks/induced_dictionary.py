@@ -18,7 +18,7 @@ from isoglot.text.dictionary import read_dictionary
 def main() -> None:
     induced: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for entry in read_dictionary(sys.argv[1]):
-        induced[entry.source.lower()][entry.target.lower()] += 1.0 if entry.weight is None else entry.weight
+        induced[entry.source.lower()][entry.target.lower()] += entry.weight
     gold: dict[str, set[str]] = defaultdict(set)
     for entry in read_dictionary(sys.argv[2]):
         gold[entry.source.lower()].add(entry.target.lower())

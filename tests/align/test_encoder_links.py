@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
 from isoglot.align.bitext import builtin_bitext
 from isoglot.align.encoder_links import (
+    Centre,
+    Rule,
     WordVectors,
     argmax_links,
     joined,
@@ -22,10 +25,10 @@ from isoglot.align.encoder_links import (
     softmax_links,
 )
 from isoglot.align.indexed import PairCounts
-from isoglot.align.layer_choice import THRESHOLDS
+from isoglot.align.layer_choice import THRESHOLDS, Way
 from isoglot.align.link_scores import score_links
 from isoglot.align.paired_words import PairedWords
-from isoglot.align.symmetry import METHODS, symmetrise
+from isoglot.align.symmetry import METHODS, Symmetry, symmetrise
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import Encoder, TableEncoder, save_encoder
@@ -122,11 +125,14 @@ def test_products_and_cosines_differ_by_length():
 # --- a plain loop ---
 
 
-def plain_links(X, Y, config, layer_way, method):
+def plain_links(
+    X: np.ndarray, Y: np.ndarray, config: EncoderLinksConfig, layer_way: Way, method: Symmetry
+) -> list[tuple[int, int]]:
     """What the rules say, word by word."""
     cos = [[float(x @ y) / (float(x @ x) * float(y @ y)) ** 0.5 for y in Y] for x in X]
     m, n = len(X), len(Y)
-    forward, backward = set(), set()
+    forward: set[tuple[int, int]] = set()
+    backward: set[tuple[int, int]] = set()
     if layer_way.rule == "argmax":
         for j in range(n):
             forward.add((max(range(m), key=lambda i: cos[i][j]), j))
@@ -136,16 +142,16 @@ def plain_links(X, Y, config, layer_way, method):
         power = [[math.exp(cos[i][j] / config.temperature) for j in range(n)] for i in range(m)]
         for i in range(m):
             for j in range(n):
-                if power[i][j] / sum(power[k][j] for k in range(m)) > layer_way.threshold:
+                if power[i][j] / sum(power[k][j] for k in range(m)) > (layer_way.threshold or 0):
                     forward.add((i, j))
-                if power[i][j] / sum(power[i]) > layer_way.threshold:
+                if power[i][j] / sum(power[i]) > (layer_way.threshold or 0):
                     backward.add((i, j))
     return symmetrise(forward, backward, method)
 
 
 @pytest.mark.parametrize("rule", ["argmax", "softmax"])
 @pytest.mark.parametrize("centre", ["mean", "none"])
-def test_it_agrees_with_a_plain_loop(encoder: Encoder, pairs, rule: str, centre: str):
+def test_it_agrees_with_a_plain_loop(encoder: Encoder, pairs, rule: Rule, centre: Centre):
     config = EncoderLinksConfig(layer=1, rule=rule, centre=centre, temperature=0.2)
     aligner = fit_encoder_aligner(encoder, pairs, config=config, languages=("en", "fr"))
     vectors = [
@@ -195,7 +201,7 @@ def test_batches_hold_every_pair_once(encoder: Encoder, pairs, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("rule", ["argmax", "softmax"])
-def test_identical_sentences_align_on_the_diagonal(encoder: Encoder, table: TableEncoder, pairs, rule: str):
+def test_identical_sentences_align_on_the_diagonal(encoder: Encoder, table: TableEncoder, pairs, rule: Rule):
     same = [(pair[0], pair[0]) for pair in pairs]
     for each, layers in ((encoder, (0, 2)), (table, (0,))):
         for layer in layers:
@@ -340,7 +346,7 @@ def test_files_of_another_kind_or_encoder_are_refused(encoder: Encoder, table: T
 
 
 def test_what_is_refused(encoder: Encoder, pairs):
-    def fit(given=pairs, gold=None, **settings):
+    def fit(given: Any = pairs, gold: Any = None, **settings: Any) -> EncoderAligner:
         return fit_encoder_aligner(encoder, given, gold, EncoderLinksConfig(**settings), languages=("en", "fr"))
 
     with pytest.raises(ConfigError, match="a layer is chosen on sentences with gold links, and there are none; give"):

@@ -341,11 +341,6 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
         ),
         (
             "words",
-            (*FILES, "--links", "@/p.align", "--aligner", "@/x"),
-            "--aligner and --links together; the links are there already: leave one out",
-        ),
-        (
-            "words",
             (*FILES, "--links", "@/p.align", "--segment", "auto"),
             "--segment and --links together; the links are there already: leave one out",
         ),

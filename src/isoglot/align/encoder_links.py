@@ -111,9 +111,9 @@ def similarities(
         sides = [torch.nn.functional.normalize(side, dim=-1) for side in sides]
     values_LPMN = sides[0] @ sides[1].transpose(-1, -2)
     across_M, along_N = (
-        torch.arange(side.shape[2], device=side.device, dtype=torch.float64) for side in (sides[0], sides[1])
+        torch.arange(side.shape[2], device=side.device, dtype=torch.float32) for side in (sides[0], sides[1])
     )
-    sizes_P2 = words.sizes_P2.to(values_LPMN.device, torch.float64)
+    sizes_P2 = words.sizes_P2.to(values_LPMN.device, torch.float32)
     distance_PMN = (across_M[None, :, None] / sizes_P2[:, :1, None] - along_N / sizes_P2[:, 1:, None]).abs()
     return Similarities(values_LPMN, has_LPM[..., None] & has_LPN[..., None, :], distance_PMN)
 
