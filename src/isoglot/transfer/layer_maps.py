@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isoglot.align.apply import read_maps
-from isoglot.align.bitext import Bitext, read_bitext
+from isoglot.align.bitext import linked_bitext, read_bitext
 from isoglot.align.result import METRICS
 from isoglot.align.segmented import read_word_pairs
 from isoglot.align.word_aligner import train_aligner
@@ -27,7 +27,7 @@ from isoglot.represent.encoder_hash import encoder_hash
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.align.bitext import Files
+    from isoglot.align.bitext import Bitext, Files
     from isoglot.align.estimator import PairMap
     from isoglot.align.settings import AlignConfig
     from isoglot.model.protocol import EncoderLike
@@ -90,10 +90,7 @@ def linked_words(
     if links is not None:
         return read_bitext(files, languages, links)
     pairs = [pair for pair in read_word_pairs(files, languages) if all(pair)]
-    aligner = train_aligner(pairs, languages=languages, progress=progress)
-    return Bitext(
-        source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=list(aligner.stream(pairs))
-    )
+    return linked_bitext(pairs, train_aligner(pairs, languages=languages, progress=progress), progress=progress)
 
 
 def fit_layer_maps(
