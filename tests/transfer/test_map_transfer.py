@@ -373,6 +373,25 @@ def test_ways_are_compared_on_the_same_sentences(planted, examples, nano):
         assert (same["one"], same["other"]) == ("bilingual unmapped", "monolingual mapped")
 
 
+def test_dev_is_the_ceiling_where_there_is_no_test_and_what_happens_is_said_once(planted, examples):
+    found, told = examples("parse"), list[str]()
+    result = map_transfer(
+        find_task("parse"),
+        [planted],
+        {"en": found["train"]},
+        {"en": found["dev"]},
+        {TWIN: found["test"]},
+        config("epochs=1", "length=12"),
+        say=told.append,
+    )
+    assert result.facts()["ceiling"] == "en dev"
+    assert {test["examples"] for test in result.points[0].facts["tests"] if test["arm"] == "source"} == {10}
+    starts = [line.partition(" ")[0] for line in told]
+    assert starts == ["train", "tested", "tested"]
+    assert " left out" in told[0]
+    assert " split" in told[1]
+
+
 # --- what does not fit ---
 
 

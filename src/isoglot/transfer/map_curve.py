@@ -228,7 +228,7 @@ def _climb(
         for code, told in {code: one for (code, _), one in found.items()}.items():
             unseen = {f"of the label {name} that training does not have": n for name, n in told.unseen.items()}
             if told.counts or unseen:
-                tell(f"test {code}: {counted({**told.counts, **unseen})}")
+                tell(f"tested on {code}: {counted({**told.counts, **unseen})}")
 
 
 def check_before(
