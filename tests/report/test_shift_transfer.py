@@ -44,8 +44,8 @@ def texts(drawing: str) -> dict[str, list[str]]:
     ("codes", "names"),
     [
         (["de"], ["no shift", "de"]),
-        (["de", "fr"], ["no shift", "de", "fr", "mean"]),
-        ([f"{a}{b}" for a in "ab" for b in "agv"], ["no shift", "mean"]),
+        (["de", "fr"], ["no shift, mean", "de", "fr", "mean"]),
+        ([f"{a}{b}" for a in "ab" for b in "agv"], ["no shift, mean", "mean"]),
     ],
 )
 def test_lines_are_named(codes, names):
@@ -75,5 +75,5 @@ def test_a_rule_has_another_alpha_for_each_language():
     found = outcome(["de", "fr"], [(6, 1.0, 30)])
     apart = [row if row.language == "de" else Shifted(**{**vars(row), "alpha": 0.7}) for row in found.rows]
     shown = texts(shift_svg(ShiftOutcome(**{**vars(found), "rows": tuple(apart)})))
-    assert shown["name"] == ["no shift", "de", "fr"]
+    assert shown["name"] == ["no shift, mean", "de", "fr"]
     assert np.isfinite([float(tick) for tick in shown["tick"]]).all()

@@ -33,7 +33,7 @@ def traced(monkeypatch: pytest.MonkeyPatch):
     """Traced by torch, forward and back, but not turned into machine code: that takes minutes here."""
     monkeypatch.setattr("isoglot.transfer.compiled.BACKEND", "aot_eager")
     assert Shapes.__init__.__kwdefaults__ is not None
-    monkeypatch.setitem(Shapes.__init__.__kwdefaults__, "most", 2)
+    monkeypatch.setitem(Shapes.__init__.__kwdefaults__, "most", 1)
     torch._dynamo.reset()
     counters.clear()
     yield
@@ -45,36 +45,33 @@ def losses(tuned: Tuned) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "extra"), [("pos", []), ("parse", ["batch_tokens=200"]), ("nli", ["head.pool=attention"])]
+    ("name", "extra"), [("pos", []), ("parse", ["epochs=1"]), ("nli", ["head.pool=attention", "epochs=1"])]
 )
-def test_the_same_losses(name, extra, nano):
+def test_the_same_losses(name, extra, nano, monkeypatch):
     """40 rows in batches of 9: the last one is filled up with empty rows, which teach nothing."""
+    if name == "pos":
+        monkeypatch.setitem(Shapes.__init__.__kwdefaults__ or {}, "most", 2)
     task = find_task(name)
     train, dev = {"en": task.builtin("en", "train", 40)}, {"en": task.builtin("en", "dev", 10)}
     encoder = nano(dropout=0.0)
-    plain, fast = (
-        fine_tune(encoder, task, train, dev, config(*extra, f"compile={mode}", "epochs=1" if extra else "epochs=2"))
-        for mode in ("off", "on")
-    )
-    # With so many tokens a batch, other rows come together where rows are wider.
-    assert losses(fast) == pytest.approx(losses(plain), rel=0.1 if "batch_tokens=200" in extra else 1e-4)
+    plain, fast = (fine_tune(encoder, task, train, dev, config(*extra, f"compile={mode}")) for mode in ("off", "on"))
+    assert losses(fast) == pytest.approx(losses(plain), rel=1e-4)
     assert fast.history[0]["compile_seconds"] > 0
     assert "compile_seconds" not in plain.history[0]
     assert not counters["graph_break"]
-    assert 1 <= counters["stats"]["unique_graphs"] <= 2
+    assert counters["stats"]["unique_graphs"] == (2 if name == "pos" else 1)
     assert fast.predict(dev["en"].examples, "en")[0]  # another shape, not compiled
     assert counters["stats"]["unique_graphs"] <= 2
 
 
-def test_languages_with_parts_of_their_own_are_compiled_each(nano):
+def test_languages_with_parts_of_their_own_are_compiled_each(nano, monkeypatch):
+    monkeypatch.setattr("isoglot.transfer.compiled.BACKEND", "eager")
     task = find_task("pos")
     data = {code: task.builtin("en", "train", 20) for code in ("en", "en-x-shift")}
     for plan, graphs in (("1", 2), ("default", 1)):
         torch._dynamo.reset()
         counters.clear()
         trainer = Trainer(nano(plan, dropout=0.0), task, data, data, config("compile=on"), None, print)
-        for shapes in trainer.shapes.values():
-            shapes.all = shapes.all[-1:]
         for code in data:
             trainer._step(trainer.stored[code].batch([0, 1], trainer.shapes[code].of([0, 1])), code, 0.0)
         assert counters["stats"]["unique_graphs"] == graphs

@@ -34,7 +34,7 @@ def shift_svg(found: ShiftOutcome) -> str:
         across=f"α, at layer {layer} (1: from mean to mean)",
         up=f"{found.metric} on {'dev of the language itself' if by_dev else 'test'}",
         floor_at=floor_at,
-        floor_name="no shift",
+        floor_name="no shift" if len(curves) == 1 else "no shift, mean",
     )
     how = "α chosen on that dev set: not zero-shot" if by_dev else "no label of these languages was seen"
     return svg_file(drawing, finding(found), f"{found.task}, learnt in {found.source}; {how}")
