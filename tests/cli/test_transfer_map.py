@@ -103,9 +103,9 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
 
     turned = ["align", "words", "--source", models["en"], "--target", models["de"], "--langs", "en,de"]
     assert isoglot(*turned, "--sentences", "40", "--device", "cpu", "--out", str(tmp_path / "turned"), "-q").code == 0
-    one = [*align[:2], *align[2:], "--layers", "1", "--out", str(tmp_path / "one")]
+    one = [*align, "--layers", "1", "--out", str(tmp_path / "one")]
     assert isoglot(*one).code == 0
-    for options, problem in {
+    for wrong, problem in {
         ("--maps", f"de={tmp_path / 'turned'}"): "go from en to de, not from de to en; fit them with isoglot align",
         (
             "--maps",
@@ -115,7 +115,7 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
         ): "there is no map of layer 0 from de to en; fit one, or",
         ("--maps", f"de={tmp_path / 'map'}", "--other", f"de={models['wide']}"): "de has a model already",
     }.items():
-        result = isoglot(*command, *options)
+        result = isoglot(*command, *wrong)
         assert (result.code, result.err.count("isoglot: ")) == (2, 1)
         assert problem in result.err
     other = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['wide']}", *FAST]
