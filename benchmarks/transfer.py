@@ -1,6 +1,6 @@
 """Fine-tuning by the clock: UD English-EWT and WikiAnn English, and the same tagging job with Hugging Face.
 
-    python benchmarks/transfer.py DATA [--size base] [--epochs 10] [--rounds 3] [--device auto] [--sentences N]
+    python benchmarks/transfer.py DATA [--size base] [--epochs 10] [--rounds 3] [--device auto] [--job ner] …
 
 DATA has ``ud/en_ewt-ud-train.conllu.xz`` (and dev) and ``wikiann/train-en.tsv.xz`` (and dev). The encoder is new and
 its vocabulary is learnt from the same sentences: only time is measured here.
@@ -210,12 +210,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--sentences", type=int, default=None)
+    parser.add_argument("--job", choices=list(FILES), default=None, help="left out: both")
     parser.add_argument("--compile", choices=["on", "off"], default=None, help="left out: on for a GPU")
     given = parser.parse_args()
     device = choose_device(given.device)
     mode = given.compile or ("on" if device.type == "cuda" else "off")
     begun = time.monotonic()
+    where = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+    print(f"{given.size}, torch {torch.__version__}, {where}", flush=True)
     for name, pattern in FILES.items():
+        if given.job not in (None, name):
+            continue
         task = find_task(name)
         train, dev = (task.read(given.data / pattern.format(split), "en") for split in ("train", "dev"))
         if given.sentences is not None:
@@ -232,7 +237,7 @@ def main() -> None:
             elif mode == "on":
                 seconds = one_epoch(plain)
                 print(f"  an epoch of {name}, compile=off: {seconds:.2f} s; compile=on: {one_epoch(trainer):.2f} s")
-    print(f"all of it: {time.monotonic() - begun:.0f} s on {device}")
+    print(f"all of it: {time.monotonic() - begun:.0f} s")
 
 
 if __name__ == "__main__":
