@@ -10,7 +10,8 @@ can be named on its own, and .xz is read as it is. What is not there is left out
 Nothing is chosen on what it is reported on. One layer for all languages, for each way of comparing: by P@1 on sentences
 of the parallel table that no map is learned on. The layer of a shift: by the share of tokens that are rightly
 switched at alpha 2, on Tatoeba sentences that the figures are not of. Procrustes is learned on the parallel
-table and turns Tatoeba's rows with each language's own mean removed, as in the column before it.
+table and turns Tatoeba's rows with each language's own mean removed, as in the column before it. Words that
+training was given in a dictionary are left out of the test dictionaries.
 
 Shapes: ``N`` rows, ``D`` width.
 """
@@ -42,8 +43,10 @@ from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
 from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
 from isoglot.retrieve.layers import Side
+from isoglot.retrieve.leaks import words_seen
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
 from isoglot.steer import LanguageMeans, bleu_1, sweep_shifts
+from isoglot.steer.language_files import own_known
 from isoglot.text.dictionary import read_dictionary
 from isoglot.text.lines import read_lines
 
@@ -87,7 +90,7 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "usual": Effort(400, 200, 200, 3000, 0, 150, 30, 64),
+    "usual": Effort(2000, 300, 200, 3000, 0, 150, 40, 64),
     "thorough": Effort(10_000, 1000, 2000, 60_000, 5, 500, 200, 512),
 }
 
@@ -189,6 +192,10 @@ class Card:
         """MRR and P@1 of the test dictionaries: words read alone, and words as means over contexts in text."""
         files = {code: _file(folder, f"en-{code}.5000-6500.txt") for code in self.languages}
         entries = {(ENGLISH, code): list(read_dictionary(path)) for code, path in files.items() if path is not None}
+        # A score on words that training was given is a leak; MUSE has them in lower case.
+        seen = {word.lower() for word in words_seen(ENGLISH, model=self.options.model)}
+        given = {entry.source for each in entries.values() for entry in each if entry.source in seen}
+        entries = {pair: [entry for entry in each if entry.source not in given] for pair, each in entries.items()}
         words = words_by_language(entries)
         alone = {}
         for code, listed in words.items():
@@ -198,7 +205,7 @@ class Card:
         if self.effort.contexts:
             sides, missing = self._in_contexts(words, texts)
             found["contexts"] = self._dictionaries(entries, sides, folder) | {"missing": missing}
-        return {"muse": found | {"of_a_word": self.effort.contexts}}
+        return {"muse": found | {"of_a_word": self.effort.contexts, "left_out": len(given)}}
 
     def _in_contexts(
         self, words: Mapping[str, list[str]], texts: Mapping[str, list[str]]
@@ -232,21 +239,27 @@ class Card:
 
     def steer(self, folder: Path, tatoeba: Path, texts: Mapping[str, list[str]]) -> dict[str, Any]:
         """Token translation from English: all layers on some sentences, the one chosen there on others."""
-        codes = [code for code in (ENGLISH, *self.languages) if code in texts]
-        fitted = {code: texts[code][-self.effort.means :] for code in codes}
-        means = LanguageMeans.fit(self.encoder, fitted, name=str(self.options.model), progress=self.progress)
+        known = own_known(self.options.model)
+        if known is None:
+            codes = [code for code in (ENGLISH, *self.languages) if code in texts]
+            fitted = {code: texts[code][-self.effort.means :] for code in codes}
+            means = LanguageMeans.fit(self.encoder, fitted, name=str(self.options.model), progress=self.progress)
+            tokens = None
+        else:
+            means, tokens = known
         first, last = self.effort.shifted, self.effort.shifted + self.effort.tried
         sets = dict(zip(self.languages, tatoeba_sets(tatoeba, self.languages), strict=True))
         sweeps, tried = {}, {}
         worth_L = np.zeros(self.encoder.depth + 1)
         for code, rows in sets.items():
             path = _file(folder, f"en-{code}.txt")
-            if code not in texts or path is None:
+            if code not in means.languages or path is None:
                 continue
             entries = list(read_dictionary(path))
             sweeps[code] = partial(
-                sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, alphas=ALPHAS, dictionary=entries
-            )
+                sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, sets=tokens, alphas=ALPHAS,
+                dictionary=entries,
+            )  # fmt: skip
             tried[code] = sweeps[code](rows.sentences[ENGLISH][first:last], progress=self.progress)
             # Not convert rate times precision: where nearly all tokens are of both languages, that is of a handful.
             for cell, scores in tried[code].scores.items():
@@ -262,7 +275,8 @@ class Card:
                 "alphas": _shifted(made, references),
                 "all_layers": _shifted(tried[code], sets[code].sentences[code][first:last]),
             }
-        facts = {"layer": int(worth_L.argmax()), "chosen_on": self.effort.tried, "mean_of": self.effort.means}
+        mean_of = self.effort.means if known is None else means.moments[ENGLISH].about["sentences"]
+        facts = {"layer": int(worth_L.argmax()), "chosen_on": self.effort.tried, "mean_of": mean_of}
         return {"steer": facts | {"pairs": found}}
 
     # --- perplexity ---

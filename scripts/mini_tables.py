@@ -87,6 +87,8 @@ def _word_table(card: Mapping[str, Any]) -> str:
     head = ["", "entries", "MRR", "P@1, %", "MRR, centred", "P@1, %, centred"]
     missing = muse.get("contexts", {}).get("missing", {})
     notes = "".join(f" No contexts of {code}: {why}." for code, why in missing.items())
+    left = muse.get("left_out", 0)
+    notes += f" {left:,} English words of the test dictionaries were in training's and are left out." if left else ""
     return _table(head, rows) + f"\n\nLayer {layer}, chosen by sentences.{notes}"
 
 

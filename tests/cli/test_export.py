@@ -66,7 +66,7 @@ def test_what_cannot_be_done_is_one_line(isoglot, model: Path, tmp_path: Path):
         (("--step", "0.1"), "--step is for --format packed; leave it out, or add --format packed"),
         (("--means", "m"), "--means is for --format packed; leave it out, or add --format packed"),
         (("--lang", "fr", "--format", "packed"), "--lang is for --format hf; leave it out, or add --format hf"),
-        (("--format", "packed", "--step", "2"), "a step of 2.0; give a share of a row's spread such as 0.0833"),
+        (("--format", "packed", "--step", "2"), "a step of 2.0; give a share of a row's spread such as 0.1"),
     ):
         assert isoglot("export", str(model), target, *given).err == f"isoglot: {line}\n"
     assert not Path(target).exists()

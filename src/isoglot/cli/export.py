@@ -38,7 +38,7 @@ def export(
     step: Annotated[
         float | None,
         typer.Option(
-            "--step", metavar="NUMBER", help="packed: how coarse weights are, as a share of a row's spread; else 1/12."
+            "--step", metavar="NUMBER", help="packed: how coarse weights are, as a share of a row's spread; else 0.1."
         ),
     ] = None,
     json: Json = False,
@@ -50,7 +50,7 @@ def export(
     What a language has to itself is laid out as an ordinary model of all ids, so a separated encoder is one folder for
     each language.
 
-    --format packed stores about 5.6 bits a weight; what it changes is printed. Means go along without covariances.
+    --format packed stores about 5.7 bits a weight; what it changes is printed. Means go along without covariances.
     """
     from isoglot.model import Encoder, TableEncoder, load_encoder
 
@@ -92,12 +92,12 @@ def _to_packed(
 ) -> None:
     from rich.text import Text
 
-    from isoglot.model.folder import read_index
+    from isoglot.model.folder import read_about
     from isoglot.model.load import encoder_folder
     from isoglot.steer.language_files import export_packed, own_known, read_known
 
     origin = encoder_folder(model)
-    about = {} if origin is None else read_index(origin)["about"]
+    about = {} if origin is None else read_about(origin)
     known = own_known(model) if means is None else read_known(means)
     found = export_packed(encoder, folder, known=known, about=about, step=step)
     value = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
-from isoglot.core.files import read_json
 from isoglot.core.language_codes import language_code
-from isoglot.model.folder import INDEX
+from isoglot.model.folder import read_about
 from isoglot.model.load import encoder_folder
 from isoglot.vocab.seen_words import words_of
 
@@ -43,7 +42,7 @@ def words_seen(
         found |= words_of(vocabulary.about.get("dictionaries", ()), code)
     folder = None if model is None else encoder_folder(model)
     if folder is not None:
-        found |= words_of(read_json(folder / INDEX).get("about", {}).get("dictionaries", ()), code)
+        found |= words_of(read_about(folder).get("dictionaries", ()), code)
     for one in shards:
         found |= one.words_seen(code)
     return frozenset(found)
