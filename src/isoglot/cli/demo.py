@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from isoglot.study.real_languages import RealLanguages
     from isoglot.study.thumbnail import ArmResult
 
 EXAMPLE = "Example: isoglot demo --out demo"
@@ -30,7 +31,7 @@ def demo(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Train four small encoders and see which of them come to share a space between two languages.
+    """Turn English sentences into four languages by adding a vector, then train small encoders that learn to.
 
     Takes about seven minutes on two cores. What is finished is kept: the same command again only writes the page.
     Quicker, and less to see: --set budget=20s.
@@ -43,14 +44,23 @@ def demo(
     from isoglot.core.progress import duration
     from isoglot.core.record import record_run
     from isoglot.languages import parallel
+    from isoglot.report.real_languages import real_sections
     from isoglot.report.thumbnail import lead, thumbnail_page
+    from isoglot.study.real_languages import see_real_languages
     from isoglot.study.thumbnail import ThumbnailConfig, run_thumbnail
 
     output = Output(json=json, quiet=quiet)
     config = build_config(ThumbnailConfig, settings=settings or ())
     where = str(choose_device(device))
     output.say("isoglot shows how languages come to share one space inside a masked language model.")
-    output.say("Five languages are built in; they speak of one world, and each word's translation is known:\n")
+    output.say(
+        "Its own, isoglot-mini, has read five languages. Add the difference of two languages' means to a sentence:\n"
+    )
+    real = see_real_languages(device=device, seed=seed, progress=output.progress)
+    _show_real(real, output)
+    output.say(
+        "For experiments five languages are built in; they speak of one world, and each word's translation is known:\n"
+    )
     output.show(interlinear(next(parallel(seed=seed))))
     output.say(
         "Now small encoders learn two languages each, English and a twin of it in a script of its own, by guessing\n"
@@ -63,13 +73,37 @@ def demo(
             f"{command_line()}: {duration(time.monotonic() - start)} on {where}, seed {seed}.",
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
-        write_text(out / PAGE, thumbnail_page(results, tested=config.tested, facts=facts))
+        write_text(out / PAGE, thumbnail_page(results, tested=config.tested, more=real_sections(real), facts=facts))
         run.add_output(out / PAGE)
-    value = {"page": str(out / PAGE), "arms": {result.name: asdict(result) for result in results}}
+    value = {
+        "page": str(out / PAGE),
+        "real_languages": real.as_dict(),
+        "arms": {result.name: asdict(result) for result in results},
+    }
     output.say()
     output.result(value, _table(results))
     output.say(f"\n{lead(results, config.tested)}")
     output.say(f"\nOpen {(out / PAGE).resolve()} in a browser for the figures; {out / 'run.json'} says what ran.")
+
+
+def _show_real(real: RealLanguages, output: Output) -> None:
+    from rich.table import Table
+
+    from isoglot.cli.steer_output import Marked
+    from isoglot.report.steer_tables import runs
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for number, sentence in enumerate(next(iter(real.shifted.values())).sources):
+        grid.add_row("en", sentence)
+        for code, made in real.shifted.items():
+            grid.add_row(code, Marked(runs(made, number)))
+        grid.add_row()
+    output.show(grid)
+    found = ", ".join(f"{code} {100 * raw:.0f} → {100 * centred:.0f} %" for code, (raw, centred) in real.found.items())
+    output.say(
+        f"Of {real.tested} built-in sentences it finds the translation among all of them, without and with the\n"
+        f"languages' means removed: {found}.\n"
+    )
 
 
 def _table(results: Sequence[ArmResult]) -> Table:

@@ -46,7 +46,7 @@ _STYLES: dict[Look, str] = {
     "shared": "color:#0072b2",
     "neither": "font-style:italic;color:#9a5b8f",
 }
-_LOOKS = (
+LOOKS = (
     "Bold and underlined: a token that only the target language has. Blue alone: another token than before, which both "
     "languages have. Slanted: one that neither has."
 )
@@ -78,7 +78,7 @@ def translation_page(swept: Sweep, references: Sequence[str] | None, *, origin: 
         f"From {source} to {target} by adding one vector",
         translation_finding(swept),
         [
-            Section(title="What came out", words=[_LOOKS], table=outputs(swept, references)),
+            Section(title="What came out", words=[LOOKS], table=outputs(swept, references)),
             Section(
                 title=f"In figures, at layer {layer}",
                 words=[text for text in words if text],
@@ -323,7 +323,7 @@ def _examples(sweep: Sweep) -> Section:
     part = at_layer(sweep, layer)
     return Section(
         title=f"{arrow(sweep)}: the first sentences, shifted at layer {layer}",
-        words=[_LOOKS],
+        words=[LOOKS],
         table=outputs(part, None, most=EXAMPLES),
     )
 

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 _ARMS = {arm.name: arm for arm in ARMS}
 
 
-def thumbnail_page(results: Sequence[ArmResult], *, tested: int, facts: Sequence[str] = ()) -> str:
+def thumbnail_page(
+    results: Sequence[ArmResult], *, tested: int, more: Sequence[Section] = (), facts: Sequence[str] = ()
+) -> str:
     """The page.
 
     Args:
         results: What each arm came to.
         tested: How many sentences each was asked about.
+        more: What else there is to see, after what the arms came to.
         facts: Lines for its foot.
     """
     chance = 100 / tested
@@ -33,6 +36,7 @@ def thumbnail_page(results: Sequence[ArmResult], *, tested: int, facts: Sequence
             _layers(results, chance),
             _arms(results, tested),
             *_drawings(results),
+            *more,
             _next(),
         ],
         facts=facts,

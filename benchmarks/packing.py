@@ -1,0 +1,100 @@
+"""What storing an encoder small costs: masked loss, divergence from the whole one, and retrieval, beside the bytes.
+
+Masked positions and sentences are the same for all. The divergence is Kullback and Leibler's, of the guesses at masked
+positions, from those of the encoder as it is. P@1 is of the last layer with each language's mean removed, the mean of
+both directions and of all languages with English.
+
+    python benchmarks/packing.py MODEL TATOEBA-FOLDER [--langs de,fr,ru,zh] [--steps 0.05 0.1 0.2]
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from isoglot.model import load_encoder, make_batch
+from isoglot.model.packed import FINER, STEP, pack, unpack
+from isoglot.retrieve.parallel_sets import tatoeba_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.encoder import Encoder
+
+ENGLISH = "en"
+BATCH, MASKED_ROWS, RATE = 100, 200, 0.15
+
+
+@torch.inference_mode()
+def measured(encoder: Encoder, sets: Mapping[str, Mapping[str, list[str]]]) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """Log-probabilities at masked positions, what was there, and P@1."""
+    chance = torch.Generator().manual_seed(0)
+    mask = encoder.vocabulary.special["[MASK]"]
+    guesses, right, found = [], [], []
+    for sides in sets.values():
+        rows = {}
+        for code, sentences in sides.items():
+            pooled = []
+            for start in range(0, len(sentences), BATCH):
+                batch = make_batch(encoder.vocabulary, sentences[start : start + BATCH], code, length=encoder.length)
+                words_BT = batch.mask_BT.clone()
+                lengths_B = words_BT.sum(1)
+                words_BT[:, 0] = False
+                words_BT[torch.arange(len(lengths_B)), lengths_B - 1] = False
+                last_BTD = encoder.layers(batch, code)[-1]
+                pooled.append((last_BTD * words_BT[..., None]).sum(1) / words_BT.sum(1, keepdim=True))
+                if start < MASKED_ROWS:
+                    hidden_BT = (torch.rand(words_BT.shape, generator=chance) < RATE) & words_BT
+                    ids_BT = batch.ids_BT.masked_fill(hidden_BT, mask)
+                    states_BTD = encoder.layers(replace(batch, ids_BT=ids_BT), code)[-1]
+                    guesses.append(encoder.logits(states_BTD[hidden_BT], code).log_softmax(-1))
+                    right.append(batch.ids_BT[hidden_BT])
+            X_ND = torch.cat(pooled)
+            rows[code] = torch.nn.functional.normalize(X_ND - X_ND.mean(0), dim=1)
+        one_ND, other_ND = rows.values()
+        likeness_NN = one_ND @ other_ND.T
+        place_N = torch.arange(len(one_ND))
+        found += [float((likeness_NN.argmax(side) == place_N).float().mean()) for side in (0, 1)]
+    return torch.cat(guesses), torch.cat(right), float(np.mean(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("tatoeba")
+    parser.add_argument("--langs", default="de,fr,ru,zh")
+    parser.add_argument("--steps", type=float, nargs="*", default=[STEP])
+    options = parser.parse_args()
+    encoder: Encoder = load_encoder(options.model, device="cpu")  # type: ignore[assignment]
+    codes = options.langs.split(",")
+    sets = {each.name: dict(each.sentences) for each in tatoeba_sets(options.tatoeba, codes)}
+    weights = {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
+    whole, right, precision = measured(encoder, sets)
+    place = torch.arange(len(right))
+    print(
+        f"float32: loss {-float(whole[place, right].mean()):.4f} ({len(right):,} positions), P@1 {precision:.2%}",
+        flush=True,
+    )
+    for even in (True, False):
+        factors = dict(FINER)
+        for step in options.steps:
+            FINER.clear()
+            FINER.update({} if even else factors)
+            data = pack(weights, step=step)
+            FINER.update(factors)
+            encoder.load_state_dict(unpack(data))
+            packed, _, precision = measured(encoder, sets)
+            divergence = float((whole.exp() * (whole - packed)).sum(-1).mean())
+            print(
+                f"step {step:.3g}{', the same for all parts' if even else ''}: {len(data) / 1e6:.2f} MB, loss "
+                f"{-float(packed[place, right].mean()):.4f}, divergence {divergence:.4f}, P@1 {precision:.2%}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
