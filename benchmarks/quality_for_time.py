@@ -8,7 +8,8 @@ sentences (their means removed, each layer), for a better loss should be a bette
     python benchmarks/quality_for_time.py VOCABULARY SHARDS-EN SHARDS-DE PARALLEL-EN PARALLEL-DE OUT [RUN...]
 
 RUN is paper:RATE:SECONDS or modern:SECONDS, with settings after commas (modern:180,optimiser.kind=adamw); left out:
-the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends.
+the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends; those
+that are in it are not run again.
 """
 
 from __future__ import annotations
@@ -108,8 +109,11 @@ def main(vocabulary: str, english: str, german: str, first: str, second: str, ou
     parallel = {
         code: Path(path).read_text(encoding="utf-8").splitlines() for code, path in (("en", first), ("de", second))
     }
-    found = []
+    earlier = Path(out).read_text(encoding="utf-8").splitlines() if Path(out).exists() else []
+    found = [json.loads(line) for line in earlier]
     for run in runs or RUNS:
+        if run in (one["run"] for one in found):
+            continue
         found.append(measured(run, Vocabulary.load(vocabulary), shards, parallel))
         last = found[-1]
         print(
