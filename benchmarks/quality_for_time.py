@@ -8,8 +8,8 @@ sentences (their means removed, each layer), for a better loss should be a bette
     python benchmarks/quality_for_time.py VOCABULARY SHARDS-EN SHARDS-DE PARALLEL-EN PARALLEL-DE OUT [RUN...]
 
 RUN is paper:RATE:SECONDS or modern:SECONDS, with settings after commas (modern:180,optimiser.kind=adamw); left out:
-the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends; those
-that are in it are not run again.
+the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends;
+those that are in it are not run again.
 """
 
 from __future__ import annotations
