@@ -16,6 +16,7 @@ import torch
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
+from isoglot.model.folder import read_about
 from isoglot.model.load import EMBEDDED, EMBEDDED_FOLDER, encoder_folder
 from isoglot.steer import LanguageMeans, TokenSets, shift
 from isoglot.steer.language_files import export_packed, own_known
@@ -156,6 +157,26 @@ def test_means_of_another_encoder_do_not_go_along(home: Path, encoder: Encoder, 
         next(other.parameters())[0, 0] = float("nan")
     with pytest.raises(ConfigError):
         export_packed(other, tmp_path / "packed", known=own_known(EMBEDDED))
+
+
+def test_the_words_it_was_given_go_along_and_are_no_test_of_it(isoglot, encoder: Encoder, tmp_path: Path):
+    given = {"source": "en", "target": "fr", "file": "en-fr.txt", "sha256": "ab"}
+    about = {"dictionaries": [given | {"source_words": ["girl", "sees"], "target_words": ["fille", "voit"]}]}
+    save_encoder(encoder, tmp_path / "whole", about=about)
+    save_encoder(encoder, tmp_path / "other")
+    (tmp_path / "en-fr.txt").write_text("girl fille\ncat chat\n")
+    for source, target in (("whole", "packed"), ("packed", "again")):
+        assert isoglot("export", source, target, "--format", "packed", "-q").code == 0
+        assert read_about(tmp_path / target) == about
+        assert "girl" not in (tmp_path / target / "encoder.json").read_text()
+        words = ("retrieve", "words", "--model", target, "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
+        assert isoglot(*words).err == (
+            "isoglot: en-fr.txt: training has seen 1 of 2 source words of the dictionary, such as 'girl'; "
+            "score on others, or give --allow-leak\n"
+        )
+    assert isoglot("export", "other", "again", "--format", "packed", "-q").code == 0
+    assert not (tmp_path / "again" / "dictionaries.json.zst").exists()
+    assert read_about(tmp_path / "again") == {}
 
 
 def test_it_is_a_modernbert(isoglot, tmp_path: Path):

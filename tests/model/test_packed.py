@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.model import Encoder, export_to_hf, load_encoder, make_batch, save_encoder
-from isoglot.model.folder import PACKED, WEIGHTS, folder_size, open_encoder
+from isoglot.model.folder import PACKED, WEIGHTS, folder_size, open_encoder, read_about, read_index
 from isoglot.model.packed import STEP, pack, packing_error, quantise, restore, unpack
 from isoglot.vocab import Vocabulary, train_vocabulary
 
@@ -235,3 +235,48 @@ def test_what_errors_harm_is_stored_finer():
     packed = unpack(pack(dict.fromkeys(names, matrix)))
     coarse, usual, fine = ((packed[name] - matrix).square().mean().sqrt() for name in names)
     assert coarse >= usual > 2 * fine  # steps are powers of two, so neighbours may meet
+
+
+GIVEN = {
+    "source": "en",
+    "target": "fr",
+    "file": "/home/somebody/en-fr.txt",
+    "sha256": "ab",
+    "source_words": ["/etc", "dog", *(f"word{n}" for n in range(3000))],
+    "target_words": ["chien"],
+}
+
+
+def test_dictionaries_are_kept_compressed_with_all_their_words(encoder: Encoder, tmp_path: Path):
+    about = {"steps": 3, "dictionaries": [GIVEN]}
+    files = save_encoder(encoder, tmp_path / "packed", about=about, form="packed")
+    assert tmp_path / "packed" / "dictionaries.json.zst" in files
+    assert (tmp_path / "packed" / "encoder.json").stat().st_size < 2500
+    assert read_index(tmp_path / "packed")["about"] == {"steps": 3}
+    kept = {"steps": 3, "dictionaries": [GIVEN | {"file": "en-fr.txt"}]}
+    assert read_about(tmp_path / "packed") == kept
+    assert about["dictionaries"] == [GIVEN]  # what was handed in is as it was
+    again = save_encoder(
+        open_encoder(tmp_path / "packed"), tmp_path / "again", about=read_about(tmp_path / "packed"), form="packed"
+    )
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in files]
+    save_encoder(encoder, tmp_path / "whole", about=about)
+    assert read_about(tmp_path / "whole") == about
+    assert not (tmp_path / "whole" / "dictionaries.json.zst").exists()
+
+
+def test_dictionaries_of_an_earlier_encoder_do_not_stay(encoder: Encoder, tmp_path: Path):
+    for form in ("packed", "whole"):
+        save_encoder(encoder, tmp_path, about={"dictionaries": [GIVEN]}, form="packed")
+        assert read_about(tmp_path)["dictionaries"]
+        save_encoder(encoder, tmp_path, about={"steps": 3}, form=form)
+        assert read_about(tmp_path) == {"steps": 3}
+        assert not (tmp_path / "dictionaries.json.zst").exists()
+
+
+def test_damaged_dictionaries_are_refused(encoder: Encoder, tmp_path: Path):
+    save_encoder(encoder, tmp_path, about={"dictionaries": [GIVEN]}, form="packed")
+    path = tmp_path / "dictionaries.json.zst"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(CorruptFileError, match=r"dictionaries\.json\.zst: no whole Zstandard frame"):
+        read_about(tmp_path)

@@ -19,7 +19,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.compressed import is_stored, store_bytes, stored_json
+from isoglot.core.compressed import ENDING, is_stored, store_bytes, stored_json
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
 from isoglot.core.files import check_file, file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
@@ -81,9 +81,12 @@ def save_encoder(
     files = [target / stored]
     vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
     told: dict[str, Any] = dict(about or {})
+    for name in (DICTIONARIES, DICTIONARIES + ENDING):
+        (target / name).unlink(missing_ok=True)  # those of what was here before
     if form == "packed":
+        given = [_without_folders(one) for one in told.pop("dictionaries", [])]
         told = without_folders(told)
-        if given := told.pop("dictionaries", []):
+        if given:
             files.append(store_bytes(target / DICTIONARIES, json.dumps(given, ensure_ascii=False).encode(), "zstd"))
         if vocabulary is not None:
             vocabulary = copy(vocabulary)
@@ -101,6 +104,11 @@ def save_encoder(
     }
     write_json(target / INDEX, index)
     return [*files, target / INDEX]
+
+
+def _without_folders(dictionary: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a dictionary, its words as they are: one such as ``/etc`` is no place of a file."""
+    return {key: value if key.endswith("_words") else without_folders(value) for key, value in dictionary.items()}
 
 
 def open_encoder(folder: str | Path) -> Encoder:
