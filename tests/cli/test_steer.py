@@ -14,9 +14,10 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import pytest
 import torch
 from rich.console import Console
+from rich.table import Table
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from isoglot.cli.steer_output import translation_view
+from isoglot.cli.steer_output import Marked, translation_view
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
@@ -151,6 +152,14 @@ def test_switched_tokens_are_coloured_on_a_terminal(folder: Path):
     console = Console(file=shown, force_terminal=True, color_system="standard", width=90)
     console.print(translation_view(swept, None, origin="here", show=5))
     assert "\x1b[1;4;32mvieux fille\x1b[0m" in shown.getvalue()  # bold, underlined, green
+
+
+def test_a_blank_alone_gets_no_marks_and_a_line_no_blanks_behind_it():
+    shown = io.StringIO()
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_row("fr", Marked([(" ", "shared"), ("le chat ", "switched"), ("sees", "plain")]))
+    Console(file=shown, width=90).print(grid)
+    assert shown.getvalue() == "fr   [le chat] sees\n"
 
 
 def test_translate_gives_json_for_a_file_and_standard_input(steer, monkeypatch, tmp_path: Path):

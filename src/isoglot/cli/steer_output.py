@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.measure import Measurement
     from rich.table import Table
+    from rich.text import Text
 
     from isoglot.report.steer_tables import Look
     from isoglot.steer import LanguageMeans
@@ -56,18 +58,27 @@ class Marked:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As rich asks for it."""
+        yield self._text(console)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """No wider than it is, so that a table does not fill the line with blanks."""
+        from rich.measure import Measurement
+
+        return Measurement.get(console, options, self._text(console))
+
+    def _text(self, console: Console) -> Text:
         from rich.text import Text
 
         text = Text()
         for words, look in self.runs:
             bare = words.rstrip() if look != "plain" else words
-            if console.color_system is None:
+            if bare and console.color_system is None:  # a token may be a blank alone
                 before, after = _MARKS[look]
                 text.append(f"{before}{bare}{after}")
             else:
                 text.append(bare, style=STYLES[look])
             text.append(words[len(bare) :])
-        yield text
+        return text
 
 
 def key(target: str) -> Marked:
