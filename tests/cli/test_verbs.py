@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from typer.main import get_command
 from isoglot import __version__
 from isoglot.cli.main import app
 from isoglot.core.files import read_json
+from isoglot.study.real_languages import see_real_languages
 
 
 def verbs(command=None, path: tuple[str, ...] = ()):
@@ -77,7 +79,9 @@ def test_doctor_shows_versions_devices_and_parts(isoglot):
         assert word in result.out
 
 
-def test_demo_writes_a_page_and_does_not_work_twice(isoglot, tmp_path: Path):
+def test_demo_writes_a_page_and_does_not_work_twice(isoglot, monkeypatch, tmp_path: Path):
+    quick = partial(see_real_languages, tested=20)
+    monkeypatch.setattr("isoglot.study.real_languages.see_real_languages", quick)
     small = ["--set", "budget=30steps", "--set", "sentences=1500", "--set", "tested=40", "--set", "pieces=600"]
     arms = ["--set", "arms=['anchors', 'separated']"]
     command = ["demo", "--out", str(tmp_path / "demo"), "--device", "cpu", *small, *arms]
@@ -87,9 +91,21 @@ def test_demo_writes_a_page_and_does_not_work_twice(isoglot, tmp_path: Path):
     assert read_json(tmp_path / "demo" / "run.json")["status"] == "finished"
     page = (tmp_path / "demo" / "index.html").read_text()
     assert "How two languages come to share one space" in page
+    assert "A language is a direction" in page
+    assert "Translations lie near each other" in page
+    # isoglot-mini itself: what a newcomer sees first, and what the marks mean.
+    assert "Europäische Parlament" in result.out
+    assert "[a token that only the new language has]" in result.out
+    assert "Chance is 5.0 %." in result.out
+    assert "()" not in result.out
     model = tmp_path / "demo" / "anchors" / "encoder" / "encoder.json"
     before = model.stat().st_mtime_ns
     again = isoglot(*command, "--json", "--quiet")
     assert again.err == ""
-    assert set(json.loads(again.out)["arms"]) == {"anchors", "separated"}
+    value = json.loads(again.out)
+    assert set(value["arms"]) == {"anchors", "separated"}
+    real = value["real_languages"]
+    assert set(real["shifted"]) == set(real["found"]) == {"fr", "de", "ru", "zh"}
+    assert all(len(texts) == len(real["sentences"]) for texts in real["shifted"].values())
+    assert real["tested"] == 20
     assert model.stat().st_mtime_ns == before

@@ -31,9 +31,9 @@ def demo(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Turn English sentences into four languages by adding a vector, then train small encoders that learn to.
+    """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
-    Takes about seven minutes on two cores. What is finished is kept: the same command again only writes the page.
+    Takes about seven minutes on two cores. What is trained is kept: the same command again trains nothing.
     Quicker, and less to see: --set budget=20s.
     """
     from dataclasses import asdict
@@ -54,12 +54,15 @@ def demo(
     where = str(choose_device(device))
     output.say("isoglot shows how languages come to share one space inside a masked language model.")
     output.say(
-        "Its own, isoglot-mini, has read five languages. Add the difference of two languages' means to a sentence:\n"
+        "The one that comes with it, isoglot-mini, has read five languages, and translated sentences side by side.\n"
+        "Add the difference of two languages' means to every token of an English sentence, and read off what\n"
+        "the model now says at each place. No word moves, but many turn:\n"
     )
     real = see_real_languages(device=device, seed=seed, progress=output.progress)
     _show_real(real, output)
     output.say(
-        "For experiments five languages are built in; they speak of one world, and each word's translation is known:\n"
+        "For experiments the same five languages are built in, small: they speak of one world, and what translates\n"
+        "each word is known:\n"
     )
     output.show(interlinear(next(parallel(seed=seed))))
     output.say(
@@ -89,7 +92,7 @@ def demo(
 def _show_real(real: RealLanguages, output: Output) -> None:
     from rich.table import Table
 
-    from isoglot.cli.steer_output import Marked
+    from isoglot.cli.steer_output import Marked, key
     from isoglot.report.steer_tables import runs
 
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -99,10 +102,11 @@ def _show_real(real: RealLanguages, output: Output) -> None:
             grid.add_row(code, Marked(runs(made, number)))
         grid.add_row()
     output.show(grid)
+    output.show(key("the new language"))
     found = ", ".join(f"{code} {100 * raw:.0f} → {100 * centred:.0f} %" for code, (raw, centred) in real.found.items())
     output.say(
-        f"Of {real.tested} built-in sentences it finds the translation among all of them, without and with the\n"
-        f"languages' means removed: {found}.\n"
+        f"\nHow often is the nearest of {real.tested} sentences the translation? As the model has them → with each\n"
+        f"language's mean taken away: {found}. Chance is {100 / real.tested:.1f} %.\n"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from isoglot.diagnose.names import language_name, listed
 from isoglot.report.page import Section, table
 from isoglot.report.steer import LOOKS, coloured
 
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from isoglot.study.real_languages import RealLanguages
 
 _WORDS = (
-    "The encoder that comes with isoglot has read five real languages. To every token of an English sentence the "
-    "difference of two languages’ means is added, {alpha:g} times, in layer {layer}; then the model’s best token is "
-    "read off at every position. Word order stays as it was, and some tokens do not turn."
+    "isoglot-mini, the encoder that comes with isoglot, has read real text of {languages}; unlike the small encoders "
+    "above, it has seen translated sentences too. To every token of a sentence in {source} the difference of two "
+    "languages’ means is added, {alpha:g} times, in layer {layer}; then the model’s best token is read off at every "
+    "position. Nobody translates: word order stays as it was, some tokens do not turn, and some turn into a third "
+    "language."
 )
 
 
@@ -27,26 +30,35 @@ def _shifted(seen: RealLanguages) -> Section:
     first = next(iter(seen.shifted.values()))
     blocks = []
     for number, source in enumerate(first.sources):
-        lines = [(first.source, escape(source))]
-        lines += [(code, coloured(made, number)) for code, made in seen.shifted.items()]
-        rows = "".join(
-            f"<tr><td class='facts' style='width:3em'>{escape(code)}</td><td lang='{escape(code)}'>{text}</td></tr>"
-            for code, text in lines
-        )
-        blocks.append(f"<table style='margin:.8rem 0'>{rows}</table>")
+        rows = _row(first.source, escape(source), style="background:#efece4")
+        rows += "".join(_row(code, coloured(made, number)) for code, made in seen.shifted.items())
+        blocks.append(f"<div class='scroll'><table style='margin:.8rem 0'>{rows}</table></div>")
+    names = [language_name(code) for code in (first.source, *seen.shifted)]
+    words = _WORDS.format(languages=listed(names), source=names[0], alpha=first.alpha, layer=first.layer)
     return Section(
-        title="A language is a direction: add it, and a sentence turns into another language",
-        words=(_WORDS.format(alpha=first.alpha, layer=first.layer), LOOKS),
+        title="A language is a direction: add it, and a sentence turns towards another language",
+        words=(words, LOOKS),
         table="".join(blocks),
     )
 
 
+def _row(code: str, text: str, *, style: str = "") -> str:
+    name = f"<td class='facts' style='width:6em'>{escape(language_name(code))}</td>"
+    return f"<tr style='{style}'>{name}<td lang='{escape(code)}'>{text}</td></tr>"
+
+
 def _found(seen: RealLanguages) -> Section:
     rows = [
-        [code, f"{100 * raw:.0f}\u00a0%", f"{100 * centred:.0f}\u00a0%"] for code, (raw, centred) in seen.found.items()
+        [language_name(code), f"{100 * raw:.0f}\u00a0%", f"{100 * centred:.0f}\u00a0%"]
+        for code, (raw, centred) in seen.found.items()
     ]
+    source = language_name(next(iter(seen.shifted.values())).source)
+    words = (
+        f"How often is the nearest of {seen.tested} built-in sentences in the other language the translation? "
+        f"Both directions, last layer of isoglot-mini. Chance is {100 / seen.tested:.1f}\u00a0%."
+    )
     return Section(
         title="Translations lie near each other, nearer without the languages’ means",
-        words=(f"Of {seen.tested} built-in sentences, whose nearest is the translation? Both directions, last layer.",),
-        table=table(["en and", "as it is", "means removed"], rows),
+        words=(words,),
+        table=table([f"{source} and", "as it is", "means removed"], rows),
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
+    from isoglot.retrieve.layers import Side
     from isoglot.steer.translate import Translation
 
 SENTENCES = (
@@ -86,20 +87,24 @@ def see_real_languages(
     means, sets = known
     first, *others = means.languages
     layer, shifted, found = encoder.depth - 1, {}, {}
+    sides: dict[str, Side] = {}
     for code in others:
         swept = sweep_shifts(
             encoder, sentences, first, code, means, layers=[layer], alphas=[ALPHA], sets=sets, progress=progress
         )
         shifted[code] = swept.translations[Cell(layer, ALPHA)]
         if tested:
-            found[code] = _found(encoder, first, code, tested, seed, progress)
+            found[code] = _found(encoder, first, code, tested, seed, sides, progress)
     return RealLanguages(shifted, found, tested)
 
 
 def _found(
-    encoder: EncoderLike, first: str, other: str, count: int, seed: int, progress: Progress
+    encoder: EncoderLike, first: str, other: str, count: int, seed: int, known: dict[str, Side], progress: Progress
 ) -> tuple[float, float]:
-    """P@1 in the last layer, the mean of both directions: as it is, and with means removed."""
+    """P@1 in the last layer, the mean of both directions: as it is, and with means removed.
+
+    ``known`` keeps what was encoded: the first language's sentences are the same beside every other.
+    """
     from isoglot.compare.sentences import builtin_pairs
     from isoglot.retrieve import score_layers
     from isoglot.retrieve.from_model import sentence_sides
@@ -110,7 +115,7 @@ def _found(
     pairs = ParallelSet(
         name="built-in sentences", sentences={first: list(one), other: list(two)}, numbers=list(range(1, count + 1))
     )
-    sides = sentence_sides(encoder, pairs, layers=[encoder.depth], progress=progress)
-    scores = score_layers(sides[first], sides[other], methods=("cosine",), resamples=1)
+    known.update(sentence_sides(encoder, pairs, layers=[encoder.depth], known=known, progress=progress))
+    scores = score_layers(known[first], known[other], methods=("cosine",), resamples=1)
     by_centre = {each.centre: found_both(each.scores, "cosine") for each in scores.layers}
     return by_centre["none"], by_centre["mean"]
