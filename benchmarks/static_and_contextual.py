@@ -343,7 +343,7 @@ def page(found: Mapping[str, Any]) -> str:
     )
     return "\n\n".join(
         [
-            "MRR of all entries / P@1 of all words in %, cosine, among the dictionary's target words; * is the paper's way.",
+            "MRR of entries / P@1 of words in %, cosine, among the dictionary's target words; * is the paper's way.",
             table(found, "pairs"),
             f"Entries that all have: {entries}. {found['left_out']:,} English words left out: known from training.",
             "Only entries whose two words are spelt differently:",
