@@ -11,7 +11,7 @@ Nothing is chosen on what it is reported on. One layer for all languages, for ea
 of the parallel table that no map is learned on. The layer of a shift: by the share of tokens that are rightly
 switched at alpha 2, on Tatoeba sentences that the figures are not of. Procrustes is learned on the parallel
 table and turns Tatoeba's rows with each language's own mean removed, as in the column before it. Words that
-training was given in a dictionary are left out of the test dictionaries.
+training was given in a dictionary are left out of those that judge.
 
 Shapes: ``N`` rows, ``D`` width.
 """
@@ -106,6 +106,8 @@ class Card:
         self.encoder: Encoder = found  # type: ignore[assignment]
         self.exact = self.encoder.device.type == "cpu"
         self.chosen: dict[str, int] = {}
+        # A score on words that training was given is a leak; MUSE has them in lower case.
+        self.seen = {word.lower() for word in words_seen(ENGLISH, model=options.model)}
 
     def vectors(self, sentences: Sequence[str], language: str) -> Representations:
         """Mean-pooled sentences in every layer; on a GPU in bfloat16."""
@@ -192,9 +194,7 @@ class Card:
         """MRR and P@1 of the test dictionaries: words read alone, and words as means over contexts in text."""
         files = {code: _file(folder, f"en-{code}.5000-6500.txt") for code in self.languages}
         entries = {(ENGLISH, code): list(read_dictionary(path)) for code, path in files.items() if path is not None}
-        # A score on words that training was given is a leak; MUSE has them in lower case.
-        seen = {word.lower() for word in words_seen(ENGLISH, model=self.options.model)}
-        given = {entry.source for each in entries.values() for entry in each if entry.source in seen}
+        given = {entry.source for each in entries.values() for entry in each if entry.source in self.seen}
         entries = {pair: [entry for entry in each if entry.source not in given] for pair, each in entries.items()}
         words = words_by_language(entries)
         alone = {}
@@ -255,7 +255,7 @@ class Card:
             path = _file(folder, f"en-{code}.txt")
             if code not in means.languages or path is None:
                 continue
-            entries = list(read_dictionary(path))
+            entries = [entry for entry in read_dictionary(path) if entry.source not in self.seen]
             sweeps[code] = partial(
                 sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, sets=tokens, alphas=ALPHAS,
                 dictionary=entries,

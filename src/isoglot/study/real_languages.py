@@ -22,7 +22,7 @@ SENTENCES = (
     "We have a new house in the old city.",
 )
 """What is shifted, in English."""
-ALPHA = 2.0
+ALPHA = 2.5
 TESTED = 150
 """Built-in sentences whose translations are looked for."""
 
@@ -86,7 +86,7 @@ def see_real_languages(
         raise ConfigError(f"{model} comes without means", remedy="isoglot export MODEL DIR --format packed --means DIR")
     means, sets = known
     first, *others = means.languages
-    layer, shifted, found = encoder.depth - 1, {}, {}
+    layer, shifted, found = encoder.depth, {}, {}
     sides: dict[str, Side] = {}
     for code in others:
         swept = sweep_shifts(
