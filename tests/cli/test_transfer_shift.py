@@ -34,6 +34,8 @@ def runs(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("all", "top-1"):
         config = build_config(TuneConfig, settings=["epochs=1", "encoder_rate=1e-3", f"tune={name}"])
         fine_tune(encoder, task, data, data, config, folder / name)
+    both = data | {"de": task.builtin("de", "train", 40)}
+    fine_tune(encoder, task, both, both, build_config(TuneConfig, settings=["epochs=1"]), folder / "both")
     return folder
 
 
@@ -50,10 +52,10 @@ def test_nothing_but_a_run(isoglot, runs: Path, tmp_path: Path):
     assert [(row["language"], row["layer"], row["zero_shot"]) for row in found["shifted"]] == [("de", 1, True)]
     with (out / "shift.csv").open() as file:
         lines = list(csv.DictReader(file))
-    assert [(line["language"], line["chosen_by"]) for line in lines] == [
-        ("en", "no shift"),
-        ("de", "no shift"),
-        ("de", "nearest-mean"),
+    assert [(line["language"], line["chosen_by"], line["zero_shot"]) for line in lines] == [
+        ("en", "no shift", "False"),
+        ("de", "no shift", "True"),
+        ("de", "nearest-mean", "True"),
     ]
     assert ET.parse(out / "shift.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own drawing
     assert read_json(out / "run.json")["status"] == "finished"
@@ -74,6 +76,18 @@ def test_files_dev_and_text(isoglot, runs: Path, tmp_path: Path):
     ]
     assert all(set(row["dev"]) == {"0", "0.5", "1"} for row in found["shifted"])
     assert "its own dev (not zero-shot)" in isoglot(*command, "--quiet").out
+
+
+def test_a_language_that_was_learnt_from(isoglot, runs: Path, tmp_path: Path):
+    """It is shifted as the others are, dev of it may choose, and nothing of it is called zero-shot."""
+    small = ["--sentences", "20", "--learn-from", "50", "--device", "cpu", "--quiet", "--out", str(tmp_path / "out")]
+    for how in (["--alpha", "1"], ["--alpha", "dev", "--grid", "1"]):
+        result = isoglot("transfer", "shift", str(runs / "both"), *small, *how)
+        assert (result.code, result.err) == (0, "")
+        (row,) = read_json(tmp_path / "out" / "shift.json")["shifted"]
+        assert (row["language"], row["zero_shot"]) == ("de", False)
+        with (tmp_path / "out" / "shift.csv").open() as file:
+            assert {line["zero_shot"] for line in csv.DictReader(file)} == {"False"}
 
 
 def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):

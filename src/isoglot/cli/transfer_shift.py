@@ -186,7 +186,7 @@ def _data(
     spaced = any("-x-" in code for code in known)
     codes, count = langs or list(known), sentences or EXAMPLES
     tests = {code: task.builtin(code, "test", count, spaced=spaced) for code in codes}
-    wanted = [code for code in codes if code not in tuned.languages] if choose == "dev" else []
+    wanted = [code for code in codes if code != tuned.languages[0]] if choose == "dev" else []
     return tests, {code: task.builtin(code, "dev", count, spaced=spaced) for code in wanted}
 
 
@@ -230,7 +230,7 @@ def rows(found: ShiftOutcome) -> list[dict[str, Any]]:
     names = ("language", "layer", "alpha", "chosen_by", "zero_shot", "score", "difference", "low", "high")
     made = []
     for code, plain in found.baselines.items():
-        first = (code, "", 0.0, "no shift", True, round(plain.scores.main, 4), 0.0, 0.0, 0.0)
+        first = (code, "", 0.0, "no shift", code not in found.learnt_from, round(plain.scores.main, 4), 0.0, 0.0, 0.0)
         made.append({**dict(zip(names, first, strict=True)), "p": "", "p_corrected": ""})
         for row in (one for one in found.rows if one.language == code):
             facts = row.facts()

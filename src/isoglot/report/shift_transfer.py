@@ -36,23 +36,31 @@ def shift_svg(found: ShiftOutcome) -> str:
         floor_at=floor_at,
         floor_name="no shift" if len(curves) == 1 else "no shift, mean",
     )
-    how = "α chosen on that dev set: not zero-shot" if by_dev else "no label of these languages was seen"
-    return svg_file(drawing, finding(found), f"{found.task}, learnt in {found.source}; {how}")
+    if by_dev:
+        how = "α chosen on that dev set: not zero-shot"
+    elif _options(found) > 1:
+        how = f"the title has the best of {_options(found)} by the test itself: not zero-shot"
+    elif not all(row.zero_shot for row in found.rows):
+        how = "it is not zero-shot for languages that were learnt from"
+    else:
+        how = "no label of these languages was seen"
+    return svg_file(drawing, finding(found), f"{found.task}, learnt in {' and '.join(found.learnt_from)}; {how}")
 
 
 def best_layer(found: ShiftOutcome) -> int:
-    """The layer whose shifts gain most over no shift, on dev where dev chose."""
+    """The layer whose shifts gain most over no shift: on dev where dev chose, else by the test itself."""
     return max(found.layers, key=lambda layer: _gain([row for row in found.rows if row.layer == layer]))
 
 
 def finding(found: ShiftOutcome) -> str:
-    """What the best layer's shifts do to the test scores, in a line."""
+    """What the best layer's shifts do to the test scores, in a line; it says so where the test itself chose."""
     layer = best_layer(found)
     rows = [row for row in found.rows if row.layer == layer]
     best = {row.language: row for row in sorted(rows, key=lambda row: row.comparison.difference.value)}
     changes = [row.comparison.difference.value for row in best.values()]
     sure = sum(row.p_corrected < 0.05 and row.comparison.difference.value > 0 for row in best.values())
-    picked = "with the best α, " if len(rows) > len(best) else ""
+    by_test = _options(found) > 1 and not any(row.tried for row in rows)
+    picked = f"best of {_options(found)} by the test itself, " if by_test else ""
     if len(best) == 1:
         (row,) = best.values()
         return (
@@ -64,6 +72,11 @@ def finding(found: ShiftOutcome) -> str:
         f"Shifted at layer {layer}, {len(best)} languages change by {mean:+.1f} on average "
         f"({picked}{sure} better at p < 0.05)"
     )
+
+
+def _options(found: ShiftOutcome) -> int:
+    """Of how many layers and alphas the best is shown, of each language."""
+    return len(found.rows) // len({row.language for row in found.rows})
 
 
 def _gain(rows: list[Shifted]) -> float:

@@ -63,11 +63,13 @@ class Shifted:
     """With alpha 0, on the same sentences."""
     p_corrected: float = math.nan
     """After Holm's correction over all that were compared."""
+    learnt_from: bool = False
+    """Whether the language is among those that the model was trained on."""
 
     @property
     def zero_shot(self) -> bool:
-        """Whether no label of the language was seen."""
-        return self.chosen_by != "target dev set"
+        """Whether no label of the language was seen: in training, or to choose alpha by."""
+        return self.chosen_by != "target dev set" and not self.learnt_from
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -102,6 +104,11 @@ class ShiftOutcome:
     """Whose means they are."""
     kind: Kind
     positions: Positions
+
+    @property
+    def learnt_from(self) -> tuple[str, ...]:
+        """The languages among them that the model was trained on, the one that others are shifted to first."""
+        return tuple(dict.fromkeys([self.source, *(row.language for row in self.rows if row.learnt_from)]))
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -200,7 +207,10 @@ def shift_transfer(
                     paired = compare(found.scores.ratio_S2, baselines[code].scores.ratio_S2)
                     rows.append(Shifted(code, layer, alpha, by, dict(sorted(tried.items())), found, paired))
     corrected = holm([row.comparison.p for row in rows]).tolist()
-    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    rows = [
+        replace(row, p_corrected=p, learnt_from=row.language in tuned.languages)
+        for row, p in zip(rows, corrected, strict=True)
+    ]
     return ShiftOutcome(
         tuned.task.name, tuned.task.metric, source, baselines, tuple(rows), whose, kind=kind, positions=positions
     )
