@@ -64,6 +64,30 @@ def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
     assert [run for run in more["runs"] if run["layer"] < 2] == found["runs"]
 
 
+def test_a_refused_resume_leaves_the_run_as_it_was(isoglot, models, tmp_path: Path):
+    out = tmp_path / "out"
+    command = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
+    command += ["--layers", "1", "--out", str(out), "--quiet"]
+    assert isoglot(*command, "--pairs", "60").code == 0
+
+    def files() -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    before = files()
+    for wrong, problem in {
+        ("--pairs", "60", "--set", "epochs=2"): "is another run: config.epochs",
+        ("--pairs", "60", "--sentences", "40"): "is another run: data.",
+        ("--pairs", "50"): "is another run: the map of de in layer 1 has changed",
+        ("--pairs", "60", "--method", "ridge", "--layers", "0,1"): "the map of de in layer 1 has changed",
+        ("--maps", f"de={out}/maps/monolingual-de", "--layers", "0,1"): "there is no map of layer 0 from de to en",
+    }.items():
+        result = isoglot(*command, *wrong, "--resume")
+        assert (result.code, result.out) == (2, "")
+        assert problem in result.err
+        assert files() == before
+    assert isoglot(*command, "--pairs", "60", "--layers", "0,1", "--resume").code == 0
+
+
 @pytest.fixture(scope="module")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Sentences of both languages, line by line."""

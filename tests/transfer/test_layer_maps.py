@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ from isoglot.align import AlignConfig, Bitext, Procrustes, align_words, builtin_
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json, write_json
 from isoglot.transfer import layer_maps
-from isoglot.transfer.layer_maps import check_maps, fit_layer_maps, linked_words, map_hash, read_layer_maps
+from isoglot.transfer.layer_maps import (
+    LayerMaps,
+    check_maps,
+    fit_layer_maps,
+    linked_words,
+    map_hash,
+    read_layer_maps,
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +39,9 @@ def test_maps_are_fitted_once(nano, bitext, tmp_path: Path, monkeypatch):
 
     def fit(layers: list[int], config: AlignConfig, folder: Path | None = tmp_path) -> dict[int, str]:
         found = fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), layers, config, folder)
-        return {layer: map_hash(mapping) for layer, mapping in found.items()}
+        if folder is not None:
+            found.save(folder)
+        return {layer: map_hash(mapping) for layer, mapping in found.maps.items()}
 
     first = fit([0, 2], AlignConfig())
     assert set(first) == {0, 2}
@@ -45,9 +55,32 @@ def test_maps_are_fitted_once(nano, bitext, tmp_path: Path, monkeypatch):
     assert calls == [[0, 2], [0, 2], [1], [1]]
 
 
+def test_maps_that_were_half_written_are_fitted_again(nano, bitext, tmp_path: Path, monkeypatch):
+    """What the first were made of does not vouch for the second ones, that a kill cut short."""
+    encoder = nano()
+
+    def fit(method: Any) -> LayerMaps:
+        config = AlignConfig(method=method)
+        return fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), [1], config, tmp_path)
+
+    first = fit("procrustes")
+    assert not list(tmp_path.iterdir())  # until they are saved
+    first.save(tmp_path)
+    second = fit("ridge")
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(layer_maps, "write_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            second.save(tmp_path)
+    assert map_hash(fit("procrustes").maps[1]) == map_hash(first.maps[1]) != map_hash(second.maps[1])
+
+
 def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path):
     encoder = nano()
-    fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), [0, 1], AlignConfig(), tmp_path)
+    fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), [0, 1], AlignConfig(), tmp_path).save(tmp_path)
     assert set(read_layer_maps(tmp_path, ("zho", "en"))) == {0, 1}
     with pytest.raises(ConfigError, match=r"go from zh to en, not from en to zh; fit them with isoglot align words"):
         read_layer_maps(tmp_path, ("en", "zh"))

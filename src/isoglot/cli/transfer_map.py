@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from isoglot.align import AlignConfig, Bitext, PairMap
+    from isoglot.align import AlignConfig, Bitext
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.transfer import Data, Task
+    from isoglot.transfer.layer_maps import LayerMaps
     from isoglot.transfer.map_curve import MapTransfer, Models
 
     Sets = tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]
@@ -123,12 +124,20 @@ def map_(
     """
     from isoglot.align import AlignConfig, make_map
     from isoglot.core.config import build_config
+    from isoglot.core.files import writable_folder
     from isoglot.core.recipe import load_recipe
     from isoglot.model import load_encoder
     from isoglot.report.map_transfer import finding, map_transfer_svg
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.transfer import find_task
-    from isoglot.transfer.map_curve import MapTransferConfig, Models, check_before, map_transfer
+    from isoglot.transfer.map_curve import (
+        MapTransferConfig,
+        Models,
+        check_before,
+        check_same_run,
+        check_with_maps,
+        map_transfer,
+    )
     from isoglot.transfer.tuned_folder import check_free
 
     output, task = Output(json=json, quiet=quiet), find_task(name)
@@ -149,16 +158,26 @@ def map_(
     chosen = chosen_layers(parse_layers(layers), min(each.depth for each in every))
     if out is not None and not resume:
         check_free(out)
+    if out is not None:
+        check_same_run(out, task, every, *sets, config)
+        writable_folder(out)
     bitexts = _Bitexts(source, parallel, links, pairs, seed, output.progress)
     read = files_of([*(train or ()), *(dev or ()), *(test or ()), *(parallel or ()), *(links or ())])
+    fitted: dict[str, LayerMaps] = {}
+    for number, each in enumerate(every):
+        folders = given["--maps" if each.name == "monolingual" else "--bilingual-maps"]
+        known = {}
+        for code in others:
+            to = f"maps/{each.name}-{code}"
+            saved = None if out is None else out / to
+            fitted[to] = _maps(each, code, source, folders.get(code), bitexts, chosen, fitting, saved, output)
+            known[code] = fitted[to].maps
+        every[number] = replace(each, maps=known)
+    check_with_maps(every, source, chosen, config, out, seeds=seeds)  # what is refused leaves the folder as it was
     with recorded(out, read, seed=seed, device=str(english.device), config=config) as run:
-        for number, each in enumerate(every):
-            folders = given["--maps" if each.name == "monolingual" else "--bilingual-maps"]
-            known = {
-                code: _maps(each, code, source, folders.get(code), bitexts, chosen, fitting, out, output)
-                for code in others
-            }
-            every[number] = replace(each, maps=known)
+        if out is not None:
+            for to, some in fitted.items():
+                some.save(out / to)
         found = map_transfer(
             task,
             every,
@@ -304,15 +323,14 @@ def _maps(
     bitexts: _Bitexts,
     layers: Sequence[int],
     config: AlignConfig,
-    out: Path | None,
+    saved: Path | None,
     output: Output,
-) -> Mapping[int, PairMap]:
+) -> LayerMaps:
     """The maps that were named, or that are fitted here."""
-    from isoglot.transfer.layer_maps import fit_layer_maps, read_layer_maps
+    from isoglot.transfer.layer_maps import LayerMaps, fit_layer_maps, read_layer_maps
 
     if folder is not None:
-        return read_layer_maps(folder, (code, source))
-    to = None if out is None else out / "maps" / f"{models.name}-{code}"
+        return LayerMaps(read_layer_maps(folder, (code, source)))
     return fit_layer_maps(
         models.others[code],
         models.source,
@@ -320,7 +338,7 @@ def _maps(
         (code, source),
         layers,
         config,
-        to,
+        saved,
         progress=output.progress,
     )
 

@@ -7,9 +7,10 @@ wrote; whether they fit the models is checked before anything is learnt.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoglot.align.apply import read_maps
 from isoglot.align.bitext import linked_bitext, read_bitext
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from isoglot.align.bitext import Bitext, Files
     from isoglot.align.estimator import PairMap
+    from isoglot.align.result import Alignment
     from isoglot.align.settings import AlignConfig
     from isoglot.model.protocol import EncoderLike
 
@@ -93,6 +95,28 @@ def linked_words(
     return linked_bitext(pairs, train_aligner(pairs, languages=languages, progress=progress), progress=progress)
 
 
+@dataclass(frozen=True)
+class LayerMaps:
+    """Maps by layer, and where they are from."""
+
+    maps: Mapping[int, PairMap]
+    aligned: Alignment | None = None
+    """With their scores, where they were fitted now and are not in a file yet."""
+    made_of: Mapping[str, Any] | None = None
+    """What they were fitted from."""
+
+    def save(self, folder: Path) -> None:
+        """Write what was fitted now; what was read is left alone.
+
+        Raises:
+            StorageError: The folder cannot be written to.
+        """
+        if self.aligned is not None:
+            (folder / _MADE_OF).unlink(missing_ok=True)  # it must not vouch for these, if they are half-written
+            self.aligned.save(folder)
+            write_json(folder / _MADE_OF, self.made_of)
+
+
 def fit_layer_maps(
     other: EncoderLike,
     source: EncoderLike,
@@ -103,8 +127,10 @@ def fit_layer_maps(
     folder: Path | None = None,
     *,
     progress: Progress = SILENT,
-) -> dict[int, PairMap]:
+) -> LayerMaps:
     """Fit the map of each layer from linked words, or read those that were fitted from the same before.
+
+    Nothing is written: that is :meth:`LayerMaps.save`.
 
     Args:
         other: The model that reads the test language, the first side of the sentences.
@@ -113,13 +139,13 @@ def fit_layer_maps(
         languages: The test language and the one that is learnt from.
         layers: Which.
         config: How.
-        folder: Where maps and their scores are written; None: nowhere.
+        folder: Where such maps may have been saved; None: nowhere.
         progress: Shows how far it is.
 
     Raises:
         ConfigError: The map is not for these widths.
         InputError: There are no links.
-        StorageError: The folder cannot be written to.
+        StorageError: The folder cannot be read.
     """
     digest = hashlib.sha256(repr((bitext.source, bitext.target, bitext.links)).encode("utf-8", "surrogatepass"))
     made_of = {
@@ -130,7 +156,7 @@ def fit_layer_maps(
         "encoders": [encoder_hash(other), encoder_hash(source)],
     }
     if folder is not None and (folder / _MADE_OF).exists() and read_json(folder / _MADE_OF) == made_of:
-        return read_layer_maps(folder, languages)
+        return LayerMaps(read_layer_maps(folder, languages))
     with TemporaryDirectory(prefix="isoglot-") as scratch:
         aligned = align_words(
             other,
@@ -142,10 +168,8 @@ def fit_layer_maps(
             scratch=Path(scratch),
             progress=progress,
         )
-    if folder is not None:
-        aligned.save(folder)
-        write_json(folder / _MADE_OF, made_of)
-    return {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
+    maps = {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
+    return LayerMaps(maps, aligned, made_of)
 
 
 def check_maps(

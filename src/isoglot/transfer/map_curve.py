@@ -42,7 +42,7 @@ from isoglot.transfer.layer_maps import check_maps, map_hash
 from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, lines_of, pairs_of
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.tuned import reader_of
-from isoglot.transfer.tuned_folder import data_hash, open_run
+from isoglot.transfer.tuned_folder import check_begun, data_hash, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -178,16 +178,14 @@ def map_transfer(
     train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
     source = check_before(task, models, train, dev, test, config)
     chosen = chosen_layers(layers, min(each.depth for each in models))
-    for each in models:
-        for code, maps in each.maps.items():
-            check_maps(maps, chosen, (code, source), each.others[code], each.source)
-    tests = {source: test.get(source, dev[source]), **test}
     folder = None if out is None else Path(out)
+    check_with_maps(models, source, chosen, config, folder, seeds=seeds)
+    tests = {source: test.get(source, dev[source]), **test}
     if folder is not None:
-        open_run(folder, _identity(task, models, config, train, dev, tests), resume=resume)
+        open_run(folder, _identity(task, models, config, train, dev, test), resume=resume)
     points, every = Points(folder), range(config.seed, config.seed + seeds)
     for each in models:
-        hashes = {layer: {code: map_hash(maps[layer]) for code, maps in each.maps.items()} for layer in chosen}
+        hashes = _hashes(each, chosen)
         todo = [(layer, seed) for layer in chosen for seed in every]
         todo = [(layer, seed) for layer, seed in todo if not points.has(each.name, layer, seed, hashes[layer])]
         if todo:
@@ -292,16 +290,80 @@ def check_before(
     return source
 
 
+def check_same_run(
+    out: Path,
+    task: Task[Any],
+    models: Sequence[Models],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    config: MapTransferConfig,
+) -> None:
+    """Refuse a folder with a run of something else, before maps are fitted; nothing is written.
+
+    Args:
+        out: The folder.
+        task: What is to be learnt; this and the rest as in :func:`check_before`.
+        models: Who reads what.
+        train: Examples to learn from.
+        dev: Examples to choose by.
+        test: Examples to test on.
+        config: Every knob.
+
+    Raises:
+        ConfigError: It holds one.
+    """
+    check_begun(out, _identity(task, models, config, train, dev, test))
+
+
+def check_with_maps(
+    models: Sequence[Models],
+    source: str,
+    layers: Sequence[int],
+    config: MapTransferConfig,
+    out: Path | None,
+    *,
+    seeds: int,
+) -> None:
+    """Refuse maps that do not fit the models, or are not those of points that are done; nothing is written.
+
+    Args:
+        models: Who reads what, with their maps.
+        source: The language that is learnt from.
+        layers: Where the models are cut.
+        config: Every knob.
+        out: The folder of the run, if there is one.
+        seeds: How often it is learnt.
+
+    Raises:
+        ConfigError: They do not, or are not.
+        CorruptFileError: The file of a point is damaged.
+    """
+    points = Points(out)
+    for each in models:
+        for code, maps in each.maps.items():
+            check_maps(maps, layers, (code, source), each.others[code], each.source)
+        for layer, hashes in _hashes(each, layers).items():
+            for seed in range(config.seed, config.seed + seeds):
+                points.has(each.name, layer, seed, hashes)
+
+
+def _hashes(models: Models, layers: Sequence[int]) -> dict[int, dict[str, str]]:
+    """By layer, a hash of the map of each test language."""
+    return {layer: {code: map_hash(maps[layer]) for code, maps in models.maps.items()} for layer in layers}
+
+
 def _identity(
     task: Task[Any],
     models: Sequence[Models],
     config: MapTransferConfig,
     train: Mapping[str, Data[Any]],
     dev: Mapping[str, Data[Any]],
-    tests: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
 ) -> dict[str, Any]:
     """What makes a run this run; layers and seeds may be added to it."""
     (source,) = train
+    tests = {source: test.get(source, dev[source]), **test}
     hashes = {"train": data_hash(train[source]), "dev": data_hash(dev[source])}
     hashes |= {f"test {code}": data_hash(data) for code, data in tests.items()}
     for each in models:

@@ -61,15 +61,24 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
     if path.exists():
         if not resume:
             check_free(out)
-        there = read_json(path)
-        other = "is another run: "
-        parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
-        check_same(out, there, identity, parts)
+        check_begun(out, identity)
         sweep(out / FOLDER)
         return True
     writable_folder(out)
     write_json(path, {"format": _FORMAT, **identity})
     return False
+
+
+def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds another run; nothing is written.
+
+    Raises:
+        ConfigError: It does.
+    """
+    if (out / IDENTITY).exists():
+        other = "is another run: "
+        parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
+        check_same(out, read_json(out / IDENTITY), identity, parts)
 
 
 def check_free(out: Path) -> None:
