@@ -250,6 +250,10 @@ def test_words_training_was_given_are_refused(words, folder: Path, tmp_path: Pat
         f"{REMEDY}\n"
     )
     assert words(*options, "--allow-leak").code == 0
+    about = {"dictionaries": [seen(["Dog", "CAT"], ["chien"])]}
+    save_encoder(encoder, tmp_path / "capitals", about=about)
+    capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])
+    assert "seen 2 of 7 source words of the dictionary, such as 'cat', 'dog'; " in words(*capitals).err
     (folder / "fr-en.txt").write_text("chien dog\nchat cat\n")
     assert (
         "seen 1 of 2 source words of the dictionary, such as 'chien'; " in words(*options[:-1], "fr-en=fr-en.txt").err

@@ -12,6 +12,7 @@ import numpy as np
 
 from isoglot.align.splits import held_out, refuse_leak
 from isoglot.core.errors import InputError
+from isoglot.retrieve.leaks import in_case_of
 from isoglot.retrieve.words import match_dictionary
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class WordSplit:
         self, train: Sequence[Entry], test: Sequence[Entry] | None, config: AlignConfig, seen: Collection[str] = ()
     ) -> None:
         self.train, self.test, self.config = list(train), None if test is None else list(test), config
-        self.seen = frozenset() if config.allow_leak else frozenset(seen)
+        seen = in_case_of((entry.source for entry in (self.train if self.test is None else self.test)), seen)
+        self.seen = frozenset() if config.allow_leak else seen
         self.leaked: dict[str, int] = {}
         for name, entries in (("dictionary", self.train), ("test dictionary", self.test)):
             if entries is not None and not entries:

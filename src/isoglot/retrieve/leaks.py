@@ -48,16 +48,27 @@ def words_seen(
     return frozenset(found)
 
 
+def in_case_of(words: Iterable[str], seen: Collection[str]) -> frozenset[str]:
+    """What training was given as a dictionary writes it: in lower case where that has no capitals, as MUSE's.
+
+    >>> sorted(in_case_of(["haus"], ["Haus"])), sorted(in_case_of(["Hund", "haus"], ["Haus"]))
+    (['haus'], ['Haus'])
+    """
+    lower = all(word == word.lower() for word in words)
+    return frozenset(word.lower() for word in seen) if lower else frozenset(seen)
+
+
 def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Path, remedy: str) -> None:
     """Refuse a dictionary with source words that training knew a translation of.
 
-    Source words decide, as in MUSE's splits: its training and test dictionaries have target words in common.
+    Source words decide, as in MUSE's splits: its training and test dictionaries have target words in common. Case does
+    not count where the dictionary has no capitals.
 
     Raises:
         InputError: There are such words; the message says how many and names three.
     """
     words = list(dict.fromkeys(entry.source for entry in entries))
-    known = frozenset(seen)
+    known = in_case_of(words, seen)
     leaked = [word for word in words if word in known]
     if leaked:
         examples = ", ".join(shown(word, 40) for word in leaked[:3])
