@@ -122,6 +122,13 @@ def test_words_with_a_test_of_their_own(run):
     found = json.loads(result.out)
     assert found["leaked"] > 100
     assert found["pairs"]["train"] == found["pairs"]["test"]
+    turned = ("--test-parallel", "fr=@/p.fr", "--test-parallel", "en=@/p.en", "--test-links", "@/p.align")
+    result = run("words", *FILES, "--links", "@/p.align", *turned, "--allow-leak")
+    assert result.code == 2
+    assert result.err == (
+        "isoglot: --test-parallel names fr and en, the text is en and fr; name them in the same order: --test-links are "
+        "read that way round\n"
+    )
 
 
 def test_words_are_linked_where_no_links_are_given(run, isoglot, folder: Path, tmp_path: Path):

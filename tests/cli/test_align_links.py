@@ -120,7 +120,7 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
         ),
         (
             ["links", "--langs", "en,fr", "--model", "y", "--rule", "argmax", "--set", "threshold=0.2"],
-            "argmax has no threshold",
+            "--set threshold=0.2: threshold = 0.2 is for the rule softmax, and argmax has none: leave it out; 'threshold' is",
         ),
         (["links", "--langs", "en,fr", "--model", "y", "--set", "null=0.2"], "unknown key 'null'"),
     ],
@@ -139,7 +139,7 @@ def test_an_aligner_of_other_languages_is_refused(isoglot, bitext: list[str], tm
     assert "the aligner is for en and fr, the text is en and de" in result.err
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "dictionary", *bitext, "--links", tmp_path / "few.txt", "--out", tmp_path / "de")
-    assert "few.txt: 1 lines of links for 30 sentence pairs" in result.err
+    assert "few.txt: 1 line of links for 30 sentence pairs" in result.err
 
 
 def test_the_record_has_the_settings_of_the_aligner(isoglot, bitext: list[str], tmp_path: Path):
@@ -159,7 +159,7 @@ def test_gold_is_checked_before_anything_is_learned(
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "links", *bitext, "--gold", tmp_path / "few.txt", "--out", tmp_path / "out")
     assert result.code == 2
-    assert "few.txt: 1 lines of links for 30 sentence pairs; give one line of links" in result.err
+    assert "few.txt: 1 line of links for 30 sentence pairs; give one line of links" in result.err
     assert len(result.err.splitlines()) == 1
 
 
@@ -223,6 +223,7 @@ def test_a_layer_is_chosen_on_dev_and_the_aligner_used_again(isoglot, model: str
     assert facts["way"]["layer"] == facts["fitted"]["chosen"]["layer"]
     assert {each["layer"] for each in facts["fitted"]["layers"]} == {0, 1, 2}
     assert set(facts["scores"]) >= {"aer", "precision", "recall", "f1"}
+    assert facts["leaked"] == 0
     lines = (out / "layers.csv").read_text().splitlines()
     assert lines[0].startswith("layer,rule,threshold,centre,aer,precision")
     assert len(lines) == 1 + 3 * 2 * 10
@@ -257,7 +258,8 @@ def test_a_layer_without_dev(isoglot, model: str, bitext: list[str], tmp_path: P
     result = isoglot(*command)
     assert result.code == 2
     assert (
-        "a layer is chosen on sentences with gold links, and there are none; give some, or name a layer" in result.err
+        "a layer is chosen on sentences with gold links, and there are none; give some with --dev-parallel and "
+        "--dev-gold, or name one from 0 to 2 with --layer\n" in result.err
     )
     result = isoglot(*command, "--layer", "-1", "--method", "union", "--json", "--quiet")
     assert result.err == ""
@@ -266,4 +268,32 @@ def test_a_layer_without_dev(isoglot, model: str, bitext: list[str], tmp_path: P
     assert facts["pairs"]["one_sided"] == 5
     assert not (tmp_path / "out" / "layers.html").exists()
     result = isoglot(*command, "--layer", "9")
-    assert "there is no layer 9; choose from 0 (the embeddings) to 2" in result.err
+    assert "there is no layer 9; choose from 0 (the embeddings) to 2, or auto\n" in result.err
+
+
+def test_dev_the_other_way_round_is_refused(isoglot, model: str, gold_files, tmp_path: Path):
+    first, second, third, fourth, *gold = gold_files["dev"]
+    turned = [third, fourth, first, second, *gold]
+    result = isoglot("align", "links", "--model", model, *gold_files["train"], *turned, "--out", tmp_path / "out")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        "isoglot: --dev-parallel names fr and en, the text is en and fr; name the same two languages in the same order: "
+        "links are read that way round\n"
+    )
+
+
+def test_pairs_that_chose_the_layer_are_no_test(isoglot, model: str, gold_files, tmp_path: Path):
+    same = [each.replace("--dev-", "--") for each in gold_files["dev"]]
+    command = ["align", "links", "--model", model, *same, *gold_files["dev"], "--segment", "blanks", "--device", "cpu"]
+    command += ["--out", tmp_path / "out"]
+    result = isoglot(*command)
+    assert (result.code, result.out) == (2, "")
+    assert "40 of 40 sentence pairs of the test are among those a layer is chosen on: " in result.err
+    assert result.err.endswith("or allow the leak with --allow-leak\n")
+    allowed = isoglot(*command, "--allow-leak")
+    assert allowed.code == 0
+    assert "\nMind the scores: 40 of these pairs chose the layer\n" in allowed.out
+    assert read_json(tmp_path / "out" / "metrics.json")["leaked"] == 40
+    unscored = isoglot(*command[:4], *same[:4], *gold_files["dev"], "--device", "cpu", "--out", tmp_path / "out")
+    assert unscored.code == 0, unscored.err
+    assert read_json(tmp_path / "out" / "metrics.json")["leaked"] == 0

@@ -16,10 +16,9 @@ from isoglot.align.indexed import PairCounts
 from isoglot.align.layer_choice import LayerChoice, Way, check_gold, choose_layer, default_way, links_by
 from isoglot.align.paired_words import PairedWords
 from isoglot.align.symmetry import METHODS, Symmetry
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.represent.layer_pass import chosen_layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -213,18 +212,16 @@ def fit_encoder_aligner(
         StorageError: The scratch folder cannot be written to.
     """
     config = EncoderLinksConfig() if config is None else config
-    chosen_layers("all" if config.layer == "auto" else [config.layer], encoder.depth)
+    if config.layer != "auto" and not -encoder.depth - 1 <= config.layer <= encoder.depth:
+        raise ConfigError(
+            f"there is no layer {config.layer}", remedy=f"choose from 0 (the embeddings) to {encoder.depth}, or auto"
+        )
     way = default_way(config, encoder.depth) if gold is None else None
     counts = PairCounts()
     if gold is not None:
         check_gold(pairs, gold)
     usable = [number for number, pair in enumerate(pairs) if counts.usable(*pair, config.longest)][: config.sample]
-    if not usable:
-        raise InputError(
-            f"none of {counts.pairs} sentence pairs can be aligned: {counts.blank} blank, {counts.one_sided} "
-            f"one-sided, {counts.overlong} over {config.longest} words",
-            remedy="give sentences with their translations",
-        )
+    counts.check_any(config.longest)
     about: dict[str, Any] = {"pairs": len(usable)}
     choice = means = None
     if way is None or way.centre == "mean":

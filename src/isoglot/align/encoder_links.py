@@ -13,10 +13,10 @@ Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words of eithe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from isoglot.align.symmetry import symmetrise
 from isoglot.core.config import Config
@@ -58,11 +58,12 @@ class EncoderLinksConfig(Config):
     sample: int = Field(2000, ge=1)
     """sentence pairs that means and choices are of at most: the first ones"""
 
-    @model_validator(mode="after")
-    def _threshold_is_of_softmax(self) -> Self:
-        if self.rule == "argmax" and self.threshold != "auto":
-            raise ValueError("argmax has no threshold: leave it out, or choose the rule softmax")
-        return self
+    @field_validator("threshold")
+    @classmethod
+    def _threshold_is_of_softmax(cls, threshold: float | str, others: ValidationInfo) -> float | str:
+        if others.data.get("rule") == "argmax" and threshold != "auto":
+            raise ValueError("is for the rule softmax, and argmax has none: leave it out")
+        return threshold
 
 
 class WordVectors(NamedTuple):

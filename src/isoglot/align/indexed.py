@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.align.em_loops import index_cells
+from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,6 +50,22 @@ class PairCounts:
         long = max(len(source), len(target)) > longest
         self.overlong += long
         return not long
+
+    def check_any(self, longest: int) -> None:
+        """Refuse a bitext of which nothing can be aligned.
+
+        Raises:
+            InputError: With what its pairs are.
+        """
+        remedy = "give sentences with their translations"
+        if not self.pairs:
+            raise InputError("there are no sentence pairs", remedy=remedy)
+        if not self.used:
+            raise InputError(
+                f"none of {self.pairs} sentence pairs can be aligned: {self.blank} blank, {self.one_sided} one-sided, "
+                f"{self.overlong} over {longest} words",
+                remedy=remedy,
+            )
 
     def facts(self) -> dict[str, int]:
         """The counts as JSON holds them."""

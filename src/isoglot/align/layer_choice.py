@@ -133,7 +133,7 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links]) -> None:
     """
     if len(gold) != len(pairs):
         raise InputError(
-            f"{len(gold)} lines of gold links for {len(pairs)} sentence pairs",
+            f"{len(gold)} line{'s' * (len(gold) != 1)} of gold links for {len(pairs)} sentence pairs",
             remedy="give one line of links, even a blank one, for each pair",
         )
     for number, (pair, links) in enumerate(zip(pairs, gold, strict=True), start=1):
@@ -156,7 +156,7 @@ def default_way(config: EncoderLinksConfig, depth: int) -> Way:
     if config.layer == "auto" and depth:
         raise ConfigError(
             "a layer is chosen on sentences with gold links, and there are none",
-            remedy=f"give some, or name a layer from 0 to {depth}",
+            remedy=f"give some with --dev-parallel and --dev-gold, or name one from 0 to {depth} with --layer",
         )
     rule: Rule = "softmax" if config.rule == "auto" else config.rule
     threshold = 0.15 if config.threshold == "auto" else config.threshold

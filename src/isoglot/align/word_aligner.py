@@ -21,7 +21,7 @@ from isoglot.align.em_loops import FLOOR, look_up
 from isoglot.align.indexed import IndexedBitext, PairCounts, Words
 from isoglot.align.merge_links import merge
 from isoglot.align.symmetry import METHODS, Symmetry
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -217,12 +217,7 @@ def train_aligner(
     config = WordAlignConfig() if config is None else config
     counts = PairCounts()
     usable = [pair for pair in pairs if counts.usable(*pair, config.longest)]
-    if not usable:
-        raise InputError(
-            f"none of {counts.pairs} sentence pairs can be aligned: {counts.blank} blank, {counts.one_sided} "
-            f"one-sided, {counts.overlong} over {config.longest} words",
-            remedy="give sentences with their translations",
-        )
+    counts.check_any(config.longest)
     source_words, target_words = Words(case=config.case), Words(case=config.case)
     bitext = IndexedBitext.of(usable, source_words, target_words)
     del usable

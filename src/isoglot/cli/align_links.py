@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.align_run import AllowLeak
 from isoglot.cli.bitext_option import GIVE, MISSING, is_table, paths_of, two_sides
 from isoglot.cli.langs_option import Langs, two_langs
 from isoglot.cli.links_model import (
@@ -97,6 +98,7 @@ def links(
         Path | None,
         typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh), a line a pair of the files."),
     ] = None,
+    allow_leak: AllowLeak = False,
     settings: Settings = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -117,7 +119,8 @@ def links(
     from isoglot.core.record import record_run
 
     output = Output(json=json, quiet=quiet)
-    of_model = {"layer": layer, "rule": rule, "centre": centre, "dev-parallel": dev_parallel, "dev-gold": dev_gold}
+    of_model: dict[str, Any] = {"layer": layer, "rule": rule, "centre": centre, "allow-leak": allow_leak}
+    of_model |= {"dev-parallel": dev_parallel, "dev-gold": dev_gold}
     _check_together(aligner, model, settings, of_model)
     config: Any = _config(model if aligner is None else None, layer, rule, centre, settings)
     languages, files = _languages(parallel, langs)
@@ -126,6 +129,7 @@ def links(
             remedy = "leave it out: they have their own, and are scored on it"
             raise ConfigError(f"--{option} with built-in sentences", remedy=remedy)
     dev_files = _dev_files(dev_parallel, languages)
+    leaked: int | None = None
     known = known_aligner(aligner, languages, model, device)
     config = config if known is None else known.config
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
@@ -137,6 +141,7 @@ def links(
             tried_on: tuple[Pairs, list[Links] | None] = (pairs, None)
             if dev_files or not files:
                 tried_on = _dev(dev_files, languages, segment or "auto", dev_gold, seed)
+            leaked = 0 if sure is None or tried_on[1] is None else _leaked(tried_on[0], pairs, allow=allow_leak)
             known = fitted(model, config, *tried_on, languages=languages, device=device, scratch=out, output=output)
         made = known or learned_aligner(pairs, config, languages, output)
         choice = getattr(made, "choice", None)
@@ -150,11 +155,11 @@ def links(
             names += write_choice(choice, languages, out, (f"model {model}", command_line()))
         if aligner is None:
             names.append(made.save(out / FILE))
-        facts = _facts(made, counts.facts(), found, how, scores)
+        facts = _facts(made, counts.facts(), found, how, scores) | {"leaked": leaked}
         write_json(out / "metrics.json", facts)
         for path in [*names, out / "metrics.json"]:
             run.add_output(path)
-    output.result({"out": str(out), **facts}, _shown(counts, facts["links"], scores, choice))
+    output.result({"out": str(out), **facts}, _shown(counts, facts, scores, choice))
     if counts.used < counts.pairs:
         output.say(f"Left out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong")
     if choice is not None:
@@ -294,7 +299,7 @@ def _pairs(
     found = list(read_pharaoh(links))
     if len(found) != len(pairs):
         raise InputError(
-            f"{len(found)} lines of links for {len(pairs)} sentence pairs",
+            f"{len(found)} line{'s' * (len(found) != 1)} of links for {len(pairs)} sentence pairs",
             remedy="give one line of links, even a blank one, for each pair",
             file=links,
         )
@@ -305,12 +310,24 @@ def _dev_files(named: list[str] | None, languages: tuple[str, str]) -> dict[str,
     if not named:
         return {}
     others, files = two_sides(named, "--dev-parallel", languages if is_table(named) else None)
-    if set(others) != set(languages):
+    if others != languages:
         raise ConfigError(
             f"--dev-parallel names {' and '.join(others)}, the text is {' and '.join(languages)}",
-            remedy="name the same two languages",
+            remedy="name the same two languages in the same order: links are read that way round",
         )
     return files
+
+
+def _leaked(dev: Pairs, scored: Pairs, *, allow: bool) -> int:
+    """How many of the scored pairs a layer is chosen on; more than none are refused, unless allowed."""
+    from isoglot.align.splits import refuse_leak
+
+    known, asked = (
+        [f"{' '.join(one)} ||| {' '.join(other)}" for one, other in pairs if one and other] for pairs in (dev, scored)
+    )
+    refuse_leak(known, asked, "sentence pairs", allow=allow, where="among those a layer is chosen on")
+    chosen_on = frozenset(known)
+    return sum(each in chosen_on for each in asked)
 
 
 def _dev(
@@ -387,14 +404,18 @@ def _facts(
     }
 
 
-def _shown(counts: PairCounts, links: int, scores: LinkScores | None, choice: LayerChoice | None) -> RenderableType:
+def _shown(
+    counts: PairCounts, facts: dict[str, Any], scores: LinkScores | None, choice: LayerChoice | None
+) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    text = f"{links:,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
+    text = f"{facts['links']:,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
     if scores is not None:
         text += (
             f"; AER {scores.error_rate:.3f}, precision {scores.precision:.3f}, recall {scores.recall:.3f}, "
             f"F1 {scores.f1:.3f}"
         )
+    if facts["leaked"]:
+        text += f"\nMind the scores: {facts['leaked']:,} of these pairs chose the layer"
     return Text(text) if choice is None else Group(choice_table(choice), Text(text))

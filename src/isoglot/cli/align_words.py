@@ -92,7 +92,8 @@ def words(
     output = Output(json=json, quiet=quiet)
     config = align_config(method, normalise, allow_leak, seed, settings)
     languages, files, tests = two_bitexts(parallel, test_parallel, langs)
-    _check_together(files, tests, {"links": links, "aligner": aligner, "segment": segment, "test-links": test_links})
+    given = {"links": links, "aligner": aligner, "segment": segment, "test-links": test_links}
+    _check_together(languages, files, tests, given)
     known = known_aligner(aligner, languages, device=device)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -122,7 +123,7 @@ def words(
     run_alignment(work, (source, target), out, config, [*paths_of(files, tests), *named], device, output)
 
 
-def _check_together(files: Files, tests: Files, options: dict[str, Any]) -> None:
+def _check_together(languages: tuple[str, str], files: Files, tests: Files, options: dict[str, Any]) -> None:
     """Refuse options that do not go together, or would be ignored."""
     links, test_links = options["links"], options["test-links"]
     if links is not None and not files:
@@ -131,6 +132,11 @@ def _check_together(files: Files, tests: Files, options: dict[str, Any]) -> None
         raise ConfigError("--test-links without --test-parallel", remedy="give both, or neither")
     if tests and links is not None and test_links is None:
         raise ConfigError("--links and --test-parallel, but no --test-links", remedy="give the test's links, too")
+    if test_links is not None and isinstance(tests, dict) and tuple(tests) != languages:
+        raise ConfigError(
+            f"--test-parallel names {' and '.join(tests)}, the text is {' and '.join(languages)}",
+            remedy="name them in the same order: --test-links are read that way round",
+        )
     for name in ("aligner", "segment"):
         if options[name] is not None and links is not None:
             raise ConfigError(f"--{name} and --links together", remedy="the links are there already: leave one out")

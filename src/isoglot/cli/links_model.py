@@ -107,18 +107,11 @@ def fitted(
 
 def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> list[Path]:
     """Write all that was tried as a table and the page with the figure; returns the files."""
-    import csv
-    import io
-
+    from isoglot.cli.run_files import as_csv
     from isoglot.core.files import write_text
     from isoglot.report.link_layers import link_layers_page
 
-    text = io.StringIO()
-    rows = [each.facts() for each in choice.tried]
-    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    write_text(out / "layers.csv", text.getvalue())
+    write_text(out / "layers.csv", as_csv([each.facts() for each in choice.tried]))
     write_text(out / PAGE, link_layers_page(choice, languages, facts=facts))
     return [out / "layers.csv", out / PAGE]
 
