@@ -46,6 +46,13 @@ def test_bad_input_is_one_line_and_exit_2(isoglot, arguments: list[str], line: s
     assert line in result.err
 
 
+@pytest.mark.parametrize("group", ["compare", "steer"])
+def test_a_group_without_a_verb_shows_its_help_alone(isoglot, group: str):
+    result = isoglot(group)
+    assert (result.code, result.err) == (2, "")
+    assert f"Usage: isoglot {group}" in result.out
+
+
 def test_malformed_recipe(isoglot, tmp_path: Path):
     path = tmp_path / "mine.toml"
     path.write_text("seconds = 1\nsizes = [64\n")

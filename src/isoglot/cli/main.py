@@ -89,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
+        if not error.format_message().strip():  # a group without a verb, whose help was shown
+            return 2
         return _fail(_usage_line(error, arguments), 2, session)
     except IsoglotError as error:
         return _fail(str(error), error.exit_code, session)
