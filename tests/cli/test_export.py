@@ -72,6 +72,19 @@ def test_what_cannot_be_done_is_one_line(isoglot, model: Path, tmp_path: Path):
     assert not Path(target).exists()
 
 
+def test_what_is_packed_keeps_its_steps(isoglot, model: Path, tmp_path: Path):
+    packed, again = str(tmp_path / "packed"), str(tmp_path / "again")
+    assert isoglot("export", str(model), packed, "--format", "packed", "--step", "0.2").code == 0
+    result = isoglot("export", packed, again, "--format", "packed", "--step", "0.9")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"isoglot: --step 0.9, and {packed} is packed already: its weights stay what they are; leave it out, or export "
+        "the encoder it was packed from\n"
+    )
+    assert not Path(again).exists()
+    assert isoglot("export", packed, again, "--format", "packed").code == 0
+
+
 def test_a_wrapped_model_is_not_ours_to_export(isoglot, model: Path, tmp_path: Path):
     from transformers import DistilBertConfig, DistilBertModel
 

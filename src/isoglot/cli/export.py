@@ -92,11 +92,16 @@ def _to_packed(
 ) -> None:
     from rich.text import Text
 
-    from isoglot.model.folder import read_about
+    from isoglot.model.folder import read_about, read_index
     from isoglot.model.load import encoder_folder
     from isoglot.steer.language_files import export_packed, own_known, read_known
 
     origin = encoder_folder(model)
+    if step is not None and origin is not None and read_index(origin).get("form") == "packed":
+        raise ConfigError(
+            f"--step {step:g}, and {model} is packed already: its weights stay what they are",
+            remedy="leave it out, or export the encoder it was packed from",
+        )
     about = {} if origin is None else read_about(origin)
     known = own_known(model) if means is None else read_known(means)
     found = export_packed(encoder, folder, known=known, about=about, step=step)
