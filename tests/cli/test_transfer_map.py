@@ -64,6 +64,24 @@ def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
     assert [run for run in more["runs"] if run["layer"] < 2] == found["runs"]
 
 
+def test_what_is_built_in_is_said(isoglot, models, tmp_path: Path):
+    """That maps are from built-in sentences, beside files of one's own; which language is learnt from, if not English."""
+    file = tmp_path / "a.tsv"
+    file.write_text("Eva\tB-PER\nsleeps\tO\n\n" * 12)
+    files = [f"--{part}={code}={file}" for part, code in (("train", "en"), ("dev", "en"), ("test", "de"))]
+    command = ["transfer", "map", "ner", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
+    command += ["--layers", "1", "--pairs", "60"]
+    told = "isoglot: maps are fitted from 60 built-in sentence pairs; give yours with --parallel\n"
+    result = isoglot(*command, *files)
+    assert (result.code, result.err.count(told)) == (0, 1)
+    result = isoglot(*command)
+    assert (result.code, result.err.count("isoglot: ")) == (0, 0)
+    turned = ["transfer", "map", "ner", "--model", models["both"], "--other", f"en={models['en']}", *FAST]
+    result = isoglot(*turned, "--layers", "1", "--pairs", "60")
+    assert result.code == 0
+    assert "isoglot: learning from built-in examples of de, which --model reads and no --other does\n" in result.err
+
+
 def test_a_refused_resume_leaves_the_run_as_it_was(isoglot, models, tmp_path: Path):
     out = tmp_path / "out"
     command = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['de']}", *FAST]

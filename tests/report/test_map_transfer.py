@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -49,8 +50,14 @@ def test_every_way_has_its_curve():
 @pytest.mark.parametrize(
     ("left_out", "title"),
     [
-        ((), "de through a map: 50.0 at best, in layer 1; 4.0 without it; bilingual 65.0"),
-        ((("monolingual", "unmapped"), ("bilingual", "unmapped")), "de through a map: 50.0 at best, in layer 1"),
+        (
+            (),
+            "de through a map: 50.0 in layer 1, the best by test; 4.0 without it; bilingual 65.0 in layer 2, its best",
+        ),
+        (
+            (("monolingual", "unmapped"), ("bilingual", "unmapped")),
+            "de through a map: 50.0 in layer 1, the best by test",
+        ),
         ((("monolingual", "mapped"),), "en read off the layers of another model of de, without a map"),
     ],
 )
@@ -61,3 +68,9 @@ def test_the_title_is_the_finding(left_out, title):
     shown = {text.get("class"): text.text for text in drawing.findall(".//{*}text")}
     assert shown["title"] == title
     assert len(drawing.findall(".//{*}polyline")) == 6 - len(left_out)
+
+
+def test_one_layer_is_not_called_the_best():
+    result = outcome()
+    one = replace(result, layers=(1,), lines=tuple(line for line in result.lines if line.layer == 1))
+    assert finding(one, "de") == "de through a map: 50.0 in layer 1; 4.0 without it; bilingual 55.0 in layer 1"

@@ -19,7 +19,7 @@ from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.table import Table
 
@@ -141,13 +141,14 @@ def map_(
     from isoglot.transfer.tuned_folder import check_free
 
     output, task = Output(json=json, quiet=quiet), find_task(name)
+    say = _say(output)
     config = build_config(
         MapTransferConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
     )
     fitting = build_config(AlignConfig, values={"method": method, "normalise": normalise, "seed": seed})
     make_map(fitting)
     named = _models(other)
-    given = {option: _folders(values, option, named) for option, values in _maps_given(maps, bilingual_maps, bilingual)}
+    given = _maps_given(maps, bilingual_maps, bilingual, named)
     english = load_encoder(model, device=device)
     others = {code: load_encoder(where, device=device) for code, where in named.items()}
     both = None if bilingual is None else load_encoder(bilingual, device=device)
@@ -155,29 +156,25 @@ def map_(
     every = [Models("monolingual", english, others)]
     every += [] if both is None else [Models("bilingual", both, dict.fromkeys(others, both))]
     source = check_before(task, every, *sets, config)
+    if not train and source != "en":
+        say(f"learning from built-in examples of {source}, which --model reads and no --other does")
     chosen = chosen_layers(parse_layers(layers), min(each.depth for each in every))
     if out is not None and not resume:
         check_free(out)
     if out is not None:
         check_same_run(out, task, every, *sets, config)
         writable_folder(out)
-    bitexts = _Bitexts(source, parallel, links, pairs, seed, output.progress)
+    own = say if train else None
+    bitexts = _Bitexts(source, parallel, links, pairs, seed, output.progress, beside_own_files=own)
     read = files_of([*(train or ()), *(dev or ()), *(test or ()), *(parallel or ()), *(links or ())])
-    fitted: dict[str, LayerMaps] = {}
-    for number, each in enumerate(every):
-        folders = given["--maps" if each.name == "monolingual" else "--bilingual-maps"]
-        known = {}
-        for code in others:
-            to = f"maps/{each.name}-{code}"
-            saved = None if out is None else out / to
-            fitted[to] = _maps(each, code, source, folders.get(code), bitexts, chosen, fitting, saved, output)
-            known[code] = fitted[to].maps
-        every[number] = replace(each, maps=known)
+    fitted = {each.name: _maps(each, source, given[each.name], bitexts, chosen, fitting, out, output) for each in every}
+    every = [replace(each, maps={code: one.maps for code, one in fitted[each.name].items()}) for each in every]
     check_with_maps(every, source, chosen, config, out, seeds=seeds)  # what is refused leaves the folder as it was
     with recorded(out, read, seed=seed, device=str(english.device), config=config) as run:
         if out is not None:
-            for to, some in fitted.items():
-                some.save(out / to)
+            for each in every:
+                for code, one in fitted[each.name].items():
+                    one.save(_saved(out, each, code))
         found = map_transfer(
             task,
             every,
@@ -188,7 +185,7 @@ def map_(
             seeds=seeds,
             resume=resume,
             progress=output.progress,
-            say=lambda line: None if output.quiet else typer.echo(f"isoglot: {line}", err=True),
+            say=say,
         )
         if run is not None and out is not None:
             figures = {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
@@ -200,11 +197,20 @@ def map_(
 
 
 def _maps_given(
-    maps: list[str] | None, bilingual_maps: list[str] | None, bilingual: str | None
-) -> list[tuple[str, list[str] | None]]:
+    maps: list[str] | None, bilingual_maps: list[str] | None, bilingual: str | None, others: Mapping[str, str]
+) -> dict[str, dict[str, Path]]:
+    """The folders that were named, by models and language."""
     if bilingual_maps and bilingual is None:
         raise ConfigError("--bilingual-maps without --bilingual", remedy="name the model they are of")
-    return [("--maps", maps), ("--bilingual-maps", bilingual_maps)]
+    return {
+        "monolingual": _folders(maps, "--maps", others),
+        "bilingual": _folders(bilingual_maps, "--bilingual-maps", others),
+    }
+
+
+def _say(output: Output) -> Callable[[str], None]:
+    """What tells the user something in a line, beside the result."""
+    return lambda line: None if output.quiet else typer.echo(f"isoglot: {line}", err=True)
 
 
 def _models(values: Sequence[str]) -> dict[str, str]:
@@ -270,7 +276,10 @@ def _examples(
 
 
 class _Bitexts:
-    """The linked words of each test language and the one that is learnt from, made once when they are needed."""
+    """The linked words of each test language and the one that is learnt from, made once when they are needed.
+
+    Where examples are the user's own files and the sentences are not, ``beside_own_files`` is told so, once.
+    """
 
     def __init__(
         self,
@@ -280,6 +289,8 @@ class _Bitexts:
         pairs: int | None,
         seed: int,
         progress: Progress,
+        *,
+        beside_own_files: Callable[[str], None] | None,
     ) -> None:
         self.source, self.pairs, self.seed, self.progress = source, pairs, seed, progress
         self.files: Any = None
@@ -290,6 +301,7 @@ class _Bitexts:
         self.links = one_each(links, "--links") if links else {}
         if self.links and not parallel:
             raise ConfigError("--links without --parallel", remedy="give both, or neither")
+        self._tell = beside_own_files
         self._made: dict[str, Bitext] = {}
 
     def of(self, code: str) -> Bitext:
@@ -300,7 +312,10 @@ class _Bitexts:
         if code not in self._made:
             languages = code, self.source
             if self.files is None:
-                self._made[code] = builtin_bitext(languages, self.pairs or PAIRS, seed=self.seed)
+                count = self.pairs or PAIRS
+                if self._tell and not self._made:
+                    self._tell(f"maps are fitted from {count:,} built-in sentence pairs; give yours with --parallel")
+                self._made[code] = builtin_bitext(languages, count, seed=self.seed)
             else:
                 files = self.files
                 if isinstance(files, dict):
@@ -317,30 +332,32 @@ class _Bitexts:
 
 def _maps(
     models: Models,
-    code: str,
     source: str,
-    folder: Path | None,
+    folders: Mapping[str, Path],
     bitexts: _Bitexts,
     layers: Sequence[int],
     config: AlignConfig,
-    saved: Path | None,
+    out: Path | None,
     output: Output,
-) -> LayerMaps:
-    """The maps that were named, or that are fitted here."""
+) -> dict[str, LayerMaps]:
+    """The maps of each test language: those that were named, or that are fitted here; nothing is written."""
     from isoglot.transfer.layer_maps import LayerMaps, fit_layer_maps, read_layer_maps
 
-    if folder is not None:
-        return LayerMaps(read_layer_maps(folder, (code, source)))
-    return fit_layer_maps(
-        models.others[code],
-        models.source,
-        bitexts.of(code),
-        (code, source),
-        layers,
-        config,
-        saved,
-        progress=output.progress,
-    )
+    found = {}
+    for code, other in models.others.items():
+        way = code, source
+        if code in folders:
+            found[code] = LayerMaps(read_layer_maps(folders[code], way))
+        else:
+            saved = None if out is None else _saved(out, models, code)
+            found[code] = fit_layer_maps(
+                other, models.source, bitexts.of(code), way, layers, config, saved, progress=output.progress
+            )
+    return found
+
+
+def _saved(out: Path, models: Models, code: str) -> Path:
+    return out / "maps" / f"{models.name}-{code}"
 
 
 def _table(found: MapTransfer, languages: Sequence[str]) -> Table:

@@ -62,14 +62,18 @@ def curves(result: MapTransfer, language: str) -> dict[str, dict[int, float]]:
 
 
 def finding(result: MapTransfer, language: str) -> str:
-    """What was found for a language, in a few words."""
+    """What was found for a language, in a few words; it says so where the test itself chose a layer."""
     found = curves(result, language)
     mapped, without = found.get(f"{language}, mapped"), found.get(f"{language}, no map")
     if mapped is None:
         return f"{result.source} read off the layers of another model of {language}, without a map"
     best = max(mapped, key=mapped.__getitem__)
-    title = f"{language} through a map: {mapped[best]:.1f} at best, in layer {best}"
+    several = len(mapped) > 1
+    title = f"{language} through a map: {mapped[best]:.1f} in layer {best}" + ", the best by test" * several
     if without is not None:
         title += f"; {without[best]:.1f} without it"
     both = found.get(f"{language}, bilingual")
-    return title if both is None else f"{title}; bilingual {max(both.values()):.1f}"
+    if both is None:
+        return title
+    its = max(both, key=both.__getitem__)
+    return f"{title}; bilingual {both[its]:.1f} in layer {its}" + ", its best" * several
