@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from isoglot.core.config import build_config
-from isoglot.core.files import read_json
+from isoglot.core.files import read_json, write_json
 from isoglot.languages import documents
 from isoglot.model import save_encoder
 from isoglot.transfer import TuneConfig, find_task, fine_tune
@@ -112,6 +112,8 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
         (["--alpha", "some"], "--alpha 'some' is no list of numbers; write dev, rule or numbers such as 0.5,1,2"),
         (["--grid", "1,2"], "--grid is for --alpha dev; leave it out"),
         (["--alpha", "dev", "--grid", "x"], "--grid 'x' is no list of numbers; write numbers such as 0.5,1,2"),
+        (["--alpha", "nan"], "alpha = nan; give numbers such as 0.5, 1 and 2, each once"),
+        (["--alpha", "dev", "--grid", "1,1"], "alpha 1 is there twice; give numbers such as"),
         (["--alpha", "0"], "no alpha but 0; give some"),
         (["--test", "de={}"], "there are no means of the fine-tuned model's languages; give text to learn them from"),
         (["--test", "de={}", "--text", "de={}"], "--text has no en; name a file of it too: --text en=FILE"),
@@ -130,3 +132,15 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, runs: Path
     assert (result.code, result.out) == (2, "")
     assert problem in result.err.splitlines()[-1]
     assert result.err.count("isoglot: ") == 1
+
+
+def test_alphas_are_looked_at_before_anything_is_read(isoglot, tmp_path: Path):
+    result = isoglot("transfer", "shift", str(tmp_path / "nowhere"), "--alpha", "1,inf")
+    assert (result.code, result.err) == (2, "isoglot: alpha = inf; give numbers such as 0.5, 1 and 2, each once\n")
+
+
+def test_a_folder_of_map_transfer_has_no_model(isoglot, tmp_path: Path):
+    write_json(tmp_path / "result.json", {"task": "ner", "scores": []})
+    result = isoglot("transfer", "shift", str(tmp_path))
+    assert (result.code, result.out) == (2, "")
+    assert "no fine-tuned model in this folder; make one with isoglot transfer" in result.err

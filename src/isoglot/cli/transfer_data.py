@@ -38,8 +38,9 @@ def model_folder(folder: Path) -> Path:
 
     if (folder / "tuned.json").exists():
         return folder
-    if (folder / "result.json").exists():
-        best = Path(str(read_json(folder / "result.json").get("model")))
+    found = read_json(folder / "result.json").get("model") if (folder / "result.json").exists() else None
+    if found is not None:  # map transfer has results and no model
+        best = Path(str(found))
         inside = folder / best.parent.name / best.name  # the folder may have been moved since
         return inside if inside.exists() else best
     raise StorageError("no fine-tuned model in this folder", remedy="make one with isoglot transfer", file=folder)

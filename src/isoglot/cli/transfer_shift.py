@@ -14,7 +14,7 @@ from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import read_texts
-from isoglot.cli.steer_options import LearnFrom, ShiftKind, Where
+from isoglot.cli.steer_options import ShiftKind, Where
 from isoglot.cli.transfer_data import model_folder, read_examples
 from isoglot.core.errors import ConfigError, shown
 
@@ -77,7 +77,16 @@ def shift(
             "--text", metavar="LANG=FILE", help="Text to learn means from, a sentence a line, of every language."
         ),
     ] = None,
-    learn_from: LearnFrom = None,
+    learn_from: Annotated[
+        int | None,
+        typer.Option(
+            "--learn-from",
+            metavar="N",
+            min=1,
+            help=f"Learn means from the first N lines of --text, left out: {MOST:,}; or, without it, from N built-in "
+            "sentences, left out: 2,000 beside built-in tests.",
+        ),
+    ] = None,
     kind: ShiftKind = "mean",
     positions: Where = "all",
     langs: Langs = None,
@@ -144,13 +153,15 @@ def shift(
 
 def _alpha(text: str, grid: str | None) -> tuple[Choose, Sequence[float]]:
     """How an alpha is found, and those to try."""
-    from isoglot.transfer.shift import GRID
+    from isoglot.transfer.shift import GRID, checked_alphas
 
     if grid is not None and text != "dev":
         raise ConfigError("--grid is for --alpha dev", remedy="leave it out")
-    if text in ("dev", "rule"):
-        return ("dev" if text == "dev" else "rule"), GRID if grid is None else _numbers(grid, "--grid")
-    return "given", _numbers(text, "--alpha")
+    if text == "rule":
+        return "rule", GRID
+    if text == "dev":
+        return "dev", GRID if grid is None else checked_alphas(_numbers(grid, "--grid"), "dev")
+    return "given", checked_alphas(_numbers(text, "--alpha"), "given")
 
 
 def _numbers(text: str, option: Literal["--alpha", "--grid"]) -> list[float]:

@@ -171,7 +171,7 @@ def shift_transfer(
     targets = [code for code in test if code != source]
     depth = tuned.encoder.depth
     numbers = chosen_layers([depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers, depth)
-    alphas = _alphas(alphas, choose)
+    alphas = checked_alphas(alphas, choose)
     if not targets:
         raise ConfigError("there is no language to shift", remedy=f"test another one than {source}")
     for code in targets if choose == "dev" else ():
@@ -286,8 +286,16 @@ def _origin(tuned: Tuned) -> str | None:
     return None if found is None else str(found)
 
 
-def _alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
-    """The alphas but 0, which is always there."""
+def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
+    """The alphas but 0, which is always there.
+
+    Args:
+        alphas: Those to try or to test.
+        choose: How one is found.
+
+    Raises:
+        ConfigError: One is not finite or there twice, or none is left and the rule does not find one.
+    """
     if choose not in ("dev", "rule", "given"):
         raise ConfigError(f"choose {shown(choose)}", remedy="choose dev, rule or given")
     found = [float(alpha) for alpha in alphas]
