@@ -245,6 +245,12 @@ def test_sweep_of_built_in_sentences_judged_by_gold(steer):
     assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")
 
 
+def test_a_sweep_takes_few_built_in_sentences_unless_told(steer):
+    given = ("sweep", "--model", "ours", "--learn-from", "5", "--layers", "-1", "--alpha", "1", "--directions", "there")
+    remarks = json.loads(steer(*given, "--json").out)["remarks"]
+    assert "in each of 25 sentences of en" in remarks[0]
+
+
 # --- erase ---
 
 

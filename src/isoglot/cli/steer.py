@@ -27,6 +27,7 @@ from isoglot.cli.steer_inputs import (
     ways_between,
 )
 from isoglot.cli.steer_options import (
+    BUILTIN_SWEPT,
     Alphas,
     Count,
     DictionaryFiles,
@@ -36,6 +37,7 @@ from isoglot.cli.steer_options import (
     Sentences,
     SharedAlpha,
     ShiftKind,
+    SweepCount,
     Threshold,
     Where,
 )
@@ -277,7 +279,7 @@ def sweep(
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
-    sentences: Count = 500,
+    sentences: SweepCount = None,
     learn_from: LearnFrom = None,
     out: OptionalOut = None,
     device: Device = "auto",
@@ -305,11 +307,11 @@ def sweep(
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
     asked = parse_layers(layers)
     dictionaries = Dictionaries(dictionary if dictionary or parallel else [BUILTIN], seed=seed)
-    given = read_sets(parallel, langs, sentences) if parallel else []
+    given = read_sets(parallel, langs, sentences or 500) if parallel else []
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)
-    ways = ways_between(given or builtin_sets(encoder, langs, sentences, seed), directions)
+    ways = ways_between(given or builtin_sets(encoder, langs, sentences or BUILTIN_SWEPT, seed), directions)
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))
     with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
         known = languages_known(

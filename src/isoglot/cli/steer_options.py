@@ -63,4 +63,14 @@ LearnFrom = Annotated[
     ),
 ]
 Sentences = Annotated[int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N; left out: all.")]
+BUILTIN_SWEPT = 25  # by all layers and alphas, isoglot-mini's languages there and back: a minute on one core
+SweepCount = Annotated[
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=1,
+        help=f"The first N of each language; left out: 500 of files, {BUILTIN_SWEPT} built-in ones, for a first look.",
+    ),
+]
 Count = Annotated[int, typer.Option("--sentences", metavar="N", min=1, help="The first N of each language.")]
