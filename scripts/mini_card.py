@@ -47,6 +47,7 @@ from isoglot.retrieve.leaks import words_seen
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
 from isoglot.steer import LanguageMeans, bleu_1, sweep_shifts
 from isoglot.steer.language_files import own_known
+from isoglot.steer.scores import score_translation
 from isoglot.text.dictionary import read_dictionary
 from isoglot.text.lines import read_lines
 
@@ -249,13 +250,14 @@ class Card:
             means, tokens = known
         first, last = self.effort.shifted, self.effort.shifted + self.effort.tried
         sets = dict(zip(self.languages, tatoeba_sets(tatoeba, self.languages), strict=True))
-        sweeps, tried = {}, {}
+        sweeps, tried, unseen = {}, {}, {}
         worth_L = np.zeros(self.encoder.depth + 1)
         for code, rows in sets.items():
             path = _file(folder, f"en-{code}.txt")
             if code not in means.languages or path is None:
                 continue
-            entries = [entry for entry in read_dictionary(path) if entry.source not in self.seen]
+            entries = list(read_dictionary(path))
+            unseen[code] = [entry for entry in entries if entry.source not in self.seen]
             sweeps[code] = partial(
                 sweep_shifts, self.encoder, source=ENGLISH, target=code, means=means, sets=tokens, alphas=ALPHAS,
                 dictionary=entries,
@@ -272,8 +274,8 @@ class Card:
             found[code] = {
                 "sentences": len(given),
                 "token_sets": made.about_sets(),
-                "alphas": _shifted(made, references),
-                "all_layers": _shifted(tried[code], sets[code].sentences[code][first:last]),
+                "alphas": _shifted(made, references, unseen[code]),
+                "all_layers": _shifted(tried[code], sets[code].sentences[code][first:last], unseen[code]),
             }
         mean_of = self.effort.means if known is None else means.moments[ENGLISH].about["sentences"]
         facts = {"layer": int(worth_L.argmax()), "chosen_on": self.effort.tried, "mean_of": mean_of}
@@ -326,13 +328,22 @@ def _words_found(pair: PairScores) -> dict[str, Any]:
     return {"entries": covered, "layers": rows}
 
 
-def _shifted(made: Sweep, references: list[str]) -> dict[str, Any]:
-    """Figures by alpha, each a list over the layers; BLEU-1 where sacrebleu is there."""
+def _shifted(made: Sweep, references: list[str], unseen: list[Entry]) -> dict[str, Any]:
+    """Figures by alpha, each a list over the layers; BLEU-1 where sacrebleu is there.
+
+    Precision stands there twice: by the whole dictionary, and by its words that training was not given.
+    """
     found: dict[str, Any] = {}
     for alpha in made.alphas:
         cells = [made.scores[cell] for cell in made.scores if cell.alpha == alpha]
-        figures = ("convert_rate", "precision", "begun", "coverage")
+        figures = ("convert_rate", "precision", "judged", "begun", "coverage")
         found[f"{alpha:g}"] = {name: [getattr(each, name) for each in cells] for name in figures}
+        judged = [
+            score_translation(made.translations[cell], dictionary=unseen) for cell in made.scores if cell.alpha == alpha
+        ]
+        found[f"{alpha:g}"] |= {
+            f"{name}_unseen": [getattr(each, name) for each in judged] for name in ("precision", "judged")
+        }
         try:
             texts = [made.translations[cell].texts for cell in made.scores if cell.alpha == alpha]
             found[f"{alpha:g}"]["bleu_1"] = [bleu_1(each, references, made.target).score for each in texts]

@@ -97,13 +97,17 @@ def _shift_tables(steer: Mapping[str, Any]) -> dict[str, str]:
     for code, each in steer["pairs"].items():
         for alpha, figures in each["alphas"].items():
             (bleu,) = figures["bleu_1"]
-            numbers = [_percent(figures[name][0]) for name in ("convert_rate", "precision", "begun")]
+            numbers = [_percent(figures["convert_rate"][0])]
+            numbers += [
+                f"{_percent(figures['precision' + kind][0])} of {figures['judged' + kind][0]:,}"
+                for kind in ("", "_unseen")
+            ]
             rows.append([f"en → {code}", alpha, *numbers, "–" if bleu is None else f"{bleu:.1f}"])
         for name in ("convert_rate", "precision"):
             title, values = name.replace("_", " "), each["all_layers"]["2"][name]
             depth = len(values)
             every.append([f"en → {code}, {title}", *(_percent(value) for value in values)])
-    head = ["", "α", "convert rate, %", "precision, %", "right or begun, %", "BLEU-1"]
+    head = ["", "α", "convert rate, %", "precision, %", "of words not given, %", "BLEU-1"]
     sentences = next(iter(steer["pairs"].values()), {"sentences": 0})["sentences"]
     notes = (
         f"\n\nLayer {steer['layer']}, chosen on {steer['chosen_on']:,} other sentences, those of the table below;"
