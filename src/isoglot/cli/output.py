@@ -40,6 +40,11 @@ class Output:
         if not (self.json or self.quiet):
             self._console().print(shown)
 
+    def remark(self, text: str) -> None:
+        """What the user should know beside the result, in a line on standard error; with ``--json``, too."""
+        if not self.quiet:
+            sys.stderr.write(f"isoglot: {text}\n")
+
     def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold
         """The result: ``value`` as JSON, or ``shown`` for people."""
         if self.json:

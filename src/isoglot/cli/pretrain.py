@@ -184,7 +184,7 @@ def _train(
         stop_after=stop_after,
         command=command_line(),
         progress=output.progress,
-        say=lambda text: None if output.quiet else typer.echo(f"isoglot: {text}", err=True),
+        say=output.remark,
     )
     if done.rank == 0:
         output.result(_facts(done), _table(done))

@@ -78,7 +78,7 @@ def train(
         resume=resume,
         command=command_line(),
         progress=output.progress,
-        say=lambda text: None if quiet else typer.echo(f"isoglot: {text}", err=True),
+        say=output.remark,
     )
     assert learned is not None  # noqa: S101 - for the type checker: nothing stops it before the end
     output.result({"out": str(out), **learned.facts}, _table(out, learned.facts))

@@ -229,7 +229,7 @@ def _run(
             source=model,
             resume=resume,
             progress=output.progress,
-            say=lambda line: None if output.quiet else typer.echo(f"isoglot: {line}", err=True),
+            say=output.remark,
         )
         if run is not None and out is not None:
             for file in ("result.json", "result.csv", "sentences.safetensors"):

@@ -141,7 +141,6 @@ def map_(
     from isoglot.transfer.tuned_folder import check_free
 
     output, task = Output(json=json, quiet=quiet), find_task(name)
-    say = _say(output)
     config = build_config(
         MapTransferConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
     )
@@ -157,14 +156,14 @@ def map_(
     every += [] if both is None else [Models("bilingual", both, dict.fromkeys(others, both))]
     source = check_before(task, every, *sets, config)
     if not train and source != "en":
-        say(f"learning from built-in examples of {source}, which --model reads and no --other does")
+        output.remark(f"learning from built-in examples of {source}, which --model reads and no --other does")
     chosen = chosen_layers(parse_layers(layers), min(each.depth for each in every))
     if out is not None and not resume:
         check_free(out)
     if out is not None:
         check_same_run(out, task, every, *sets, config)
         writable_folder(out)
-    own = say if train else None
+    own = output.remark if train else None
     bitexts = _Bitexts(source, parallel, links, pairs, seed, output.progress, beside_own_files=own)
     read = files_of([*(train or ()), *(dev or ()), *(test or ()), *(parallel or ()), *(links or ())])
     fitted = {each.name: _maps(each, source, given[each.name], bitexts, chosen, fitting, out, output) for each in every}
@@ -185,7 +184,7 @@ def map_(
             seeds=seeds,
             resume=resume,
             progress=output.progress,
-            say=say,
+            say=output.remark,
         )
         if run is not None and out is not None:
             figures = {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
@@ -206,11 +205,6 @@ def _maps_given(
         "monolingual": _folders(maps, "--maps", others),
         "bilingual": _folders(bilingual_maps, "--bilingual-maps", others),
     }
-
-
-def _say(output: Output) -> Callable[[str], None]:
-    """What tells the user something in a line, beside the result."""
-    return lambda line: None if output.quiet else typer.echo(f"isoglot: {line}", err=True)
 
 
 def _models(values: Sequence[str]) -> dict[str, str]:

@@ -121,8 +121,8 @@ def _predict(
     given = read_unlabelled(task, file, lang) if file is not None else [of_line(task, text or "", lang)]
     found, rows = tuned.predict(given, lang, progress=output.progress)
     for what in ("split", "truncated", "unread"):
-        if rows.counts[what] and not output.quiet:
-            typer.echo(f"isoglot: {rows.counts[what]} {what}", err=True)
+        if rows.counts[what]:
+            output.remark(f"{rows.counts[what]} {what}")
     if to is not None:
         count = write_predictions(to, task, found, chosen)
         output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))
