@@ -61,6 +61,25 @@ def test_the_arms_are_the_papers(arm):
     assert config.evaluation.best_by is None  # English where it is learned, so that monolingual runs need no --set
 
 
+def test_one_part_of_a_preset_can_be_the_others():
+    settings = [
+        "model.preset=modern",
+        "model.size=base",
+        "model.positions=learned",
+        "model.mlp=gelu",
+        "model.inner=3072",
+    ]
+    config = build_config(PretrainConfig, settings=[*settings, "model.norm=post"])
+    shape = config.model.encoder(vocabulary_size=80_000, languages=("en", "fr"), pad_id=0, unk_id=1)
+    assert (shape.positions, shape.mlp, shape.inner, shape.norm, shape.bias) == (
+        "learned",
+        "gelu",
+        3072,
+        "post",
+        "none",
+    )
+
+
 def test_short_windows_have_as_many_tokens_as_long_ones():
     for size in ("200k", "1000k"):
         long, short = config_of(f"second/{size}"), config_of(f"second/{size}-window20")

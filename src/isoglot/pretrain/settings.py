@@ -52,6 +52,12 @@ class ModelConfig(Config):
     """numbers in a representation"""
     inner: int | None = Field(None, ge=1)
     """the width inside a layer's feed-forward part"""
+    norm: Literal["post", "pre"] | None = None
+    """post (BERT) or pre: whether a layer's parts are normalised after they are added or before they compute"""
+    positions: Literal["learned", "rotary"] | None = None
+    """a vector a place, or a rotation of queries and keys by place"""
+    mlp: Literal["gelu", "geglu"] | None = None
+    """the feed-forward part; geglu has three matrices where gelu has two: set inner with it"""
     dropout: float | None = Field(None, ge=0, lt=1)
     """the share of numbers dropped in training"""
     local_window: int | None = Field(None, ge=0)
