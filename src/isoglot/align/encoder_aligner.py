@@ -15,8 +15,8 @@ from isoglot.align.encoder_links import EncoderLinksConfig, joined
 from isoglot.align.indexed import PairCounts
 from isoglot.align.layer_choice import LayerChoice, Way, check_gold, choose_layer, default_way, links_by
 from isoglot.align.paired_words import PairedWords
-from isoglot.align.symmetry import METHODS, Symmetry
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.align.symmetry import Symmetry, check_method
+from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
 
@@ -78,8 +78,7 @@ class EncoderAligner:
             ConfigError: There is no such method.
             InputError: The encoder gives something that is no number.
         """
-        if method not in METHODS:
-            raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS))
+        check_method(method)
         counts = PairCounts() if counts is None else counts
         with progress.task("aligning", total=None, unit="pairs") as task:
             for chunk in self._chunks(pairs):

@@ -32,6 +32,16 @@ METHODS: tuple[Symmetry, ...] = get_args(Symmetry)
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
+def check_method(method: Symmetry) -> None:
+    """Refuse what is no way to make two directions one.
+
+    Raises:
+        ConfigError: There is no such method.
+    """
+    if method not in METHODS:
+        raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS))
+
+
 def symmetrise(
     forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], method: Symmetry = "grow-diag-final-and"
 ) -> Links:
@@ -45,8 +55,7 @@ def symmetrise(
     Raises:
         ConfigError: There is no such method.
     """
-    if method not in METHODS:
-        raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS))
+    check_method(method)
     one, other = set(forward), set(backward)
     union = one | other
     if method == "union":

@@ -20,8 +20,7 @@ from isoglot.align.diagonal import Direction, DirectionTrainer, WordAlignConfig,
 from isoglot.align.em_loops import FLOOR, look_up
 from isoglot.align.indexed import IndexedBitext, PairCounts, Words
 from isoglot.align.merge_links import merge
-from isoglot.align.symmetry import METHODS, Symmetry
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.align.symmetry import Symmetry, check_method
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -80,8 +79,7 @@ class WordAligner:
         Raises:
             ConfigError: There is no such method.
         """
-        if method not in METHODS:
-            raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS))
+        check_method(method)
         counts = PairCounts() if counts is None else counts
         known = [Words(words, case=self.config.case) for words in self.words]
         source = iter(pairs)
