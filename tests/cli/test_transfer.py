@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from isoglot.cli.transfer_data import read_sets
 from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import load_encoder, save_encoder
 from isoglot.model.table import TableEncoder, save_table
 from isoglot.text.columns import read_tagged
 from isoglot.text.conllu import read_conllu
+from isoglot.transfer import find_task
 from isoglot.vocab import train_vocabulary
 
 FAST = ("--recipe", "micro", "--set", "epochs=1", "--sentences", "40", "--device", "cpu", "--set", "tune=head")
@@ -113,6 +115,15 @@ def test_pairs_are_classified(isoglot, model, tmp_path: Path):
     assert found["label"] in ("entailment", "neutral", "contradiction")
     wrong = isoglot(*predict, "It rains.")
     assert wrong.err == "isoglot: 'It rains.' is not two texts; write the two with a tab between\n"
+
+
+@pytest.mark.parametrize(("most", "learnt"), [(None, 3), (2, 2)])
+def test_the_first_so_many_are_of_what_is_learnt_from(most, learnt, tmp_path: Path):
+    file = tmp_path / "examples.tsv"
+    file.write_text("It rains.\tweather\nHe sings.\tmusic\nIt snows.\tweather\n")
+    found = read_sets(find_task("topic"), ([f"en={file}"], [f"en={file}"], [f"de={file}"]), most)
+    assert [list(each) for each in found] == [["en"], ["en"], ["de"]]
+    assert [len(data.examples) for each in found for data in each.values()] == [learnt, 3, 3]
 
 
 def test_static_vectors(isoglot, model, tmp_path: Path):

@@ -11,19 +11,20 @@ from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
-from isoglot.cli.transfer_data import read_examples
+from isoglot.cli.transfer_data import EXAMPLES, FILES, Resume, Seeds, builtin_counts, builtin_source, read_sets
 from isoglot.cli.transfer_map import map_
 from isoglot.cli.transfer_shift import shift
 from isoglot.cli.transfer_use import compare, predict
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from rich.table import Table
 
+    from isoglot.cli.transfer_data import Files, Sets
     from isoglot.model import EncoderLike
-    from isoglot.transfer import Data, Task
+    from isoglot.transfer import Task
     from isoglot.transfer.experiment import Outcome
 
 app = typer.Typer(
@@ -32,39 +33,37 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_FILES = "LANG=FILE"
 Model = Annotated[
     str,
     typer.Option("--model", metavar="MODEL", help="An encoder's folder, isoglot-mini, a Hugging Face folder or name."),
 ]
 Train = Annotated[
     list[str] | None,
-    typer.Option("--train", metavar=_FILES, help="Examples to learn from; left out: built-in ones. May be repeated."),
+    typer.Option("--train", metavar=FILES, help="Examples to learn from; left out: built-in ones. May be repeated."),
 ]
 Dev = Annotated[
     list[str] | None,
     typer.Option(
-        "--dev", metavar=_FILES, help="Examples to choose by: of the training language; of test languages, an oracle."
+        "--dev", metavar=FILES, help="Examples to choose by: of the training language; of test languages, an oracle."
     ),
 ]
 Test = Annotated[
     list[str] | None,
-    typer.Option("--test", metavar=_FILES, help="Examples to test on; left out: built-in ones. May be repeated."),
+    typer.Option("--test", metavar=FILES, help="Examples to test on; left out: built-in ones. May be repeated."),
 ]
 RecipeName = Annotated[
     str, typer.Option("--recipe", metavar="RECIPE", help="default, head, micro, wu2020/ner…, or a .toml file.")
 ]
-Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
 Sentences = Annotated[
     int | None,
     typer.Option(
         "--sentences",
         metavar="N",
         min=10,
-        help="The first N to learn from; left out: 2,000 built-in ones (and a fifth to test on), or all of files.",
+        help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones (and a fifth to test on), or all of "
+        "files.",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
 
 
 _TASKS = {
@@ -191,7 +190,7 @@ def _run(
     output: Output,
     *,
     model: str,
-    files: tuple[list[str] | None, list[str] | None, list[str] | None],
+    files: Files,
     langs: str | None,
     sentences: int | None,
     recipe: str,
@@ -249,31 +248,22 @@ def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str]
         raise ConfigError("--train is missing", remedy="name what to learn from: --train en=train.tsv")
 
 
-def _data(
-    task: Task[Any],
-    encoder: EncoderLike,
-    files: tuple[list[str] | None, list[str] | None, list[str] | None],
-    langs: list[str],
-    sentences: int | None,
-) -> tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]:
+def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str], sentences: int | None) -> Sets:
     """The user's files, and built-in examples for what is not named."""
     from isoglot.steer.builtin_text import builtin_languages
 
-    train, dev, test = (read_examples(task, option, values) for option, values in zip(_OPTIONS, files, strict=True))
-    if sentences is not None:
-        train = {code: data.head(sentences) for code, data in train.items()}
+    train, dev, test = read_sets(task, files, sentences)
     if train and test and not langs:
         return train, dev, test
     known = builtin_languages(encoder)
     spaced = any("-x-" in code for code in known)
-    count = sentences or EXAMPLES
-    some = max(10, count // 5)
+    count, some = builtin_counts(sentences)
     if not train:
         if not known:
             raise ConfigError(
                 "the encoder knows none of the built-in languages", remedy="give files: --train, --dev and --test"
             )
-        source = "en" if "en" in known else known[0]
+        source = builtin_source(known)
         train = {source: task.builtin(source, "train", count, spaced=spaced)}
         dev = {source: task.builtin(source, "dev", some, spaced=spaced)}
     for code in langs or ([] if test else known):
@@ -281,11 +271,6 @@ def _data(
         if code not in dev:
             dev = {**dev, code: task.builtin(code, "dev", some, spaced=spaced)}
     return train, dev, test
-
-
-EXAMPLES = 2000
-"""Built-in examples to learn from, unless told."""
-_OPTIONS = ("--train", "--dev", "--test")
 
 
 def _table(task: Task[Any], done: Outcome) -> Table:

@@ -1,19 +1,45 @@
-"""What the verbs of ``isoglot transfer`` read: examples of each language, and the folder of a fine-tuned model."""
+"""What the verbs of ``isoglot transfer`` share: options, examples by language, the folder of a fine-tuned model."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from isoglot.cli.named_paths import parse_named
 from isoglot.core.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from isoglot.transfer import Data, Task
 
+    Files = tuple[list[str] | None, list[str] | None, list[str] | None]
+    Sets = tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]
 
-def read_examples(task: Task[Any], option: str, values: list[str] | None) -> dict[str, Data[Any]]:
+OPTIONS = ("--train", "--dev", "--test")
+FILES = "LANG=FILE"
+EXAMPLES = 2000
+"""Built-in examples to learn from, unless told."""
+
+Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+OwnTask = Annotated[
+    Path | None, typer.Option("--task", metavar="FILE", help="The Python file of the task, for one of your own.")
+]
+
+
+def read_examples(
+    task: Task[Any], option: str, values: list[str] | None, most: int | None = None
+) -> dict[str, Data[Any]]:
     """The examples of ``--test de=FILE`` and the like, by language; none where nothing was given.
+
+    Args:
+        task: What they are examples of.
+        option: The option, for error messages.
+        values: What the user typed.
+        most: The first so many of each language; None: all.
 
     Raises:
         ConfigError: It is not language=path, or a language has two files.
@@ -24,8 +50,35 @@ def read_examples(task: Task[Any], option: str, values: list[str] | None) -> dic
     for code, paths in (parse_named(values, option) if values else {}).items():
         if len(paths) > 1:
             raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
-        found[code] = task.read(paths[0], code)
+        data = task.read(paths[0], code)
+        found[code] = data if most is None else data.head(most)
     return found
+
+
+def read_sets(task: Task[Any], files: Files, most: int | None) -> Sets:
+    """The examples to learn from, the first so many, to choose by and to test on; as :func:`read_examples`."""
+    given = zip(OPTIONS, files, (most, None, None), strict=True)
+    train, dev, test = (read_examples(task, *each) for each in given)
+    return train, dev, test
+
+
+def builtin_source(known: Sequence[str]) -> str:
+    """The built-in language to learn from, of those an encoder knows.
+
+    >>> builtin_source(["de", "en"]), builtin_source(["fr", "de"])
+    ('en', 'fr')
+    """
+    return "en" if "en" in known else known[0]
+
+
+def builtin_counts(sentences: int | None) -> tuple[int, int]:
+    """How many built-in examples to learn from, and how many to choose by and to test on.
+
+    >>> builtin_counts(None), builtin_counts(20)
+    ((2000, 400), (20, 10))
+    """
+    count = sentences or EXAMPLES
+    return count, max(10, count // 5)
 
 
 def model_folder(folder: Path) -> Path:

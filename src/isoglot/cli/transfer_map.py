@@ -14,7 +14,16 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
-from isoglot.cli.transfer_data import read_examples
+from isoglot.cli.transfer_data import (
+    EXAMPLES,
+    FILES,
+    OPTIONS,
+    Resume,
+    Seeds,
+    builtin_counts,
+    builtin_source,
+    read_sets,
+)
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
 
@@ -24,19 +33,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from isoglot.align import AlignConfig, Bitext
+    from isoglot.cli.transfer_data import Files, Sets
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.transfer import Data, Task
+    from isoglot.transfer import Task
     from isoglot.transfer.layer_maps import LayerMaps
     from isoglot.transfer.map_curve import MapTransfer, Models
 
-    Sets = tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]], Mapping[str, Data[Any]]]
-
-EXAMPLES = 2000
-"""Built-in examples to learn from, unless told."""
 PAIRS = 2000
 """Built-in sentence pairs to fit maps from, unless told."""
-_FILES = "LANG=FILE"
 
 
 def map_(
@@ -66,14 +71,14 @@ def map_(
         list[str] | None,
         typer.Option(
             "--parallel",
-            metavar=_FILES,
+            metavar=FILES,
             help="Sentences line by line, to fit maps from; or a table. Left out: built in.",
         ),
     ] = None,
     links: Annotated[
         list[str] | None,
         typer.Option(
-            "--links", metavar=_FILES, help="Which word is which, as 0-0 1-2, the test language first; else learned."
+            "--links", metavar=FILES, help="Which word is which, as 0-0 1-2, the test language first; else learned."
         ),
     ] = None,
     pairs: Annotated[
@@ -83,30 +88,28 @@ def map_(
     train: Annotated[
         list[str] | None,
         typer.Option(
-            "--train", metavar=_FILES, help="Examples to learn from, of one language; left out: built-in ones."
+            "--train", metavar=FILES, help="Examples to learn from, of one language; left out: built-in ones."
         ),
     ] = None,
     dev: Annotated[
-        list[str] | None, typer.Option("--dev", metavar=_FILES, help="Examples to choose an epoch by.")
+        list[str] | None, typer.Option("--dev", metavar=FILES, help="Examples to choose an epoch by.")
     ] = None,
     test: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar=_FILES, help="Examples of every test language, and of the first for a ceiling."),
+        typer.Option("--test", metavar=FILES, help="Examples of every test language, and of the first for a ceiling."),
     ] = None,
     layers: LayerList = "all",
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
     recipe: Annotated[str, typer.Option("--recipe", metavar="RECIPE", help="map, micro, or a .toml file.")] = "map",
-    seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")
-    ] = 1,
+    seeds: Seeds = 1,
     sentences: Annotated[
         int | None,
         typer.Option(
             "--sentences", metavar="N", min=10, help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones."
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Resume = False,
     settings: Settings = None,
     out: OptionalOut = None,
     device: Device = "auto",
@@ -236,32 +239,25 @@ def _folders(values: list[str] | None, option: str, others: Mapping[str, str]) -
 
 
 def _examples(
-    task: Task[Any],
-    encoder: EncoderLike,
-    others: Sequence[str],
-    files: tuple[list[str] | None, list[str] | None, list[str] | None],
-    sentences: int | None,
+    task: Task[Any], encoder: EncoderLike, others: Sequence[str], files: Files, sentences: int | None
 ) -> Sets:
     """The user's files, all three; or built-in examples."""
     from isoglot.steer.builtin_text import builtin_languages
 
-    options = ("--train", "--dev", "--test")
     if any(files):
-        missing = [option for option, values in zip(options, files, strict=True) if not values]
+        missing = [option for option, values in zip(OPTIONS, files, strict=True) if not values]
         if missing:
             raise ConfigError(f"{missing[0]} is missing", remedy="give --train, --dev and --test, or none of them")
-        train, dev, test = (read_examples(task, option, values) for option, values in zip(options, files, strict=True))
-        return {code: data.head(sentences) if sentences else data for code, data in train.items()}, dev, test
+        return read_sets(task, files, sentences)
     known = [code for code in builtin_languages(encoder) if code not in others]
     if not known:
         raise ConfigError(
             "the model knows no built-in language but those of other models",
             remedy="give files: --train, --dev and --test",
         )
-    source = "en" if "en" in known else known[0]
+    source = builtin_source(known)
     spaced = any("-x-" in code for code in (source, *others))
-    count = sentences or EXAMPLES
-    some = max(10, count // 5)
+    count, some = builtin_counts(sentences)
     return (
         {source: task.builtin(source, "train", count, spaced=spaced)},
         {source: task.builtin(source, "dev", some, spaced=spaced)},

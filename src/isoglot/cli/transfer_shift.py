@@ -15,7 +15,7 @@ from isoglot.cli.output import Output
 from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import read_texts
 from isoglot.cli.steer_options import ShiftKind, Where
-from isoglot.cli.transfer_data import model_folder, read_examples
+from isoglot.cli.transfer_data import FILES, OwnTask, model_folder, read_examples
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def shift(
     run: Annotated[Path, typer.Argument(metavar="DIR", help="What isoglot transfer wrote: its --out.")],
     test: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar="LANG=FILE", help="Examples to test on; left out: built-in ones."),
+        typer.Option("--test", metavar=FILES, help="Examples to test on; left out: built-in ones."),
     ] = None,
     dev: Annotated[
         list[str] | None,
-        typer.Option("--dev", metavar="LANG=FILE", help="Examples of each test language to choose alpha by."),
+        typer.Option("--dev", metavar=FILES, help="Examples of each test language to choose alpha by."),
     ] = None,
     alpha: Annotated[
         str,
@@ -73,9 +73,7 @@ def shift(
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            "--text", metavar="LANG=FILE", help="Text to learn means from, a sentence a line, of every language."
-        ),
+        typer.Option("--text", metavar=FILES, help="Text to learn means from, a sentence a line, of every language."),
     ] = None,
     learn_from: Annotated[
         int | None,
@@ -94,9 +92,7 @@ def shift(
         int | None,
         typer.Option("--sentences", metavar="N", min=10, help="The first N to test on; left out: 400 built-in ones."),
     ] = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", metavar="FILE", help="The Python file of the task, for one of your own.")
-    ] = None,
+    task: OwnTask = None,
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -186,11 +182,11 @@ def _data(
     from isoglot.steer.builtin_text import builtin_languages
 
     task = tuned.task
-    tests, devs = read_examples(task, "--test", test), read_examples(task, "--dev", dev)
+    tests, devs = read_examples(task, "--test", test, sentences), read_examples(task, "--dev", dev)
     if tests:
         if langs:
             raise ConfigError("--langs chooses from built-in examples", remedy="leave it out: --test names languages")
-        return {code: data if sentences is None else data.head(sentences) for code, data in tests.items()}, devs
+        return tests, devs
     if devs:
         raise ConfigError("--test is missing", remedy="name what to test on: --test de=test.tsv")
     known = builtin_languages(tuned.encoder)

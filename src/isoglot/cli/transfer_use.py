@@ -9,7 +9,7 @@ import typer
 
 from isoglot.cli.options import Debug, Device, Json, Quiet
 from isoglot.cli.output import Output
-from isoglot.cli.transfer_data import model_folder
+from isoglot.cli.transfer_data import OwnTask, model_folder
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def predict(
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Where the predictions go; left out: they are printed.")
     ] = None,
-    task: Annotated[
-        Path | None, typer.Option("--task", metavar="FILE", help="The Python file of the task, for one of your own.")
-    ] = None,
+    task: OwnTask = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
