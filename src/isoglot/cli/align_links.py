@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.align_run import AllowLeak
-from isoglot.cli.bitext_option import GIVE, MISSING, is_table, paths_of, two_sides
-from isoglot.cli.langs_option import Langs, two_langs
+from isoglot.cli.align_run import AllowLeak, count_option
+from isoglot.cli.bitext_option import is_table, one_bitext, paths_of, two_sides
+from isoglot.cli.langs_option import Langs
 from isoglot.cli.links_model import (
     BUILTIN_DEV,
     PAGE,
@@ -45,16 +45,7 @@ Parallel = Annotated[
     typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
 ]
 BUILTIN = 10_000  # built-in sentences, where nobody says how many
-Count = Annotated[
-    int | None,
-    typer.Option(
-        "--sentences",
-        metavar="N",
-        min=2,
-        max=1_000_000,
-        help=f"The first N; left out: {BUILTIN:,} built-in ones, or all of files.",
-    ),
-]
+Count = Annotated[int | None, count_option("The first N", BUILTIN)]
 Segment = Annotated[
     Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
     typer.Option("--segment", help="How text is cut into words; left out: auto, or blanks where --links is given."),
@@ -123,7 +114,7 @@ def links(
     of_model |= {"dev-parallel": dev_parallel, "dev-gold": dev_gold}
     _check_together(aligner, model, settings, of_model)
     config: Any = _config(model if aligner is None else None, layer, rule, centre, settings)
-    languages, files = _languages(parallel, langs)
+    languages, files = one_bitext(parallel, langs)
     for option, value in (("gold", gold), ("dev-gold", dev_gold)):
         if value is not None and not files:
             remedy = "leave it out: they have their own, and are scored on it"
@@ -213,7 +204,7 @@ def dictionary(
             "--set align.… and --aligner together", remedy="an aligner has its settings: leave --set align.… out"
         )
     config = build_config(DictionaryConfig, settings=settings or ())
-    languages, files = _languages(parallel, langs)
+    languages, files = one_bitext(parallel, langs)
     known = known_aligner(aligner, languages)
     method: Segmenting = segment or ("auto" if links is None else "blanks")
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
@@ -267,14 +258,6 @@ def _config(
     if model is not None:
         return model_config(layer, rule, centre, settings)
     return build_config(WordAlignConfig, settings=settings or ())
-
-
-def _languages(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str, str], dict[str, Path] | Path]:
-    if not parallel:
-        if langs is None:
-            raise ConfigError(MISSING, remedy=GIVE)
-        return two_langs(langs), {}
-    return two_sides(parallel, "--parallel", langs)
 
 
 def _pairs(

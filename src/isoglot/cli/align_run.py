@@ -42,17 +42,25 @@ TestParallel = Annotated[
     list[str] | None,
     typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on; left out: a fifth is held out."),
 ]
-BUILTIN = 2000  # built-in sentences, where nobody says how many
-Count = Annotated[
-    int | None,
-    typer.Option(
+
+
+def count_option(which: str, builtin: int) -> object:
+    """The option ``--sentences``: which they are, and how many built-in ones where nobody says how many.
+
+    >>> count_option("The first N", 2000).help
+    'The first N; left out: 2,000 built-in ones, or all of files.'
+    """
+    return typer.Option(
         "--sentences",
         metavar="N",
         min=2,
         max=1_000_000,
-        help=f"The first N to learn from; left out: {BUILTIN:,} built-in ones, or all of files.",
-    ),
-]
+        help=f"{which}; left out: {builtin:,} built-in ones, or all of files.",
+    )
+
+
+BUILTIN = 2000  # built-in sentences, where nobody says how many
+Count = Annotated[int | None, count_option("The first N to learn from", BUILTIN)]
 Method = Annotated[
     Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
     typer.Option("--method", help="The map."),

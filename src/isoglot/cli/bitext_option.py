@@ -8,9 +8,6 @@ from isoglot.cli.langs_option import two_langs
 from isoglot.cli.named_paths import parse_named
 from isoglot.core.errors import ConfigError, shown
 
-MISSING = "--parallel is missing"
-GIVE = "give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr"
-
 
 def is_table(named: list[str]) -> bool:
     """Whether one table is named, and no file for each language."""
@@ -62,6 +59,23 @@ def two_sides(
     return (codes[0], codes[1]), files or table
 
 
+def one_bitext(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str, str], dict[str, Path] | Path]:
+    """The languages, and the files or the table of ``--parallel``; none where they are built in.
+
+    Raises:
+        ConfigError: Neither is named, and as for :func:`two_sides`.
+        InputError: The table names no languages.
+    """
+    if parallel:
+        return two_sides(parallel, "--parallel", langs)
+    if langs is None:
+        raise ConfigError(
+            "--parallel is missing",
+            remedy="give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
+        )
+    return two_langs(langs), {}
+
+
 def two_bitexts(
     parallel: list[str] | None, test: list[str] | None, langs: str | None
 ) -> tuple[tuple[str, str], dict[str, Path] | Path, dict[str, Path] | Path]:
@@ -70,19 +84,15 @@ def two_bitexts(
     Of a table to score on, the languages are those that are learned from.
 
     Raises:
-        ConfigError: The options do not go together, and as for :func:`two_sides`.
+        ConfigError: The options do not go together, and as for :func:`one_bitext`.
         InputError: A table names no languages.
     """
-    if not parallel:
-        if test:
-            raise ConfigError(
-                "--test-parallel without --parallel",
-                remedy="give --parallel too, or leave it out: built-in sentences have a test of their own",
-            )
-        if langs is None:
-            raise ConfigError(MISSING, remedy=GIVE)
-        return two_langs(langs), {}, {}
-    languages, files = two_sides(parallel, "--parallel", langs)
+    if test and not parallel:
+        raise ConfigError(
+            "--test-parallel without --parallel",
+            remedy="give --parallel too, or leave it out: built-in sentences have a test of their own",
+        )
+    languages, files = one_bitext(parallel, langs)
     if not test:
         return languages, files, {}
     others, tests = two_sides(test, "--test-parallel", languages if is_table(test) else None)
