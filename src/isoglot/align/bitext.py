@@ -101,6 +101,29 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
     return pairs
 
 
+def read_links(path: str | Path, pairs: int, *, of: str | None = None) -> list[Links]:
+    """The links of sentence pairs in the Pharaoh format, a line for each pair.
+
+    Args:
+        path: The file.
+        pairs: How many pairs there are.
+        of: The file that has them, for the error message.
+
+    Raises:
+        InputError: There are more or fewer lines (the message has both numbers), or something is not a link.
+        StorageError: The file cannot be read.
+    """
+    found = list(read_pharaoh(path))
+    if len(found) != pairs:
+        whose = f"{pairs} sentence pairs" if of is None else f"the {pairs} sentence pairs of {of}"
+        raise InputError(
+            f"{len(found)} line{'s' * (len(found) != 1)} of links for {whose}",
+            remedy="give one line of links, even a blank one, for each pair",
+            file=path,
+        )
+    return found
+
+
 def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> Bitext:
     """Sentence pairs, blanks between words, and their links in the Pharaoh format.
 
@@ -109,13 +132,7 @@ def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> 
         StorageError: A file cannot be read.
     """
     rows = [(place, number, [side.split() for side in pair]) for place, number, pair in read_rows(files, languages)]
-    found = list(read_pharaoh(links))
-    if len(found) != len(rows):
-        raise InputError(
-            f"{len(found)} lines of links for the {len(rows)} sentence pairs of {_first(files)}",
-            remedy="give one line of links, even a blank one, for each pair",
-            file=links,
-        )
+    found = read_links(links, len(rows), of=_first(files))
     for line, ((place, number, words), pairs) in enumerate(zip(rows, found, strict=True), start=1):
         for link in pairs:
             for side, code in enumerate(languages):

@@ -27,7 +27,7 @@ from isoglot.cli.links_model import (
 )
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -270,23 +270,15 @@ def _pairs(
 ) -> tuple[Pairs, list[Links] | None]:
     """The words of the first pairs, and their links where a file has them or the sentences are built in."""
     from isoglot.align import builtin_bitext
+    from isoglot.align.bitext import read_links
     from isoglot.align.segmented import read_word_pairs
-    from isoglot.text.alignment import read_pharaoh
 
     if not files:
         bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
         return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
     pairs = read_word_pairs(files, languages, segment)
-    if links is None:
-        return pairs[:sentences], None
-    found = list(read_pharaoh(links))
-    if len(found) != len(pairs):
-        raise InputError(
-            f"{len(found)} line{'s' * (len(found) != 1)} of links for {len(pairs)} sentence pairs",
-            remedy="give one line of links, even a blank one, for each pair",
-            file=links,
-        )
-    return pairs[:sentences], found[:sentences]
+    found = None if links is None else read_links(links, len(pairs))[:sentences]
+    return pairs[:sentences], found
 
 
 def _dev_files(named: list[str] | None, languages: tuple[str, str]) -> dict[str, Path] | Path:
