@@ -72,6 +72,13 @@ def test_no_command_shows_the_help(isoglot):
     assert "Usage: isoglot" in result.out
 
 
+@pytest.mark.parametrize("group", ["align", "compare", "languages", "retrieve", "static", "steer", "transfer"])
+def test_a_group_without_a_verb_shows_its_help(isoglot, group: str):
+    result = isoglot(group)
+    assert (result.code, result.err) == (2, "")
+    assert f"Usage: isoglot {group}" in result.out
+
+
 def test_doctor_shows_versions_devices_and_parts(isoglot):
     result = isoglot("doctor")
     assert result.code == 0

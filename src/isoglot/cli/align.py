@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
-    "is which in bitext, and the dictionary in it."
+    "is which in bitext, and the dictionary in it.",
+    no_args_is_help=True,
 )
 
 align_links.add_to(app)

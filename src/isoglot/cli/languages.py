@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from isoglot.languages.sentence import Sentence
 
-app = typer.Typer(help="Five built-in languages that share one world: list, sample and export them.")
+app = typer.Typer(
+    help="Five built-in languages that share one world: list, sample and export them.", no_args_is_help=True
+)
 
 Languages = Annotated[
     str, typer.Option("--langs", metavar="CODES", help="Built-in languages, with commas between: en,fr,de,ru,zh.")

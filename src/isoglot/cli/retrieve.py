@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from isoglot.retrieve.layers import PairScores, Side
     from isoglot.vocab import Shards
 
-app = typer.Typer(help="How often the nearest neighbour in the other language is the translation, layer by layer.")
+app = typer.Typer(
+    help="How often the nearest neighbour in the other language is the translation, layer by layer.",
+    no_args_is_help=True,
+)
 
 FIGURE = "layers.svg"
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from isoglot.vocab import Shards
 
-app = typer.Typer(help="Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.")
+app = typer.Typer(
+    help="Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
+    no_args_is_help=True,
+)
 
 
 @app.command(
