@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from isoglot.vocab import Shards
 
-app = typer.Typer(help="Token shards: text as ids that training reads straight from the disk.")
+app = typer.Typer(help="Token shards: text as ids that training reads straight from the disk.", no_args_is_help=True)
 
 Folders = Annotated[list[Path], typer.Argument(metavar="SHARDS...", help="Folders of shards.")]
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from isoglot.core.config import Config
     from isoglot.text.bad import Skip
 
-app = typer.Typer(help="Clean, split, segment and switch text; find test sentences in it; move entity labels.")
+app = typer.Typer(
+    help="Clean, split, segment and switch text; find test sentences in it; move entity labels.", no_args_is_help=True
+)
 
 Text = Annotated[
     list[str],

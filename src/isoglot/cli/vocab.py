@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from isoglot.vocab import Grading, Vocabulary
     from isoglot.vocab.sharing import Keep
 
-app = typer.Typer(help="Subword vocabularies that share as much between languages as they are told to.")
+app = typer.Typer(
+    help="Subword vocabularies that share as much between languages as they are told to.", no_args_is_help=True
+)
 
 Texts = Annotated[
     list[str],
