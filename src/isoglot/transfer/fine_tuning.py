@@ -128,7 +128,7 @@ class Trainer:
         labels = task.learned_labels(train.values())
         for code, data in dev.items():
             for label, count in task.unseen_labels(data, labels, config.unseen).items():
-                say(f"dev {code}: the label {label} ({count} times) is not in the training data")
+                say(f"dev {code}: the label {label} ({count} time{'s' * (count != 1)}) is not in the training data")
         names = tunable(encoder, config.tune, config.freeze)
         _check_layer(config.layer, encoder.depth)
         if config.head.pool != "first" and task.kind != "classification":
