@@ -25,6 +25,7 @@ from isoglot.model.edits import Edits, check_layer
 from isoglot.model.embedding import Embedding, Members
 from isoglot.model.head import Head, NoHead
 from isoglot.model.per_language import PerLanguage
+from isoglot.model.protocol import end_of_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -189,9 +190,7 @@ class Encoder(nn.Module):
         Raises:
             ConfigError: There is no such layer, or the later one comes before.
         """
-        end = self.depth if to is None else to
-        if not 0 <= layer <= end <= self.depth:
-            raise ConfigError(f"no way from layer {layer} to {end}", remedy=f"layers go from 0 up to {self.depth}")
+        end = end_of_way(layer, to, self.depth)
         code = self._code(language)
         sights = self._sights(batch.ids_BT, _mask(batch))
         for number in range(layer, end):

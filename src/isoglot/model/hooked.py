@@ -19,6 +19,7 @@ from isoglot.core.errors import ConfigError, one_line
 from isoglot.core.parts import import_part
 from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
+from isoglot.model.protocol import end_of_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,9 +123,7 @@ class HookedEncoder(nn.Module):
         Raises:
             ConfigError: There is no such layer, or the later one comes before.
         """
-        end = self.depth if to is None else to
-        if not 0 <= layer <= end <= self.depth:
-            raise ConfigError(f"no way from layer {layer} to {end}", remedy=f"layers go from 0 up to {self.depth}")
+        end = end_of_way(layer, to, self.depth)
         if layer == end:
             return hidden
         blocks = self._blocks[0]

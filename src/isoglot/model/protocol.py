@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from isoglot.core.errors import ConfigError
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -57,3 +59,15 @@ class EncoderLike(Protocol):
         ``layers`` shows it, ``run_from`` has it in the layers it passes (those after the one it starts from), and so
         has what is built on the encoder. Several changes follow one another in the order they were entered.
         """
+
+
+def end_of_way(layer: int, to: int | None, depth: int) -> int:
+    """Where ``run_from`` ends that starts from the output of a layer: the last one unless told.
+
+    Raises:
+        ConfigError: There is no such layer, or the later one comes before.
+    """
+    end = depth if to is None else to
+    if not 0 <= layer <= end <= depth:
+        raise ConfigError(f"no way from layer {layer} to {end}", remedy=f"layers go from 0 up to {depth}")
+    return end

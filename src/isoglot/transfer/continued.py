@@ -20,6 +20,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.seeds import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.encoder import Encoder
+from isoglot.model.protocol import end_of_way
 from isoglot.model.settings import PRESETS, EncoderConfig
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ class Continued(nn.Module):
         Raises:
             ConfigError: There is no such layer, or the later one comes before.
         """
-        end = self.depth if to is None else to
-        if not 0 <= layer <= end <= self.depth:
-            raise ConfigError(f"no way from layer {layer} to {end}", remedy=f"layers go from 0 up to {self.depth}")
+        end = end_of_way(layer, to, self.depth)
         mask = None if batch.full else batch.mask_BT[:, None, None, :]
         turn = None
         if self.config.positions == "rotary":
