@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.model import Encoder, export_to_hf, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import PACKED, WEIGHTS, folder_size, open_encoder, read_about, read_index
-from isoglot.model.packed import STEP, pack, packing_error, quantise, restore, unpack
+from isoglot.model.packed import FINER, STEP, pack, packing_error, quantise, restore, unpack
 from isoglot.vocab import Vocabulary, train_vocabulary
 
 HUGE = np.nextafter(np.float32(2.0**127), np.float32(0))
@@ -105,6 +105,17 @@ def test_packed_again_is_the_same_bytes():
     assert 0 < packing_error(weights, once) < STEP * 2**0.5 / 12**0.5
     assert 8 * len(data) / (4 * 40 * 64) < 7
     assert len(pack(weights, step=1 / 3)) < len(data)
+
+
+def test_a_part_is_stored_as_much_finer_as_is_said():
+    chance = torch.Generator().manual_seed(0)
+    weights = {f"0.{name}.weight": torch.randn(40, 64, generator=chance) for name in ("mlp.up", "mlp.down")}
+    even, fine = (unpack(pack(weights, finer=finer)) for finer in ({}, {"mlp.up.": 0.25}))
+    quarter = unpack(pack(weights, step=STEP / 4, finer={}))
+    assert torch.equal(fine["0.mlp.up.weight"], quarter["0.mlp.up.weight"])
+    assert torch.equal(fine["0.mlp.down.weight"], even["0.mlp.down.weight"])
+    assert not torch.equal(fine["0.mlp.up.weight"], even["0.mlp.up.weight"])
+    assert pack(weights) == pack(weights, finer=FINER) != pack(weights, finer={})
 
 
 @pytest.fixture(scope="module")

@@ -101,12 +101,13 @@ def restore(numbers_RD: torch.Tensor, exponents_R: torch.Tensor) -> torch.Tensor
     return numbers_RD.float().mul_(steps_R[:, None])
 
 
-def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP) -> bytes:
+def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapping[str, float] = FINER) -> bytes:
     """The weights of an encoder as the content of a small file; the same weights give the same bytes.
 
     Args:
-        weights: By name; what the name says of its place decides how fine it is stored (:data:`FINER`).
-        step: As a share of a row's root mean square, before that.
+        weights: By name.
+        step: As a share of a row's root mean square.
+        finer: What the step is multiplied by where a name has this in it; elsewhere it stays.
 
     Raises:
         ConfigError: The step is no share of a row's spread.
@@ -125,14 +126,11 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP) -> bytes:
             raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY)
         if tensor.is_floating_point() and tensor.dim() > 1:
             rows_RD = tensor.reshape(tensor.shape[:-1].numel(), tensor.shape[-1])
-            numbers_RD, exponents_R = quantise(rows_RD.numpy(), min(1.0, step * _finer(name)))
+            factor = next((factor for part, factor in finer.items() if part in name), 1.0)
+            numbers_RD, exponents_R = quantise(rows_RD.numpy(), min(1.0, step * factor))
             tensors[name] = torch.from_numpy(numbers_RD).view(tensor.shape)
             tensors[name + EXPONENT] = torch.from_numpy(exponents_R)
     return compressed(save(tensors), level=_LEVEL)
-
-
-def _finer(name: str) -> float:
-    return next((factor for part, factor in FINER.items() if part in name), 1.0)
 
 
 def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
