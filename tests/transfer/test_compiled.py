@@ -31,7 +31,7 @@ def config(*given: str) -> TuneConfig:
 @pytest.fixture(autouse=True)
 def traced(monkeypatch: pytest.MonkeyPatch):
     """Traced by torch, forward and back, but not turned into machine code: that takes minutes here."""
-    monkeypatch.setattr("isoglot.transfer.compiled.BACKEND", "aot_eager")
+    monkeypatch.setattr("isoglot.model.compiled.BACKEND", "aot_eager")
     assert Shapes.__init__.__kwdefaults__ is not None
     monkeypatch.setitem(Shapes.__init__.__kwdefaults__, "most", 1)
     torch._dynamo.reset()
@@ -65,7 +65,7 @@ def test_the_same_losses(name, extra, nano, monkeypatch):
 
 
 def test_languages_with_parts_of_their_own_are_compiled_each(nano, monkeypatch):
-    monkeypatch.setattr("isoglot.transfer.compiled.BACKEND", "eager")
+    monkeypatch.setattr("isoglot.model.compiled.BACKEND", "eager")
     task = find_task("pos")
     data = {code: task.builtin("en", "train", 20) for code in ("en", "en-x-shift")}
     for plan, graphs in (("1", 2), ("default", 1)):

@@ -22,6 +22,7 @@ from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.record import RunRecord, record_run
 from isoglot.core.seeds import derive_seed
+from isoglot.model.compiled import compiled
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.pretrain.batches import Batches
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
     from isoglot.vocab import Shards, Vocabulary
 
     Probe = Callable[[Encoder, int], dict[str, float]]
-
-
-_MOST_SHAPES = 256  # torch gives up compiling after eight
 
 
 @dataclass
@@ -475,12 +473,8 @@ def _compiled(module: torch.nn.Module, config: PretrainConfig) -> Callable[..., 
 
     Shapes are a few, so each is compiled for itself; there are many only where the share that is masked changes.
     """
-    from torch._dynamo import config as limits
-
-    name = "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit"  # as it was called once
-    setattr(limits, name, max(_MOST_SHAPES, getattr(limits, name)))
     changes = config.masking.rate_end not in (None, config.masking.rate)
-    return torch.compile(module, dynamic=None if changes else False)
+    return compiled(module, dynamic=None if changes else False)
 
 
 def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:

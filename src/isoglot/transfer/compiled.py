@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from isoglot.core.errors import ConfigError
+from isoglot.model.compiled import compiled
 from isoglot.model.encoder import Encoder
 
 if TYPE_CHECKING:
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
     from isoglot.transfer.heads import Head
     from isoglot.transfer.settings import TuneConfig
 
-BACKEND = "inductor"
 PAYS = 5000
 """Steps from which on compiling pays: each shape takes about ten seconds, and a step of a base model saves a few ms."""
-_MOST_SHAPES = 256  # torch gives up compiling after eight
 
 
 class TaskLoss(nn.Module):
@@ -93,13 +92,9 @@ def compiled_loss(encoder: EncoderLike, head: Head) -> Callable[[TaskBatch, str]
 
     An encoder without private parts is not told the language: it would be compiled for each.
     """
-    from torch._dynamo import config as limits
-
     assert isinstance(encoder, Encoder)  # noqa: S101 - for the type checker
-    name = "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit"  # as it was called once
-    setattr(limits, name, max(_MOST_SHAPES, getattr(limits, name)))
     separate = encoder.config.is_separate
-    loss: Callable[..., torch.Tensor] = torch.compile(TaskLoss(encoder, head), dynamic=False, backend=BACKEND)
+    loss = compiled(TaskLoss(encoder, head))
 
     def of(batch: TaskBatch, language: str) -> torch.Tensor:
         return loss(
