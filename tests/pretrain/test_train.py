@@ -12,9 +12,9 @@ import torch
 from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
-from isoglot.pretrain import train
 from isoglot.pretrain.log import read_metrics
 from isoglot.pretrain.losses import NumericError
+from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.train import pretrain
 from isoglot.text.dictionary import Entry
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
@@ -321,13 +321,13 @@ def test_a_perplexity_that_is_not_finite_stops_the_run_and_is_no_best(run, tmp_p
 
 @pytest.mark.parametrize("due", ["log.every=7", "checkpoints.every=7", "evaluation.every=7"])
 def test_a_loss_that_is_not_finite_stops_the_run_and_no_checkpoint_has_it(run, tmp_path: Path, monkeypatch, due):
-    real, calls = train.Trainer._backward, []
+    real, calls = Passes.backward, []
 
     def poisoned(self, batch):
         calls.append(batch.language)
         return real(self, batch) * (float("nan") if len(calls) == 6 else 1.0)
 
-    monkeypatch.setattr(train.Trainer, "_backward", poisoned)
+    monkeypatch.setattr(Passes, "backward", poisoned)
     rare = ["log.every=100", "evaluation.every=100", "checkpoints.every=4"]
     with pytest.raises(NumericError) as error:
         run("a", *rare, due, *(["checkpoints.every=4"] if due != "checkpoints.every=7" else []))

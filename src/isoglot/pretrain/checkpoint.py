@@ -44,6 +44,27 @@ class CheckpointConfig(Config):
     """how many are kept, the newest; 2 so that a damaged one has another before it"""
 
 
+@dataclass
+class Position:
+    """How far a run is; all of it is in a checkpoint."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows of each language so far."""
+    pair_rows: dict[str, int] = field(default_factory=dict)
+    """Rows of pairs so far, by their length."""
+    dev: dict[str, float] = field(default_factory=dict)
+    """The last dev perplexities, and when they were measured."""
+    dev_step: int = -1
+    best: float | None = None
+    """The lowest dev perplexity of the language that counts, and when it was."""
+    best_step: int = -1
+    lines: int = 0
+    """Lines of ``metrics.jsonl``."""
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """One that was found whole."""

@@ -1,4 +1,4 @@
-"""Pretraining, from top to bottom: device, vocabulary and shards, encoder, batches, optimiser, resume, loop, end.
+"""Pretraining, from top to bottom: device, vocabulary, shards, encoder, batches, optimiser, passes, resume, loop, end.
 
 One step is one batch of one language through the encoder, back, and one move of the weights. Everything random in it is
 a function of the seed and the step, so a run that is killed at any moment and resumed ends with the bits of one that
@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
-from torch.nn.parallel import DistributedDataParallel
 
 from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.record import RunRecord, record_run
 from isoglot.core.seeds import derive_seed
-from isoglot.model.compiled import compiled
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.pretrain.batches import Batches
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, replace_folder
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, Position, replace_folder
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.flops import measured_peak, step_flops
 from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
 from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.optimiser import build_optimiser
+from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.run_folder import BEST, fitting_vocabulary, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.switch_table import dictionaries_record
@@ -50,27 +48,6 @@ if TYPE_CHECKING:
     from isoglot.vocab import Shards, Vocabulary
 
     Probe = Callable[[Encoder, int], dict[str, float]]
-
-
-@dataclass
-class Position:
-    """How far a run is; all of it is in a checkpoint."""
-
-    step: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    rows: dict[str, int] = field(default_factory=dict)
-    """Rows of each language so far."""
-    pair_rows: dict[str, int] = field(default_factory=dict)
-    """Rows of pairs so far, by their length."""
-    dev: dict[str, float] = field(default_factory=dict)
-    """The last dev perplexities, and when they were measured."""
-    dev_step: int = -1
-    best: float | None = None
-    """The lowest dev perplexity of the language that counts, and when it was."""
-    best_step: int = -1
-    lines: int = 0
-    """Lines of ``metrics.jsonl``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +142,7 @@ def _recorded(trainer: Trainer, command: str) -> AbstractContextManager[RunRecor
     if not trainer.world.first:
         return nullcontext()
     processes = f", {trainer.world.size} processes" if trainer.world.size > 1 else ""
-    device = f"{trainer.world.device}{processes}, {trainer.precision}"
+    device = f"{trainer.world.device}{processes}, {trainer.passes.precision}"
     return record_run(trainer.out, command=command, seed=trainer.config.seed, config=trainer.config, device=device)
 
 
@@ -199,7 +176,6 @@ class Trainer:
         self.config, self.encoder, self.shards, self.world, self.out = config, encoder, shards, world, out
         self.probes, self.say = probes, say
         self.length = config.batch.length or encoder.length
-        self.precision = _precision(config, world.device)
         self.budget = config.spending
         vocabulary, share = encoder.vocabulary, config.batch.rows // (world.size * config.batch.accumulate)
         self.batches = Batches(
@@ -221,9 +197,7 @@ class Trainer:
             world=world,
         )
         self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
-        self.parallel = _parallel(encoder, world)
-        module = self.parallel or encoder
-        self.module: Callable[..., torch.Tensor] = _compiled(module, config) if config.compile == "on" else module
+        self.passes = Passes(config, encoder, world)
         self.losses = Losses(self.batches.languages, world)
         self.speed = Speed()
         private = encoder.config.sharing.is_private("softmax")
@@ -259,7 +233,7 @@ class Trainer:
                 tensorboard=self.config.log.tensorboard,
             )
             if self.config.log.peak == "measured" and not self._spent():
-                self.peak = measured_peak(self.world.device, self.precision)
+                self.peak = measured_peak(self.world.device, self.passes.precision)
         self.clock = time.monotonic() - self.position.seconds
 
     def _restore(self, found: Checkpoint) -> None:
@@ -323,7 +297,7 @@ class Trainer:
         if self.encoder.config.dropout:
             torch.manual_seed(derive_seed(config.seed, "dropout", position.step, self.world.rank))
         self.optimiser.clear()
-        loss = self._backward(batch)
+        loss = self.passes.backward(batch)
         self.factor = rate_factor(config.schedule, position.step + 1, progress)
         self.gradient = self.optimiser.step(self.factor)
         position.step += 1
@@ -331,23 +305,6 @@ class Trainer:
         position.tokens += batch.tokens
         position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
         self.speed.add(batch.tokens // self.world.size, self._flops(batch))
-
-    def _backward(self, batch: StepBatch) -> torch.Tensor:
-        """The mean loss of this process's share, and its gradients; parts but the last are not yet sent around."""
-        count = self.config.batch.accumulate
-        total = torch.zeros((), device=self.world.device)
-        for number, part in enumerate(batch.parts(count), start=1):
-            with self._apart() if number < count else nullcontext():
-                with self._autocast():
-                    loss = part.loss(self.module)
-                loss.backward()
-            total += loss.detach()
-        return total
-
-    def _apart(self) -> AbstractContextManager[None]:
-        """Gradients inside are kept to this process for now."""
-        apart: AbstractContextManager[None] = self.parallel.no_sync() if self.parallel else nullcontext()
-        return apart
 
     # --- on the way ---
 
@@ -381,7 +338,7 @@ class Trainer:
         position = self.position
         with self.speed.paused():
             self.encoder.eval()
-            with self._autocast():
+            with self.passes.autocast():
                 losses = self.dev.losses(self.encoder)
             for code in [code for code, loss in losses.items() if not math.isfinite(loss)]:
                 raise not_finite(position.step, code, self.saved)
@@ -414,9 +371,6 @@ class Trainer:
                 position.seconds, position.lines = time.monotonic() - self.clock, self.metrics.lines
                 self.checkpoints.save(position.step, weights, self.optimiser.state(), asdict(position))
         self.saved = position.step
-
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast(self.world.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
 
     def _flops(self, batch: StepBatch) -> int:
         """Operations of a step of all processes."""
@@ -459,33 +413,3 @@ class Trainer:
             record.add_input(one.folder / INDEX)
         for path in save_encoder(self.encoder, self.out, about=about):
             record.add_output(path)
-
-
-def _precision(config: PretrainConfig, device: torch.device) -> Literal["float32", "bfloat16"]:
-    """The number format of products on this device."""
-    if config.precision != "auto":
-        return config.precision
-    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
-
-
-def _compiled(module: torch.nn.Module, config: PretrainConfig) -> Callable[..., torch.Tensor]:
-    """A module compiled for each shape that rows have, and for each language where parts are private.
-
-    Shapes are a few, so each is compiled for itself; there are many only where the share that is masked changes.
-    """
-    changes = config.masking.rate_end not in (None, config.masking.rate)
-    return compiled(module, dynamic=None if changes else False)
-
-
-def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:
-    """The encoder with gradients that are averaged over the processes, where there are several."""
-    if world.size == 1:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # torch plans another name for broadcast_buffers
-        return DistributedDataParallel(
-            encoder,
-            device_ids=[world.device.index] if world.device.type == "cuda" else None,
-            find_unused_parameters=encoder.config.is_separate,  # what other languages have to themselves
-            broadcast_buffers=False,
-        )
