@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.retrieve.metrics import Interval
 from isoglot.transfer import significance
-from isoglot.transfer.significance import compare, estimate, holm, spread_over_seeds
+from isoglot.transfer.significance import Comparison, Estimate, compare, estimate, holm, spread_over_seeds
 
 
 def planted(stream: np.random.Generator, sentences: int, skill: float, lengths_N: np.ndarray | None = None):
@@ -224,3 +225,17 @@ def test_refusals(act, error, message):
     with pytest.raises(error) as caught:
         act()
     assert str(caught.value) == message
+
+
+def test_what_files_hold_is_rounded_but_for_p():
+    """In this order, which is that of the columns of a CSV file; the score is the mean over seeds."""
+    score = Estimate(Interval(70.00001, 60.12346, 80.98766), spread_over_seeds([70.0, 72.0]))
+    assert list(score.facts().items()) == [
+        ("score", 71.0),
+        ("low", 60.1235),
+        ("high", 80.9877),
+        ("seeds", 2),
+        ("seed_deviation", 1.4142),
+    ]
+    found = Comparison(Interval(1.23456, -0.98765, 3.33333), 0.0123456)
+    assert list(found.facts().items()) == [("difference", 1.2346), ("low", -0.9877), ("high", 3.3333), ("p", 0.0123456)]

@@ -31,15 +31,11 @@ class Compared:
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
-        found = self.comparison.difference
         return {
             "language": self.language,
             "one": round(self.one, 4),
             "other": round(self.other, 4),
-            "difference": round(found.value, 4),
-            "low": round(found.low, 4),
-            "high": round(found.high, 4),
-            "p": self.comparison.p,
+            **self.comparison.facts(),
             "p_corrected": self.corrected,
         }
 

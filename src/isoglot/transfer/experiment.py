@@ -79,15 +79,10 @@ class Line:
 
     def facts(self) -> dict[str, Any]:
         """As JSON and CSV hold it."""
-        sentences, seeds = self.estimate.over_sentences, self.estimate.over_seeds
         return {
             "language": self.language,
             "way": self.way,
-            "score": round(seeds.mean, 4),
-            "low": round(sentences.low, 4),
-            "high": round(sentences.high, 4),
-            "seeds": seeds.seeds,
-            "seed_deviation": round(seeds.deviation, 4),
+            **self.estimate.facts(),
         }
 
 

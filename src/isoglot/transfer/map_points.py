@@ -162,17 +162,12 @@ class Line:
 
     def facts(self) -> dict[str, Any]:
         """As JSON and CSV hold it."""
-        sentences, seeds = self.estimate.over_sentences, self.estimate.over_seeds
         return {
             "models": self.models,
             "language": self.language,
             "arm": self.arm,
             "layer": self.layer,
-            "score": round(seeds.mean, 4),
-            "low": round(sentences.low, 4),
-            "high": round(sentences.high, 4),
-            "seeds": seeds.seeds,
-            "seed_deviation": round(seeds.deviation, 4),
+            **self.estimate.facts(),
         }
 
 
@@ -190,16 +185,12 @@ class Pair:
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
-        found = self.comparison.difference
         return {
             "language": self.language,
             "layer": self.layer,
             "one": " ".join(self.one),
             "other": " ".join(self.other),
-            "difference": round(found.value, 4),
-            "low": round(found.low, 4),
-            "high": round(found.high, 4),
-            "p": self.comparison.p,
+            **self.comparison.facts(),
             "p_corrected": self.corrected,
         }
 

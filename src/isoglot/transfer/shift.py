@@ -73,17 +73,13 @@ class Shifted:
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
-        found = self.comparison.difference
         return {
             "layer": self.layer,
             "alpha": self.alpha,
             "chosen_by": self.chosen_by,
             "zero_shot": self.zero_shot,
             **self.test.facts(),
-            "difference": round(found.value, 4),
-            "low": round(found.low, 4),
-            "high": round(found.high, 4),
-            "p": self.comparison.p,
+            **self.comparison.facts(),
             "p_corrected": self.p_corrected,
             "dev": {f"{alpha:g}": round(score, 4) for alpha, score in self.tried.items()},
         }

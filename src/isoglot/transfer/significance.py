@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,6 +58,17 @@ class Estimate:
         """The score: the mean over seeds."""
         return self.over_sentences.value
 
+    def facts(self) -> dict[str, Any]:
+        """As JSON and CSV hold it."""
+        sentences, seeds = self.over_sentences, self.over_seeds
+        return {
+            "score": round(seeds.mean, 4),
+            "low": round(sentences.low, 4),
+            "high": round(sentences.high, 4),
+            "seeds": seeds.seeds,
+            "seed_deviation": round(seeds.deviation, 4),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -68,6 +79,16 @@ class Comparison:
     p: float
     """How likely a difference as large, in either direction, is between systems that are equally good: by approximate
     randomisation. Not corrected: :func:`holm` does that over all that is compared."""
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        found = self.difference
+        return {
+            "difference": round(found.value, 4),
+            "low": round(found.low, 4),
+            "high": round(found.high, 4),
+            "p": self.p,
+        }
 
 
 def estimate(
