@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.transfer.batches import collated
+from isoglot.model.batch import Batch
+from isoglot.transfer.batches import TaskBatch, rounded
 from isoglot.transfer.stored_rows import Shape, StoredRows
 from isoglot.transfer.task import IGNORED, Row
+from isoglot.vocab import Vocabulary
 
 CPU = torch.device("cpu")
 
@@ -22,6 +26,44 @@ def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, p
         chance.integers(0, 4, (places, 2)) if learn else None,
         0,
         parts_W=np.sort(chance.integers(0, 2, places)) if parts else None,
+    )
+
+
+def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary, length: int) -> TaskBatch:
+    """The plain twin: some rows as a batch, row by row, ``[CLS] … [SEP]`` around each; at most ``length`` wide."""
+    chosen = [rows[number] for number in numbers]
+    special = vocabulary.special
+    width = min(rounded(max(len(row.ids_N) for row in chosen) + 2), length)
+    places = max(len(row.places_W) for row in chosen)
+    places = places if places == 1 else rounded(places)
+    ids_BT = np.full((len(chosen), width), special["[PAD]"], dtype=np.int64)
+    tokens_BT = np.zeros((len(chosen), width), dtype=bool)
+    starts_BT = np.zeros((len(chosen), width), dtype=bool)
+    places_BW = np.zeros((len(chosen), places), dtype=np.int64)
+    mask_BW = np.zeros((len(chosen), places), dtype=bool)
+    parts_BW = None if chosen[0].parts_W is None else np.zeros((len(chosen), places), dtype=np.int32)
+    learn = chosen[0].targets_WK
+    targets_BWK = None if learn is None else np.full((len(chosen), places, learn.shape[1]), IGNORED, dtype=np.int64)
+    for index, row in enumerate(chosen):
+        end = len(row.ids_N) + 1
+        ids_BT[index, 0], ids_BT[index, end] = special["[CLS]"], special["[SEP]"]
+        ids_BT[index, 1:end] = row.ids_N
+        tokens_BT[index, : end + 1] = True
+        starts_BT[index, row.places_W[row.places_W > 0]] = True
+        places_BW[index, : len(row.places_W)] = row.places_W
+        mask_BW[index, : len(row.places_W)] = True
+        if targets_BWK is not None and row.targets_WK is not None:
+            targets_BWK[index, : len(row.places_W)] = row.targets_WK
+        if parts_BW is not None and row.parts_W is not None:
+            parts_BW[index, : len(row.places_W)] = row.parts_W
+    ids, tokens, starts = (torch.from_numpy(array) for array in (ids_BT, tokens_BT, starts_BT))
+    return TaskBatch(
+        Batch(ids, tokens, starts, bool(tokens_BT.all())),
+        torch.from_numpy(places_BW),
+        torch.from_numpy(mask_BW),
+        None if targets_BWK is None else torch.from_numpy(targets_BWK),
+        tuple(numbers),
+        None if parts_BW is None else torch.from_numpy(parts_BW),
     )
 
 

@@ -11,18 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import torch
-
 from isoglot.core.seeds import random_stream
-from isoglot.model.batch import Batch
-from isoglot.transfer.task import IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import torch
+
+    from isoglot.model.batch import Batch
     from isoglot.transfer.task import Row
-    from isoglot.vocab import Vocabulary
 
 _POOL = 40  # batches that are sorted together
 
@@ -42,52 +39,6 @@ class TaskBatch:
     """Which text of its row a place is in, where a head asks."""
     firsts_B: torch.Tensor | None = None
     """The first place of each row among those of all rows, where these are stored."""
-
-    def to(self, device: torch.device) -> TaskBatch:
-        """The same on a device."""
-        targets_BWK, parts_BW = (
-            None if each is None else each.to(device, non_blocking=True) for each in (self.targets_BWK, self.parts_BW)
-        )
-        places_BW, mask_BW = (each.to(device, non_blocking=True) for each in (self.places_BW, self.mask_BW))
-        return TaskBatch(self.batch.to(device), places_BW, mask_BW, targets_BWK, self.numbers, parts_BW)
-
-
-def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary, length: int) -> TaskBatch:
-    """Some rows as a batch, ``[CLS] … [SEP]`` around each; at most ``length`` wide."""
-    chosen = [rows[number] for number in numbers]
-    special = vocabulary.special
-    width = min(rounded(max(len(row.ids_N) for row in chosen) + 2), length)
-    places = max(len(row.places_W) for row in chosen)
-    places = places if places == 1 else rounded(places)
-    ids_BT = np.full((len(chosen), width), special["[PAD]"], dtype=np.int64)
-    tokens_BT = np.zeros((len(chosen), width), dtype=bool)
-    starts_BT = np.zeros((len(chosen), width), dtype=bool)
-    places_BW = np.zeros((len(chosen), places), dtype=np.int64)
-    mask_BW = np.zeros((len(chosen), places), dtype=bool)
-    parts_BW = None if chosen[0].parts_W is None else np.zeros((len(chosen), places), dtype=np.int32)
-    learn = chosen[0].targets_WK
-    targets_BWK = None if learn is None else np.full((len(chosen), places, learn.shape[1]), IGNORED, dtype=np.int64)
-    for index, row in enumerate(chosen):
-        end = len(row.ids_N) + 1
-        ids_BT[index, 0], ids_BT[index, end] = special["[CLS]"], special["[SEP]"]
-        ids_BT[index, 1:end] = row.ids_N
-        tokens_BT[index, : end + 1] = True
-        starts_BT[index, row.places_W[row.places_W > 0]] = True
-        places_BW[index, : len(row.places_W)] = row.places_W
-        mask_BW[index, : len(row.places_W)] = True
-        if targets_BWK is not None and row.targets_WK is not None:
-            targets_BWK[index, : len(row.places_W)] = row.targets_WK
-        if parts_BW is not None and row.parts_W is not None:
-            parts_BW[index, : len(row.places_W)] = row.parts_W
-    ids, tokens, starts = (torch.from_numpy(array) for array in (ids_BT, tokens_BT, starts_BT))
-    return TaskBatch(
-        Batch(ids, tokens, starts, bool(tokens_BT.all())),
-        torch.from_numpy(places_BW),
-        torch.from_numpy(mask_BW),
-        None if targets_BWK is None else torch.from_numpy(targets_BWK),
-        tuple(numbers),
-        None if parts_BW is None else torch.from_numpy(parts_BW),
-    )
 
 
 def rounded(size: int) -> int:

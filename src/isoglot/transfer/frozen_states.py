@@ -3,7 +3,8 @@
 One layer is held at a time. The next one is computed from it, so a curve over all layers costs one pass through the
 encoder. What would not fit into memory is held in a file instead, and read from there.
 
-Shapes: ``B`` rows of a batch, ``T`` tokens, ``D`` width, ``N`` tokens of all rows, ``K`` of those of a batch.
+Shapes: ``B`` rows of a batch, ``T`` tokens, ``D`` width, ``R`` all rows, ``N`` tokens of all rows, ``K`` of those of a
+batch.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
-from isoglot.transfer.batches import collated, whole_batches
+from isoglot.transfer.batches import whole_batches
+from isoglot.transfer.stored_rows import StoredRows
 from isoglot.transfer.task import Row
 from isoglot.transfer.tuned import autocast
 
@@ -62,8 +64,6 @@ class FrozenStates:
         self.layer = 0
         self._known: dict[bytes, int] = {}
         self._rows: list[Row] = []
-        self._firsts: list[int] = []
-        tokens = 0
         nothing = Row(
             np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64), None, 0
         )  # batches are filled up with it
@@ -72,9 +72,9 @@ class FrozenStates:
             if key not in self._known:
                 self._known[key] = len(self._rows)
                 self._rows.append(row)
-                self._firsts.append(tokens)
-                tokens += len(row.ids_N) + 2
-        self._states_ND = _room(tokens, encoder, memory, scratch)
+        self._stored = StoredRows(self._rows, encoder.vocabulary, self.length, encoder.device)
+        self._states_ND = _room(len(self._stored.ids_N), encoder, memory, scratch)
+        self._firsts_R = self._stored.firsts_R2[:, 0].to(self._states_ND.device)
         self._filled = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FrozenStates:
@@ -98,11 +98,10 @@ class FrozenStates:
         encoder, total = self.encoder, len(self._rows)
         with evaluating(encoder), progress.task(f"{self.language} to layer {layer}", total=total, unit="rows") as work:
             for numbers in whole_batches(self._rows, batch_budget(encoder, None)):
-                batch = collated(self._rows, numbers, encoder.vocabulary, self.length).batch.to(encoder.device)
+                batch = self._stored.batch(numbers).batch
                 start = self._held(batch, numbers) if self._filled else None
                 states_BTD = self._through(batch, layer, start)
-                places = [np.arange(len(self._rows[n].ids_N) + 2) + self._firsts[n] for n in numbers]
-                index_K = torch.from_numpy(np.concatenate(places)).to(self._states_ND.device)
+                index_K = self._index(batch, numbers)[batch.mask_BT.to(self._states_ND.device)]
                 self._states_ND[index_K] = states_BTD[batch.mask_BT].to(self._states_ND)
                 work.advance(len(numbers))
         self.layer, self._filled = layer, True
@@ -119,11 +118,13 @@ class FrozenStates:
 
     def _held(self, batch: Batch, numbers: list[int]) -> torch.Tensor:
         """Those of known rows, from where they are held."""
-        where = self._states_ND.device
-        firsts_B = torch.tensor([self._firsts[number] for number in numbers], device=where)
-        index_BT = firsts_B[:, None] + torch.arange(batch.ids_BT.shape[1], device=where)
-        states_BTD = self._states_ND[index_BT.clamp(max=len(self._states_ND) - 1)].to(batch.ids_BT.device)
+        states_BTD = self._states_ND[self._index(batch, numbers)].to(batch.ids_BT.device)
         return states_BTD * batch.mask_BT[:, :, None]
+
+    def _index(self, batch: Batch, numbers: list[int]) -> torch.Tensor:
+        """Where the tokens of known rows are held (B x T); anything at padding."""
+        along_T = torch.arange(batch.ids_BT.shape[1], device=self._firsts_R.device)
+        return (self._firsts_R[numbers, None] + along_T).clamp(max=len(self._states_ND) - 1)
 
     def _through(self, batch: Batch, layer: int, start_BTD: torch.Tensor | None) -> torch.Tensor:
         """A batch up to a layer: from the states it is given, or from its tokens."""

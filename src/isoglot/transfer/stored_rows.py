@@ -1,7 +1,7 @@
 """Rows on the device, one after another, from which batches are cut there.
 
 Only the numbers of a batch's rows travel, so nothing waits: neither the device for its next batch, nor the host for a
-copy. :func:`isoglot.transfer.batches.collated` is the plain twin, row by row.
+copy. The plain twin, row by row, is in the tests.
 
 Shapes: ``B`` rows of a batch, ``T`` tokens, ``W`` places, ``K`` numbers of a place, ``R`` all rows, ``N`` all tokens,
 ``P`` all places.
