@@ -195,18 +195,16 @@ def shift_transfer(
                         return how.tested(dev[code], code, layer, alpha, work).scores.main if alpha else plain
 
                     best = alpha_by_dev(on_dev, [0.0, *alphas])
-                    by, chosen, tried = "target dev set", [best.alpha], best.tried
+                    by, chosen, tried = "target dev set", [best.alpha], dict(sorted(best.tried.items()))
                 elif choose == "rule":
                     by, chosen = "nearest-mean", [alpha_by_means(means, code, source, layer, share=share).alpha]
                 for alpha in chosen:
                     found = how.tested(test[code], code, layer, alpha, work)
                     paired = compare(found.scores.ratio_S2, baselines[code].scores.ratio_S2)
-                    rows.append(Shifted(code, layer, alpha, by, dict(sorted(tried.items())), found, paired))
+                    learnt = code in tuned.languages
+                    rows.append(Shifted(code, layer, alpha, by, tried, found, paired, learnt_from=learnt))
     corrected = holm([row.comparison.p for row in rows]).tolist()
-    rows = [
-        replace(row, p_corrected=p, learnt_from=row.language in tuned.languages)
-        for row, p in zip(rows, corrected, strict=True)
-    ]
+    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
     return ShiftOutcome(
         tuned.task.name, tuned.task.metric, source, baselines, tuple(rows), whose, kind=kind, positions=positions
     )
