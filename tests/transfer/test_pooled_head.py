@@ -12,11 +12,12 @@ import torch
 from torch.nn import functional as F
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.files import read_json
 from isoglot.core.recipe import load_recipe
 from isoglot.languages import documents
 from isoglot.model import load_encoder
-from isoglot.model.table import TableEncoder
+from isoglot.model.table import TableEncoder, save_table
 from isoglot.static.settings import GloveConfig
 from isoglot.static.train import train_static
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune, load_tuned
@@ -134,6 +135,37 @@ def test_inference_is_learnt_from_frozen_static_vectors(glove, tmp_path: Path):
     assert evaluate(again, again.task, test)["en"].scores.main == accuracy
     order = again.predict([replaced(one) for one in test["en"].examples], "en")[0]
     assert [one.label for one in order] != [one.label for one in again.predict(test["en"].examples, "en")[0]]
+
+
+def test_vectors_are_found_from_elsewhere(nano, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where they were, whatever the working directory; or as they were typed, where all has moved together."""
+    vocabulary, task = nano().vocabulary, find_task("pos")
+    vectors_VD = torch.randn(len(vocabulary), 8, generator=torch.Generator().manual_seed(1))
+    table = TableEncoder(vectors_VD, torch.ones(len(vocabulary), dtype=torch.bool), vocabulary)
+    data = {"en": task.builtin("en", "train", 20)}
+    config = build_config(TuneConfig, settings=["tune=head", "epochs=1"])
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    save_table(table, "vectors")
+    tuned = fine_tune(table, task, data, data, config, "run", source="vectors")
+    fine_tune(table, task, data, data, config, "named", source="some/model")
+    fine_tune(nano(), task, data, data, config, "ours", source="vectors")
+    assert read_json(here / "run/tuned.json")["source"] == "vectors"
+    assert not any("source_folder" in read_json(here / name / "tuned.json") for name in ("named", "ours"))
+
+    wanted = tuned.predict(data["en"].examples, "en")[0]
+    monkeypatch.chdir(tmp_path)
+    assert load_tuned("here/run", device="cpu").predict(data["en"].examples, "en")[0] == wanted
+    here.rename(there)
+    monkeypatch.chdir(there)
+    assert load_tuned("run", device="cpu").predict(data["en"].examples, "en")[0] == wanted
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError) as gone:
+        load_tuned("there/run", device="cpu")
+    problem = "the encoder that there/run was tuned from is no longer there; put it back, or fine-tune again"
+    assert str(gone.value) == f"{here.resolve() / 'vectors'}: {problem}"
+    assert load_tuned("there/run", encoder=table).predict(data["en"].examples, "en")[0] == wanted
 
 
 def replaced(example: Any) -> Any:

@@ -7,7 +7,7 @@
     epochs/                  the weights of the best epochs
     head.safetensors         the head
     encoder/                 the encoder as the task has left it, if it is one of ours
-    encoder.safetensors      what the task has changed of an encoder that is not, which is found again by its name
+    encoder.safetensors      what the task has changed of an encoder that is not, which is found again where it was
     tuned.json               task, labels, config, scores by epoch, hashes; written last
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.files import file_hash, read_json, writable_folder, write_bytes, write_json
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder, read_weights, save_encoder
@@ -119,7 +119,7 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
         write_bytes(target / CHANGED, save({n: t.detach().cpu().clone().contiguous() for n, t in changed.items()}))
         files.append(target / CHANGED)
         hashes[CHANGED] = file_hash(target / CHANGED)
-    index = {
+    index: dict[str, Any] = {
         "format": _FORMAT,
         "task": tuned.task.name,
         "labels": list(tuned.labels.names),
@@ -131,6 +131,8 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
         "source": source,
         "sha256": hashes,
     }
+    if source is not None and not index["ours"] and Path(source).expanduser().exists():
+        index["source_folder"] = str(Path(source).expanduser().resolve())  # who reads it may be somewhere else
     write_json(target / INDEX, index)
     return [*files, target / INDEX]
 
@@ -147,7 +149,7 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
         ConfigError: The encoder it was tuned from is not known.
         CorruptFileError: A file is not what was written.
         InputError: ``tuned.json`` is not one of ours.
-        StorageError: A file is missing.
+        StorageError: A file is missing, or the encoder it was tuned from.
     """
     from isoglot.core.devices import choose_device
 
@@ -183,9 +185,28 @@ def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None
 
     if encoder is None and not index["source"]:
         raise ConfigError(f"{folder} does not say which encoder it was tuned from", remedy="give the encoder")
-    found = copied(encoder) if encoder is not None else load_encoder(index["source"], device=device)
+    found = copied(encoder) if encoder is not None else load_encoder(_source(folder, index), device=device)
     if isinstance(found, nn.Module) and CHANGED in index["sha256"]:
         weights = read_weights(folder / CHANGED, sha256=index["sha256"][CHANGED])
         if weights:
             found.load_state_dict(weights)
     return found
+
+
+def _source(folder: Path, index: Mapping[str, Any]) -> str:
+    """Where the encoder that a model was tuned from is: where it was then, or as it was typed if both have moved.
+
+    Raises:
+        StorageError: It was a folder, which is in neither place.
+    """
+    typed, then = str(index["source"]), index.get("source_folder")
+    if then is None:
+        return typed
+    for place in (then, typed):
+        if Path(place).expanduser().exists():
+            return str(place)
+    raise StorageError(
+        f"the encoder that {folder} was tuned from is no longer there",
+        remedy="put it back, or fine-tune again",
+        file=then,
+    )
