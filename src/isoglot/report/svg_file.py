@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from xml.sax.saxutils import escape
 
-_TITLE = 62  # above the drawing
+_TITLE = 62  # above the drawing, where title and note have a line each
 _STYLE = (
     "text { font-family: Helvetica, Arial, sans-serif; } .title { font-size: 16px; font-weight: bold; fill: #1f2933; } "
     ".note { font-size: 12.5px; fill: #52606d; } .tick { font-size: 12px; fill: #52606d; } "
@@ -17,6 +18,8 @@ _STYLE = (
 def svg_file(drawing: str, title: str, note: str) -> str:
     """The first ``svg`` element of a drawing as a whole file, with its style, a white ground and a title above.
 
+    Title and note have as many lines as they need.
+
     Args:
         drawing: What :func:`isoglot.report.lines.line_chart` or :func:`isoglot.report.heatmap.heat_map` drew.
         title: What it shows.
@@ -26,11 +29,15 @@ def svg_file(drawing: str, title: str, note: str) -> str:
     assert found is not None  # noqa: S101 - for the type checker
     width, height, rest = int(found[1]), int(found[2]), found[3]
     attributes, _, body = rest.partition(">")
-    box = f"0 {-_TITLE} {width} {height + _TITLE}"
+    # A letter of the title is 8 wide on average, one of the note 5.6.
+    titles, notes = (textwrap.wrap(text, (width - 28) // letter) for text, letter in ((title, 9), (note, 6)))
+    lines = [("title", 26 + 20 * number, line) for number, line in enumerate(titles)]
+    lines += [("note", 26 + 20 * len(titles) + 16 * number, line) for number, line in enumerate(notes)]
+    above = _TITLE + 20 * (len(titles) - 1) + 16 * (len(notes) - 1)
+    said = "".join(f"<text x='14' y='{y - above}' class='{kind}'>{escape(line)}</text>" for kind, y, line in lines)
+    box = f"0 {-above} {width} {height + above}"
     return (
-        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height + _TITLE}' viewBox='{box}'"
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height + above}' viewBox='{box}'"
         f"{attributes}>\n<title>{escape(title)}</title><style>{_STYLE}</style>"
-        f"<rect x='0' y='{-_TITLE}' width='{width}' height='{height + _TITLE}' fill='#fff'/>"
-        f"<text x='14' y='{26 - _TITLE}' class='title'>{escape(title)}</text>"
-        f"<text x='14' y='{46 - _TITLE}' class='note'>{escape(note)}</text>{body}</svg>\n"
+        f"<rect x='0' y='{-above}' width='{width}' height='{height + above}' fill='#fff'/>{said}{body}</svg>\n"
     )
