@@ -1,7 +1,7 @@
 """How good a retrieval is: precision, reciprocal rank, hubs, and how sure that is.
 
 Shape legend: ``N`` rows of X, ``K`` neighbours, ``P`` right pairs, ``Q`` queries: rows with a right answer,
-``F`` figures.
+``F`` figures, ``R`` resamples.
 """
 
 from __future__ import annotations
@@ -204,19 +204,23 @@ def _resampled(rows_QF: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     stream = random_stream(seed, "retrieval bootstrap")
     at_once = max(1, _COUNTS // queries)
     sizes = [min(at_once, resamples - first) for first in range(0, resamples, at_once)]
-    return np.concatenate([_counts(queries, size, stream) @ rows_QF for size in sizes])
+    return np.concatenate([drawn_counts(queries, size, stream) @ rows_QF for size in sizes])
 
 
 @lru_cache(maxsize=2)
 def _kept_counts(queries: int, resamples: int, seed: int) -> np.ndarray:
     """All draws, for the next method, direction and layer of the same sentences."""
-    found = _counts(queries, resamples, random_stream(seed, "retrieval bootstrap"))
+    found = drawn_counts(queries, resamples, random_stream(seed, "retrieval bootstrap"))
     found.flags.writeable = False
     return found
 
 
-def _counts(queries: int, resamples: int, stream: np.random.Generator) -> np.ndarray:
-    """How often each query is drawn in each resample, as floats to multiply with."""
+def drawn_counts(queries: int, resamples: int, stream: np.random.Generator) -> np.ndarray:
+    """How often each query is drawn in each resample (R × Q), as floats to multiply with: what a bootstrap is made of.
+
+    >>> drawn_counts(4, 100, np.random.default_rng(0)).sum(axis=1).tolist() == [4.0] * 100
+    True
+    """
     drawn_RQ = stream.integers(queries, size=(resamples, queries))
     drawn_RQ += np.arange(resamples)[:, None] * queries
     return np.bincount(drawn_RQ.ravel(), minlength=drawn_RQ.size).reshape(drawn_RQ.shape).astype(float)

@@ -21,7 +21,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.seeds import random_stream
-from isoglot.retrieve.metrics import Interval
+from isoglot.retrieve.metrics import Interval, drawn_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,9 +221,7 @@ def _drawn_scores(counts_SN2: np.ndarray, draws: int, stream: np.random.Generato
             times_RU = stream.multinomial(sentences, times_U / sentences, size=size)
             drawn_RC[block] = times_RU.astype(float) @ rows_UC
         else:
-            places_RN = stream.integers(sentences, size=(size, sentences)) + sentences * np.arange(size)[:, None]
-            times_RN = np.bincount(places_RN.ravel(), minlength=size * sentences).reshape(size, sentences)
-            drawn_RC[block] = times_RN.astype(float) @ rows_NC
+            drawn_RC[block] = drawn_counts(sentences, size, stream) @ rows_NC
     return _ratios(drawn_RC.reshape(draws, -1, 2))
 
 
