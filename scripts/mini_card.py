@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from mini_figures import shifted, words_found
 from mini_tables import WAYS, filled, tables
 
 from isoglot.align import Procrustes
@@ -45,9 +46,8 @@ from isoglot.retrieve.from_model import context_side
 from isoglot.retrieve.layers import Side
 from isoglot.retrieve.leaks import words_seen
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
-from isoglot.steer import LanguageMeans, bleu_1, sweep_shifts
+from isoglot.steer import LanguageMeans, sweep_shifts
 from isoglot.steer.language_files import own_known
-from isoglot.steer.scores import score_translation
 from isoglot.text.dictionary import read_dictionary
 from isoglot.text.lines import read_lines
 
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.encoder import Encoder
     from isoglot.represent import Representations
-    from isoglot.retrieve.layers import PairScores
-    from isoglot.steer import Sweep
     from isoglot.text.dictionary import Entry
 
 TEMPLATE = Path(__file__).with_name("mini_card.md")
@@ -233,7 +231,7 @@ class Card:
         for pair, right in entries.items():
             if set(pair) <= set(sides):
                 source, target = own_words(sides, pair, right)
-                found[pair[1]] = _words_found(score_dictionary(source, target, right, folder, score=score))
+                found[pair[1]] = words_found(score_dictionary(source, target, right, folder, score=score))
         return {"pairs": found}
 
     # --- steering ---
@@ -274,8 +272,8 @@ class Card:
             found[code] = {
                 "sentences": len(given),
                 "token_sets": made.about_sets(),
-                "alphas": _shifted(made, references, unseen[code]),
-                "all_layers": _shifted(tried[code], sets[code].sentences[code][first:last], unseen[code]),
+                "alphas": shifted(made, references, unseen[code]),
+                "all_layers": shifted(tried[code], sets[code].sentences[code][first:last], unseen[code]),
             }
         mean_of = self.effort.means if known is None else means.moments[ENGLISH].about["sentences"]
         facts = {"layer": int(worth_L.argmax()), "chosen_on": self.effort.tried, "mean_of": mean_of}
@@ -311,45 +309,6 @@ class Card:
 
 def _centred(X_ND: np.ndarray) -> np.ndarray:
     return np.asarray(X_ND - X_ND.mean(axis=0))
-
-
-def _words_found(pair: PairScores) -> dict[str, Any]:
-    coverage = pair.coverage
-    rows = [
-        {
-            "layer": each.layer,
-            "centre": each.centre,
-            "p@1": each.scores.of("cosine").precision[1].value,
-            "mrr": each.scores.of("cosine").mrr.value,
-        }
-        for each in pair.layers
-    ]
-    covered = None if coverage is None else [coverage.entries_found, coverage.entries]
-    return {"entries": covered, "layers": rows}
-
-
-def _shifted(made: Sweep, references: list[str], unseen: list[Entry]) -> dict[str, Any]:
-    """Figures by alpha, each a list over the layers; BLEU-1 where sacrebleu is there.
-
-    Precision stands there twice: by the whole dictionary, and by its words that training was not given.
-    """
-    found: dict[str, Any] = {}
-    for alpha in made.alphas:
-        cells = [made.scores[cell] for cell in made.scores if cell.alpha == alpha]
-        figures = ("convert_rate", "precision", "judged", "begun", "coverage")
-        found[f"{alpha:g}"] = {name: [getattr(each, name) for each in cells] for name in figures}
-        judged = [
-            score_translation(made.translations[cell], dictionary=unseen) for cell in made.scores if cell.alpha == alpha
-        ]
-        found[f"{alpha:g}"] |= {
-            f"{name}_unseen": [getattr(each, name) for each in judged] for name in ("precision", "judged")
-        }
-        try:
-            texts = [made.translations[cell].texts for cell in made.scores if cell.alpha == alpha]
-            found[f"{alpha:g}"]["bleu_1"] = [bleu_1(each, references, made.target).score for each in texts]
-        except MissingPartError:
-            found[f"{alpha:g}"]["bleu_1"] = [None] * len(cells)
-    return found
 
 
 def _file(folder: Path, name: str) -> Path | None:
