@@ -2,10 +2,11 @@
 
     python scripts/mini_card.py MODEL --data DIR --out card.json              # minutes on two cores
     python scripts/mini_card.py MODEL --data DIR --quick                      # Tatoeba alone, all layers
-    python scripts/mini_card.py --from card.json --write docs/MINI.md         # the card; nothing is measured
+    python scripts/mini_card.py --from card.json --facts facts.json --tasks tasks/ --write docs/MINI.md    # the card
 
 DIR has ``tatoeba/`` (line-aligned files), ``muse/`` (en-xx.txt, en-xx.5000-6500.txt), ``parallel/`` and ``text/``; each
-can be named on its own, and .xz is read as it is. What is not there is left out and said so.
+can be named on its own, and .xz is read as it is. What is not there is left out and said so. With ``--from`` nothing is
+measured. Tasks are those of ``isoglot transfer`` (mini_transfer.py).
 
 Nothing is chosen on what it is reported on. One layer for all languages, for each way of comparing: by P@1 on sentences
 of the parallel table that no map is learned on. The layer of a shift: by the share of tokens that are rightly
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from mini_figures import shifted, words_found
 from mini_tables import WAYS, filled, tables
+from mini_transfer import read_tasks, transfer_tables
 
 from isoglot.align import Procrustes
 from isoglot.compare import layer_cka
@@ -392,6 +394,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="Tatoeba alone: raw and centred, all layers")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--facts", type=Path, help="a JSON with what is to be said of the training, row by row")
+    parser.add_argument("--tasks", type=Path, help="a folder with what `isoglot transfer ner|parse|nli … --json` wrote")
     parser.add_argument("--from", dest="given", type=Path, help="figures measured before")
     parser.add_argument("--out", type=Path, help="the JSON to write")
     parser.add_argument("--write", type=Path, help="the card to fill; made from the template if it is not there")
@@ -404,7 +407,9 @@ def main() -> int:
         card = read_json(options.given) if options.given else measured(options, progress)
         if options.facts:
             card["training"] = read_json(options.facts)
-        parts = tables(card)
+        if options.tasks:
+            card["transfer"] = read_tasks(options.tasks)
+        parts = tables(card) | (transfer_tables(card["transfer"]) if "transfer" in card else {})
         if options.out:
             write_json(options.out, card)
         if options.write:

@@ -12,7 +12,8 @@ WAYS = ("raw", "centred", "Procrustes")
 """How sentences are compared: as they are, with each language's mean removed, then turned by a learned rotation."""
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown: the first column is text, the others are numbers."""
     lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
@@ -30,13 +31,13 @@ def tables(card: Mapping[str, Any]) -> dict[str, str]:
     model = card["model"]
     sizes = [str(model["layers"]), str(model["width"]), f"{model['vocabulary']:,}"]
     sizes += [f"{model['parameters'] / 1e6:.1f} M", ", ".join(model["languages"])]
-    found = {"model": _table(["layers", "width", "vocabulary", "parameters", "languages"], [sizes])}
+    found = {"model": table(["layers", "width", "vocabulary", "parameters", "languages"], [sizes])}
     if "training" in card:
-        found["training"] = _table(["", ""], [[key, str(value)] for key, value in card["training"].items()])
+        found["training"] = table(["", ""], [[key, str(value)] for key, value in card["training"].items()])
     found |= _sentence_tables(card["tatoeba"])
     if "cka" in card:
         rows = [[code, *(f"{value:.2f}" for value in each["debiased"])] for code, each in card["cka"].items()]
-        found["cka"] = _table(["with English", *_layers(card)], rows)
+        found["cka"] = table(["with English", *_layers(card)], rows)
     if "muse" in card:
         found["muse"] = _word_table(card)
     if "steer" in card:
@@ -45,7 +46,7 @@ def tables(card: Mapping[str, Any]) -> dict[str, str]:
         each = card["perplexity"]
         numbers = {code: f"{value['perplexity']:.1f}" for code, value in each["languages"].items()}
         head = f"Rows of {each['length']} tokens, {each['masked']:.0%} masked.\n\n"
-        found["perplexity"] = head + _table(["language", "perplexity"], [[*pair] for pair in numbers.items()])
+        found["perplexity"] = head + table(["language", "perplexity"], [[*pair] for pair in numbers.items()])
     return found
 
 
@@ -59,7 +60,7 @@ def _sentence_tables(tatoeba: Mapping[str, Any]) -> dict[str, str]:
     for code, ways in pairs.items():
         for way in (way for way in WAYS if way in ways):
             every.append([f"{code}, {way}", *(_percent(_mean(each)) for each in ways[way])])  # noqa: PERF401
-    found = {"tatoeba-layers": _table(["with English", *(f"layer {n}" for n in tatoeba["layers"])], every)}
+    found = {"tatoeba-layers": table(["with English", *(f"layer {n}" for n in tatoeba["layers"])], every)}
     if chosen:
         rows = []
         for code, ways in pairs.items():
@@ -68,7 +69,7 @@ def _sentence_tables(tatoeba: Mapping[str, Any]) -> dict[str, str]:
             rows += [[f"en → {code}", *(_percent(each["from_en"]) for each in cells)]]
         choice, size = tatoeba["choice"], next(iter(pairs.values()))["sentences"]
         found["tatoeba"] = (
-            _table(["P@1, %", *(f"{way} (layer {chosen[way]})" for way in WAYS), "centred, CSLS"], rows)
+            table(["P@1, %", *(f"{way} (layer {chosen[way]})" for way in WAYS), "centred, CSLS"], rows)
             + f"\n\n{size:,} pairs of each language. Layers chosen on {choice['chosen_on']:,} sentences of"
             f" `{choice['table']}`, Procrustes learned on {choice['learned_on']:,} others."
         )
@@ -89,7 +90,7 @@ def _word_table(card: Mapping[str, Any]) -> str:
     notes = "".join(f" No contexts of {code}: {why}." for code, why in missing.items())
     left = muse.get("left_out", 0)
     notes += f" {left:,} English words of the test dictionaries were in training's and are left out." if left else ""
-    return _table(head, rows) + f"\n\nLayer {layer}, chosen by sentences.{notes}"
+    return table(head, rows) + f"\n\nLayer {layer}, chosen by sentences.{notes}"
 
 
 def _shift_tables(steer: Mapping[str, Any]) -> dict[str, str]:
@@ -114,8 +115,8 @@ def _shift_tables(steer: Mapping[str, Any]) -> dict[str, str]:
         f" {sentences:,} sentences of Tatoeba; each mean is of {steer['mean_of']:,} sentences."
     )
     return {
-        "steer": _table(head, rows) + notes,
-        "steer-layers": _table(["α = 2, %", *(f"layer {layer}" for layer in range(depth))], every),
+        "steer": table(head, rows) + notes,
+        "steer-layers": table(["α = 2, %", *(f"layer {layer}" for layer in range(depth))], every),
     }
 
 

@@ -8,14 +8,25 @@ import sys
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
+from isoglot.core.errors import InputError
 from isoglot.languages import documents
 from isoglot.model import save_encoder
+from isoglot.transfer.evaluation import Evaluation
+from isoglot.transfer.experiment import Line, Outcome, Trial
+from isoglot.transfer.selection import Selected, Way
+from isoglot.transfer.significance import estimate
+from isoglot.transfer.task import Scores
 from isoglot.vocab import train_vocabulary
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
+CARD = Path(__file__).parents[1] / "docs" / "MINI.md"
+METRICS = {"ner": "f1", "parse": "las", "nli": "accuracy"}
+WAYS: tuple[Way, ...] = ("source dev", "oracle", "averaged")
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +77,51 @@ def run(script: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: object)
     return found
 
 
+RIGHT = {"en": 80, "fr": 60, "de": 60, "ru": 50, "zh": 40}
+"""Of 100 sentences with the first of two settings; with the second 10 fewer. The oracle has 2 more, the average 4."""
+
+
+def outcome(task: str) -> dict[str, Any]:
+    """As ``isoglot transfer --json`` writes it."""
+
+    def test(code: str, way: Way, fewer: int) -> Selected:
+        right = RIGHT[code] - fewer + 2 * WAYS.index(way)
+        scores = Scores(right, {METRICS[task]: right, "uas": right + 5}, np.array([[n < right, 1] for n in range(100)]))
+        counts = {"joined": 4321, "split": 2} if (task, code) == ("ner", "zh") else {"split": 7}
+        unseen = {"clf": 3} if (task, code) == ("parse", "zh") else {}
+        return Selected(code, way, (1,), Evaluation(code, scores, 100, counts, unseen))
+
+    cells = [(code, way) for code in RIGHT for way in WAYS if (code, way) != ("en", "oracle")]
+    trials = [
+        Trial(0, name, dev, 1, None, chosen=True, tests=[test(code, way, fewer) for code, way in cells])
+        for name, dev, fewer in (("encoder_rate=1", 70, 0), ("encoder_rate=2", 69, 10))
+    ]
+    lines = [
+        Line(one.language, one.way, estimate([each.test.scores.ratio_S2 for each in (one, other)]))
+        for one, other in zip(trials[0].tests, trials[1].tests, strict=True)
+    ]
+    made = Outcome(task, METRICS[task], ("en",), tuple(trials), tuple(lines), None, {})  # type: ignore[arg-type]
+    return made.facts()
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tasks")
+    for task in METRICS:
+        (folder / f"{task}.json").write_text(json.dumps(outcome(task)), "utf-8")
+    return folder
+
+
 def test_a_card_from_data_to_page(
-    script: ModuleType, model: Path, data: Path, tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]
+    script: ModuleType, model: Path, data: Path, tasks: Path, tmp_path: Path, monkeypatch, capsys
 ):
     monkeypatch.setitem(script.EFFORTS, "usual", script.Effort(30, 20, 30, 200, 1, 8, 8, 4))
     figures, page, facts = tmp_path / "card.json", tmp_path / "MINI.md", tmp_path / "facts.json"
     facts.write_text(json.dumps({"command": "isoglot pretrain …", "GPU minutes": 27.5}), "utf-8")
     options = ("--langs", "fr", "--data", data, "--parallel", data / "parallel" / "table.tsv")
     dev = ("--dev", f"fr={data / 'text' / 'europarl.fr.txt'}")
-    assert run(script, monkeypatch, model, *options, *dev, "--out", figures, "--write", page, "--facts", facts) == 0
+    places = ("--facts", facts, "--tasks", tasks, "--out", figures, "--write", page)
+    assert run(script, monkeypatch, model, *options, *dev, *places) == 0
     capsys.readouterr()
     card = json.loads(figures.read_text("utf-8"))
     depth = card["model"]["layers"]
@@ -118,3 +165,41 @@ def test_the_template_has_no_figures_of_its_own(script: ModuleType):
 def test_a_missing_folder_is_an_error(script: ModuleType, model: Path, tmp_path: Path, monkeypatch, capsys):
     assert run(script, monkeypatch, model, "--langs", "fr", "--data", tmp_path) == 2
     assert "error: " in capsys.readouterr().err
+
+
+def test_the_card_says_what_the_template_says(script: ModuleType):
+    words = re.sub(r"(<!-- ([\w-]+) -->\n).*?(<!-- /\2 -->)", r"\1\3", CARD.read_text("utf-8"), flags=re.DOTALL)
+    assert words == script.TEMPLATE.read_text("utf-8")
+
+
+def test_transfer_in_tables(script: ModuleType, tasks: Path):
+    parts = script.transfer_tables(script.read_tasks(tasks))
+    scores, choices, left = (parts[name] for name in ("transfer", "transfer-choices", "transfer-left"))
+    assert re.search(r"^\| WikiAnn, F1 \| 75\.0 \[6\d\.\d, 8\d\.\d\] \| 55\.0 \[", scores, re.MULTILINE)
+    assert "| UD, UAS | 80.0 | 60.0 | 60.0 | 50.0 | 40.0 |" in scores
+    assert "Means of `encoder_rate=1` and `encoder_rate=2`, one seed; in brackets the 95 % interval" in scores
+    assert "WikiAnn 100 of each; UD 100 of each; XNLI 100 of each." in scores
+    assert (
+        "WikiAnn zh: 4,321 joined, 2 split. UD zh: 3 of `clf`, which English has not. Guessing gets 33.3 on XNLI."
+        in scores
+    )
+    assert "| WikiAnn, F1: `encoder_rate=2`, English dev 69.0 | 70.0 | 50.0 | 50.0 | 40.0 | 30.0 |" in choices
+    assert "| WikiAnn, F1: mean, epoch by the language's own dev (oracle) | – | 57.0 | 57.0 | 47.0 | 37.0 |" in choices
+    assert "| WikiAnn, F1: mean, best three epochs averaged | 79.0 | 59.0 | 59.0 | 49.0 | 39.0 |" in choices
+    assert "| UD, LAS: mean | 73 | 73 | 60 | 47 |" in left
+    assert "| XNLI, accuracy above chance: `encoder_rate=1` | 57 | 57 | 36 | 14 |" in left, "26.7 of 46.7 above a third"
+
+
+def test_a_task_that_was_not_run_is_left_out(script: ModuleType, tasks: Path, tmp_path: Path):
+    (tmp_path / "parse.json").write_text((tasks / "parse.json").read_text("utf-8"), "utf-8")
+    text = "".join(script.transfer_tables(script.read_tasks(tmp_path)).values())
+    assert "UD, LAS" in text
+    assert not re.search("WikiAnn|XNLI|Guessing", text)
+
+
+def test_a_folder_without_outcomes_is_an_error(script: ModuleType, tasks: Path, tmp_path: Path):
+    with pytest.raises(InputError, match=r"there is no ner\.json, parse\.json or nli\.json"):
+        script.read_tasks(tmp_path)
+    (tmp_path / "ner.json").write_text((tasks / "nli.json").read_text("utf-8"), "utf-8")
+    with pytest.raises(InputError, match="this is not the outcome of ner"):
+        script.read_tasks(tmp_path)
