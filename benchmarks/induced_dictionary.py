@@ -9,18 +9,22 @@ first (P@1), or is among all it has.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections import defaultdict
 
 from isoglot.text.dictionary import read_dictionary
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("induced")
+    parser.add_argument("gold")
+    options = parser.parse_args()
     induced: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for entry in read_dictionary(sys.argv[1]):
+    for entry in read_dictionary(options.induced):
         induced[entry.source.lower()][entry.target.lower()] += entry.weight
     gold: dict[str, set[str]] = defaultdict(set)
-    for entry in read_dictionary(sys.argv[2]):
+    for entry in read_dictionary(options.gold):
         gold[entry.source.lower()].add(entry.target.lower())
     found = [word for word in gold if word in induced]
     first = sum(max(induced[word], key=lambda each: induced[word][each]) in gold[word] for word in found)

@@ -13,8 +13,8 @@ Target: 2.3 x the peer, 1.7 x the compiled peer, 50 % of the peak.
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -106,17 +106,22 @@ def seconds_of(step: Callable[[int], None], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def main(vocabulary_folder: str, english: str, german: str, rows: str = "256") -> None:
-    vocabulary = Vocabulary.load(vocabulary_folder)
-    shards = {"en": Shards.open(english), "de": Shards.open(german)}
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("vocabulary", "english", "german"):
+        parser.add_argument(name)
+    parser.add_argument("rows", type=int, nargs="?", default=256)
+    options = parser.parse_args()
+    vocabulary = Vocabulary.load(options.vocabulary)
+    shards = {"en": Shards.open(options.english), "de": Shards.open(options.german)}
     peak = measured_peak(GPU, "bfloat16")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: peak {peak / 1e12:.0f} TFLOP/s", flush=True)
-    config = settings(int(rows))
+    config = settings(options.rows)
     with tempfile.TemporaryDirectory() as name:
         mine, flops = ours(config, vocabulary, shards, Path(name))
     useful = mine / (config.batch.rows * LENGTH) * flops
     share = f"{useful / 1e12:.0f} useful TFLOP/s, {useful / peak:.1%} of the peak"
-    print(f"isoglot, {rows} rows: {mine:,.0f} tokens/s, {share}", flush=True)
+    print(f"isoglot, {options.rows} rows: {mine:,.0f} tokens/s, {share}", flush=True)
     torch.cuda.empty_cache()
     plain = {}
     for count in PEER_ROWS:
@@ -134,4 +139,4 @@ def main(vocabulary_folder: str, english: str, german: str, rows: str = "256") -
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -14,9 +14,9 @@ those that are in it are not run again.
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -104,24 +104,28 @@ def measured(
         }
 
 
-def main(vocabulary: str, english: str, german: str, first: str, second: str, out: str, *runs: str) -> None:
-    shards = {"en": Shards.open(english), "de": Shards.open(german)}
-    parallel = {
-        code: Path(path).read_text(encoding="utf-8").splitlines() for code, path in (("en", first), ("de", second))
-    }
-    earlier = Path(out).read_text(encoding="utf-8").splitlines() if Path(out).exists() else []
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("vocabulary", "english", "german", "parallel_english", "parallel_german", "out"):
+        parser.add_argument(name)
+    parser.add_argument("runs", nargs="*", default=RUNS)
+    options = parser.parse_args()
+    shards = {"en": Shards.open(options.english), "de": Shards.open(options.german)}
+    out, sides = Path(options.out), {"en": options.parallel_english, "de": options.parallel_german}
+    parallel = {code: Path(path).read_text(encoding="utf-8").splitlines() for code, path in sides.items()}
+    earlier = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
     found = [json.loads(line) for line in earlier]
-    for run in runs or RUNS:
+    for run in options.runs:
         if run in (one["run"] for one in found):
             continue
-        found.append(measured(run, Vocabulary.load(vocabulary), shards, parallel))
+        found.append(measured(run, Vocabulary.load(options.vocabulary), shards, parallel))
         last = found[-1]
         print(
             f"{run}: dev loss {last['curve'][-1][1]:.4f} after {last['curve'][-1][0]:.0f} s, "
             f"{last['tokens'] / 1e6:.0f}M tokens, P@1 {max(last['p_at_1']):.1f} %",
             flush=True,
         )
-        with Path(out).open("a", encoding="utf-8") as file:
+        with out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(last) + "\n")
     papers = [one for one in found if one["run"].startswith("paper")]
     if papers:
@@ -135,4 +139,4 @@ def main(vocabulary: str, english: str, german: str, first: str, second: str, ou
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
