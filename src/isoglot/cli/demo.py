@@ -33,7 +33,8 @@ def demo(
 ) -> None:
     """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
-    Takes about seven minutes on two cores once it is installed. What is trained is kept: the same command again trains nothing.
+    Takes about seven minutes on two cores, once it is installed. What is trained is kept: the same command again
+    trains nothing.
     Quicker, and less to see: --set budget=20s.
     """
     from dataclasses import asdict
