@@ -36,6 +36,10 @@ def model(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "encoder")
 
 
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.mark.parametrize("task", ["nli", "ner", "parse", "pos", "topic"])
 def test_nothing_given_is_built_in(isoglot, task, model):
     extra = ["--set", "unseen=count"] if task == "topic" else []
@@ -70,9 +74,18 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
     record = read_json(out / "run.json")
     assert record["status"] == "finished"
     assert len(record["inputs"]) == 3
-    again = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out))
-    assert again.code == 2
-    assert "holds a run already; go on with it by --resume" in again.err
+    before = _files(out)
+    for wrong, problem in {
+        (): f"{out} holds a run already; go on with it by --resume",
+        ("--seed", "1"): "holds a run already",
+        ("--set", "epochs=2", "--resume"): "is another run: config.epochs was 1 and is 2; resume with the same",
+        ("--sentences", "30", "--resume"): "is another run: data.train.en",
+        ("--test", f"sw={files}/de.test.tsv", "--resume"): "the vocabulary has no language 'sw'",
+    }.items():
+        again = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), *wrong)
+        assert (again.code, again.out) == (2, "")
+        assert problem in again.err
+        assert _files(out) == before
     assert isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), "--resume").code == 0
 
     same = isoglot("transfer", "compare", str(out), str(out), "--json")
@@ -148,6 +161,16 @@ def test_static_vectors(isoglot, model, tmp_path: Path):
         (["--dev", "en={}"], "--train is missing"),
         (["--train", "en={}", "--dev", "en={}", "--test", "de={}"], "the label 'B-DATE' is not in the training data"),
         (["--train", "en={}", "--dev", "en={}", "--test", "sw=SAME"], "the vocabulary has no language 'sw'"),
+        (
+            ["--train", "en={}", "--dev", "en={}", "--test", "de=NONE"],
+            "none.tsv: there are no examples of de; give some",
+        ),
+        (["--train", "en={}", "--dev", "en=NONE", "--test", "de=SAME"], "none.tsv: there are no examples of en"),
+        (["--train", "en={}", "--dev", "de=SAME", "--test", "de=SAME"], "there is no dev data of en"),
+        (["--train", "en={}", "--dev", "sw=SAME", "--dev", "en={}", "--test", "de=SAME"], "no language 'sw'"),
+        (["--set", "layer=3", "--langs", "de"], "there is no layer 3; choose from 0"),
+        (["--set", "head.pool=attention"], "head.pool=attention for ner, which has a label for each word"),
+        (["--set", "grid.freeze=[1, 3]", "--set", "tune=all"], "freeze=3 with 2 layers; freeze 2 at most"),
         (["--langs", "sw"], "there are no built-in examples of sw"),
         (["--test", "de"], "--test 'de' is not language=path"),
         (["--recipe", "nothing"], "there is no recipe 'nothing'"),
@@ -158,8 +181,12 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, model, tmp
     good, other = tmp_path / "a.tsv", tmp_path / "b.tsv"
     good.write_text("Eva\tB-PER\nsleeps\tO\n")
     other.write_text("Eva\tB-PER\n1999\tB-DATE\n")
-    options = [option.replace("de={}", f"de={other}").replace("SAME", str(good)).format(good) for option in options]
-    result = isoglot("transfer", "ner", "--model", model, *FAST, *options)
+    none = tmp_path / "none.tsv"
+    none.write_text("")
+    options = [option.replace("de={}", f"de={other}").replace("SAME", str(good)) for option in options]
+    options = [option.replace("NONE", str(none)).format(good) for option in options]
+    result = isoglot("transfer", "ner", "--model", model, *FAST, *options, "--out", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
     assert (result.code, result.out) == (2, "")
     assert problem in result.err.splitlines()[-1]
     assert result.err.count("isoglot: ") == 1

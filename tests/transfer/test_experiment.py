@@ -101,7 +101,15 @@ def test_what_is_wrong_with_a_test_set_is_said_before_the_work(nano, tmp_path: P
     path.write_text("一\tfarm\n二\tmoon\n")
     with pytest.raises(InputError, match=r"zh.tsv:2: the label 'moon' is not in the training data"):
         run_experiment(nano(), task, data, data, {"zh": task.read(path, "zh")}, out=tmp_path / "out")
-    assert not list((tmp_path / "out").glob("*/*"))
+    with pytest.raises(ConfigError, match="no language 'sw'"):
+        run_experiment(nano(), task, data, data, {"sw": data["en"]}, out=tmp_path / "out")
+    with pytest.raises(InputError, match="there are no examples of zh"):
+        run_experiment(nano(), task, data, data, {"zh": Data([])}, out=tmp_path / "out")
+    with pytest.raises(InputError, match="there are no examples of zh"):
+        run_experiment(nano(), task, data, {**data, "zh": Data([])}, data, out=tmp_path / "out")
+    with pytest.raises(ConfigError, match="there is no dev data of en"):
+        run_experiment(nano(), task, data, {"zh": data["en"]}, data, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
     with pytest.raises(ConfigError, match="no test data; give at least one"):
         run_experiment(nano(), task, data, data, {})
     with pytest.raises(ConfigError, match="no seeds; give at least one"):

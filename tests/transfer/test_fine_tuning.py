@@ -263,6 +263,8 @@ def test_what_cannot_be_learnt(nano, tagging):
         fine_tune(nano(), task, train, {"zh": dev["en"]})
     with pytest.raises(ConfigError, match="no language 'sw'"):
         fine_tune(nano(), task, {"sw": train["en"]}, {"sw": dev["en"]})
+    with pytest.raises(InputError, match=r"en.tsv: there are no examples of en; give some"):
+        fine_tune(nano(), task, train, {"en": Data([], "en.tsv")})
     other = Data([Tagged(("a",), ("GREEK",))])
     with pytest.raises(InputError, match="the label 'GREEK' is not in the training data"):
         fine_tune(nano(), task, train, {"en": other}, config("unseen=refuse"))

@@ -15,11 +15,11 @@ from transformers import DistilBertConfig, DistilBertModel
 
 from isoglot.align import Bitext, Procrustes, Ridge, align_words
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, CorruptFileError
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import HookedEncoder
 from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.transfer import find_task
+from isoglot.transfer import Data, find_task
 from isoglot.transfer.continued import Below, Continued, new_config
 from isoglot.transfer.frozen_states import FrozenStates
 from isoglot.transfer.map_curve import MapTransfer, MapTransferConfig, Models, map_transfer
@@ -429,6 +429,10 @@ def test_languages_that_do_not_fit(planted, examples, nano):
             attempt(*given)
     with pytest.raises(ConfigError, match="no language 'sw'"):
         attempt([Models("monolingual", english, {"sw": english})], None, {"sw": found["test"]})
+    with pytest.raises(InputError, match="there are no examples of en-x-shift; give some"):
+        attempt([planted], None, {TWIN: Data([])})
+    with pytest.raises(InputError, match="there are no examples of en; give some"):
+        map_transfer(task, [planted], {"en": found["train"]}, {"en": Data([])}, {TWIN: found["test"]})
 
 
 @pytest.mark.parametrize("setting", ["tune=head", "freeze=1", "layer=1", "grid.batch=[1, 2]"])

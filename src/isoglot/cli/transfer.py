@@ -205,7 +205,7 @@ def _run(
     from isoglot.core.recipe import load_recipe
     from isoglot.model import load_encoder
     from isoglot.transfer import TuneConfig
-    from isoglot.transfer.experiment import run_experiment
+    from isoglot.transfer.experiment import check_experiment, run_experiment
 
     config = build_config(
         TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings
@@ -215,6 +215,8 @@ def _run(
     encoder = load_encoder(model, device=device)
     train, dev, test = _data(task, encoder, files, chosen, sentences)
     named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
+    # What is refused leaves the folder, and the record of what ran there, as it was.
+    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume)
     with recorded(out, named, seed=seed, device=str(encoder.device), config=config) as run:
         done = run_experiment(
             encoder,

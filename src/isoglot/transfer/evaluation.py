@@ -12,9 +12,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import InputError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.transfer.checks import check_scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,11 +79,11 @@ def evaluate(
     found = {}
     for name, some in data.items():
         code = language_code(name)
-        if not len(some):
-            raise InputError(f"there are no examples of {code}", remedy="give some", file=some.file)
+        through = (encoders or {}).get(code, tuned.encoder)
+        check_scored(through, {code: some}, tuned.config.length)
         unseen = task.unseen_labels(some, tuned.labels, tuned.config.unseen)
         with edit(code) if edit is not None else nullcontext():
-            predicted, rows = tuned.predict(some.examples, code, encoder=(encoders or {}).get(code), progress=progress)
+            predicted, rows = tuned.predict(some.examples, code, encoder=through, progress=progress)
         counts = {what: count for what, count in rows.counts.items() if count}
         found[code] = Evaluation(code, task.score(some.examples, predicted), len(some), counts, dict(unseen))
     return found

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config
@@ -23,15 +24,15 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.files import writable_folder, write_bytes, write_json, write_text
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.transfer.checks import check_learnt, check_scored, check_setting
 from isoglot.transfer.fine_tuning import counted, fine_tune
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
-from isoglot.transfer.tuned_folder import data_hash
+from isoglot.transfer.tuned_folder import check_begun, check_free, data_hash, learnt_hashes, run_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.evaluation import Edit
@@ -149,25 +150,21 @@ def run_experiment(
         say: Told what the user should know.
 
     Raises:
-        ConfigError: Settings that do not fit, or no seeds.
-        InputError: A label in dev or test that training does not have, and the task refuses.
+        ConfigError: As :func:`check_experiment`.
+        InputError: As :func:`check_experiment`.
+        NumericError: The loss was not finite.
         StorageError: The folder cannot be written to.
     """
     config = config or TuneConfig()
-    if seeds < 1 or not test:
-        raise ConfigError("no seeds" if seeds < 1 else "no test data", remedy="give at least one")
+    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume)
     folder = None if out is None else writable_folder(out)
-    labels = task.learned_labels(train.values())
-    for data in test.values():
-        task.unseen_labels(data, labels, config.unseen)  # what is refused is refused before the work
     trials: list[Trial] = []
     best: tuple[float, Tuned] | None = None
     for number in range(seeds):
         seed = config.seed + number
         found: list[tuple[Trial, Tuned]] = []
-        for index, (name, setting) in enumerate(config.settings().items(), start=1):
-            chosen = build_config(TuneConfig, values=setting.model_dump(mode="json") | {"seed": seed})
-            place = None if folder is None else folder / f"seed-{seed}" / f"{index:02d}"
+        for index, (name, chosen) in enumerate(_of_seed(config, seed).items(), start=1):
+            place = None if folder is None else _place(folder, seed, index)
             tuned = fine_tune(
                 encoder, task, train, dev, chosen, place, source=source, resume=resume, progress=progress, say=say
             )
@@ -192,6 +189,69 @@ def run_experiment(
     if folder is not None:
         _write(outcome, folder)
     return outcome
+
+
+def check_experiment(
+    encoder: EncoderLike,
+    task: Task[Any],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    config: TuneConfig,
+    out: str | Path | None = None,
+    *,
+    seeds: int = 1,
+    resume: bool = False,
+) -> None:
+    """Refuse what :func:`run_experiment` would refuse, before any work; nothing is written.
+
+    Args:
+        encoder: What is built on.
+        task: What to learn; this and the rest as there.
+        train: Examples to learn from.
+        dev: Examples to choose by.
+        test: Examples to test on.
+        config: Every knob, and the grid.
+        out: The folder, if any.
+        seeds: How many.
+        resume: Whether the experiment in the folder is gone on with.
+
+    Raises:
+        ConfigError: No seeds or tests, a setting that does not fit, a language the encoder does not have, or a folder
+            with another experiment.
+        InputError: Nothing to learn, no examples of a language, or a label that training does not have and the task
+            refuses.
+    """
+    if seeds < 1 or not test:
+        raise ConfigError("no seeds" if seeds < 1 else "no test data", remedy="give at least one")
+    train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
+    for setting in config.settings().values():
+        check_setting(encoder, task, setting)
+    check_learnt(encoder, train, dev, config)
+    check_scored(encoder, test, config.length)
+    labels = task.learned_labels(train.values())
+    for data in (*dev.values(), *test.values()):
+        task.unseen_labels(data, labels, config.unseen)
+    if out is not None and not resume:
+        check_free(Path(out))
+    elif out is not None:
+        hashes = learnt_hashes(encoder, train, dev)
+        for seed in range(config.seed, config.seed + seeds):
+            for index, setting in enumerate(_of_seed(config, seed).values(), start=1):
+                check_begun(_place(Path(out), seed, index), run_identity(task, setting, hashes))
+
+
+def _of_seed(config: TuneConfig, seed: int) -> dict[str, TuneConfig]:
+    """Every setting of the grid with a seed."""
+    return {
+        name: build_config(TuneConfig, values=setting.model_dump(mode="json") | {"seed": seed})
+        for name, setting in config.settings().items()
+    }
+
+
+def _place(folder: Path, seed: int, index: int) -> Path:
+    """The folder of a seed and the so-and-so-many-th setting."""
+    return folder / f"seed-{seed}" / f"{index:02d}"
 
 
 def best_tests(trials: Sequence[Trial]) -> list[Selected]:

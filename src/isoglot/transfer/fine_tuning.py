@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import InputError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, rate
 from isoglot.core.seeds import derive_seed
@@ -25,9 +25,9 @@ from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints, remove_fo
 from isoglot.pretrain.losses import NumericError
 from isoglot.pretrain.optimiser import Optimiser
 from isoglot.pretrain.schedule import rate_factor
-from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import evaluating, row_length
 from isoglot.transfer.batches import TaskBatch, epoch_batches
+from isoglot.transfer.checks import check_learnt, check_setting
 from isoglot.transfer.compiled import compiled_loss, to_compile
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.row_vectors import RowVectors
@@ -36,7 +36,7 @@ from isoglot.transfer.shapes import Shapes
 from isoglot.transfer.stored_rows import Shape, StoredRows
 from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import Tuned, autocast, copied
-from isoglot.transfer.tuned_folder import data_hash, finished, load_tuned, open_run, save_tuned
+from isoglot.transfer.tuned_folder import finished, learnt_hashes, load_tuned, open_run, run_identity, save_tuned
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -87,8 +87,10 @@ def fine_tune(
     train = {language_code(code): data for code, data in train.items()}
     dev = {language_code(code): data for code, data in dev.items()}
     trainer = Trainer(encoder, task, train, dev, config, None if out is None else Path(out), say)
-    if out is not None and open_run(Path(out), trainer.identity(encoder), resume=resume) and finished(Path(out)):
-        return load_tuned(out, encoder=encoder)
+    if out is not None:
+        identity = run_identity(task, config, learnt_hashes(encoder, train, dev))
+        if open_run(Path(out), identity, resume=resume) and finished(Path(out)):
+            return load_tuned(out, encoder=encoder)
     trainer.resume()
     trainer.train(progress)
     tuned = trainer.finish()
@@ -121,21 +123,14 @@ class Trainer:
         out: Path | None,
         say: Callable[[str], None],
     ) -> None:
-        if not train or next(iter(train)) not in dev:
-            named = f"dev data of {next(iter(train))}" if train else "training data"
-            raise ConfigError(f"there is no {named}", remedy="an epoch is chosen by it: give both for one language")
-        self.task, self.config, self.dev, self.say, self.data = task, config, dev, say, train
+        check_setting(encoder, task, config)
+        check_learnt(encoder, train, dev, config)
+        self.task, self.config, self.dev, self.say = task, config, dev, say
         labels = task.learned_labels(train.values())
         for code, data in dev.items():
             for label, count in task.unseen_labels(data, labels, config.unseen).items():
                 say(f"dev {code}: the label {label} ({count} time{'s' * (count != 1)}) is not in the training data")
         names = tunable(encoder, config.tune, config.freeze)
-        _check_layer(config.layer, encoder.depth)
-        if config.head.pool != "first" and task.kind != "classification":
-            raise ConfigError(
-                f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
-                remedy="leave it out: it is for tasks with one label a text",
-            )
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
         head = task.head(encoder.width, labels, config.head)
@@ -168,18 +163,6 @@ class Trainer:
         self.checkpoints = Checkpoints(out or Path(), keep=1)
         self.out = out
         self.step = self.epoch = 0
-
-    def identity(self, encoder: EncoderLike) -> dict[str, Any]:
-        """What makes a run this run: all settings, and hashes of all it learns from."""
-        return {
-            "task": self.task.name,
-            "config": self.config.model_dump(mode="json"),
-            "data": {
-                "encoder": encoder_hash(encoder),
-                "train": {code: data_hash(data) for code, data in self.data.items()},
-                "dev": {code: data_hash(data) for code, data in self.dev.items()},
-            },
-        }
 
     # --- what it is made of ---
 
@@ -424,8 +407,3 @@ def set_seed(device: torch.device, seed: int) -> None:
         torch.default_generator.manual_seed(seed)
     else:
         torch.manual_seed(seed)
-
-
-def _check_layer(layer: int | None, depth: int) -> None:
-    if layer is not None and layer > depth:
-        raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {depth}")

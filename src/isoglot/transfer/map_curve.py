@@ -34,6 +34,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import Layers, chosen_layers
+from isoglot.transfer.checks import check_scored
 from isoglot.transfer.continued import Below, Continued
 from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.fine_tuning import counted, fine_tune
@@ -249,7 +250,7 @@ def check_before(
 
     Raises:
         ConfigError: They do not, or a setting has no meaning here.
-        InputError: A label that training does not have and the task refuses, or nothing to learn.
+        InputError: A label that training does not have and the task refuses, nothing to learn, or no examples.
     """
     config.tuning(config.seed)
     if len(train) != 1:
@@ -282,10 +283,12 @@ def check_before(
                 f"maps of {', '.join(sorted(set(each.maps) - set(each.others)))}, which no {each.name} model reads",
                 remedy="leave them out, or name the model: --other",
             )
-        for code, encoder in ((source, each.source), *each.others.items()):
-            reader_of(encoder, code, config.length)
+        for some in (dev[source], test.get(source, dev[source])):
+            check_scored(each.source, {source: some}, config.length)
+        for code, encoder in each.others.items():
+            check_scored(encoder, {code: test[code]}, config.length)
     labels = task.learned_labels(train.values())
-    for some in test.values():
+    for some in (dev[source], *test.values()):
         task.unseen_labels(some, labels, config.unseen)
     return source
 

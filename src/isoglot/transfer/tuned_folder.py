@@ -26,6 +26,7 @@ from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder, read_weights, save_encoder
 from isoglot.pretrain.checkpoint import FOLDER, sweep
 from isoglot.pretrain.run_folder import check_same
+from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.task import Labels, find_task
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.examples import Data
+    from isoglot.transfer.task import Task
 
 IDENTITY, INDEX = "fine_tune.json", "tuned.json"
 HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
@@ -48,6 +50,20 @@ def data_hash(data: Data[Any]) -> str:
     for example in data.examples:
         digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
+
+
+def learnt_hashes(encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]) -> dict[str, Any]:
+    """Hashes of all that a run learns from and chooses by."""
+    return {
+        "encoder": encoder_hash(encoder),
+        "train": {code: data_hash(data) for code, data in train.items()},
+        "dev": {code: data_hash(data) for code, data in dev.items()},
+    }
+
+
+def run_identity(task: Task[Any], config: TuneConfig, hashes: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a run this run: all settings, and :func:`learnt_hashes`."""
+    return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
 
 
 def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
@@ -82,12 +98,12 @@ def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
 
 
 def check_free(out: Path) -> None:
-    """Refuse a folder that holds a run.
+    """Refuse a folder that holds a run, or an experiment with runs in it.
 
     Raises:
         ConfigError: It does.
     """
-    if (out / IDENTITY).exists():
+    if (out / IDENTITY).exists() or any(out.glob(f"seed-*/*/{IDENTITY}")):
         raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
 
 

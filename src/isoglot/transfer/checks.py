@@ -1,0 +1,71 @@
+"""What is refused before any work: settings that do not fit an encoder, languages it does not have, empty data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.transfer.tunable import tunable
+from isoglot.transfer.tuned import reader_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.examples import Data
+    from isoglot.transfer.settings import TuneConfig
+    from isoglot.transfer.task import Task
+
+
+def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> None:
+    """Refuse knobs that do not fit an encoder or a task.
+
+    Raises:
+        ConfigError: One does not.
+    """
+    tunable(encoder, config.tune, config.freeze)
+    if config.layer is not None and config.layer > encoder.depth:
+        raise ConfigError(
+            f"there is no layer {config.layer}", remedy=f"choose from 0 (the embeddings) to {encoder.depth}"
+        )
+    if config.head.pool != "first" and task.kind != "classification":
+        raise ConfigError(
+            f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
+            remedy="leave it out: it is for tasks with one label a text",
+        )
+
+
+def check_learnt(
+    encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], config: TuneConfig
+) -> None:
+    """Refuse data to learn from and to choose by that an encoder cannot read, or of which something is missing.
+
+    Args:
+        encoder: What reads them.
+        train: Of canonical language codes, as all are.
+        dev: Those of the first training language decide.
+        config: How long rows are.
+
+    Raises:
+        ConfigError: The encoder does not have a language, or there is nothing to choose by.
+        InputError: A dev set is empty.
+    """
+    if not train or next(iter(train)) not in dev:
+        named = f"dev data of {next(iter(train))}" if train else "training data"
+        raise ConfigError(f"there is no {named}", remedy="an epoch is chosen by it: give both for one language")
+    for code in train:
+        reader_of(encoder, code, config.length)
+    check_scored(encoder, dev, config.length)
+
+
+def check_scored(encoder: EncoderLike, data: Mapping[str, Data[Any]], length: int | None) -> None:
+    """Refuse dev or test data that nothing can be scored on.
+
+    Raises:
+        ConfigError: The encoder does not have a language.
+        InputError: There are no examples of one.
+    """
+    for code, some in data.items():
+        reader_of(encoder, code, length)
+        if not len(some):
+            raise InputError(f"there are no examples of {code}", remedy="give some", file=some.file)
