@@ -210,6 +210,25 @@ def test_a_killed_run_ends_with_the_same_bits(settings, nano, tagging, tmp_path:
     assert not (tmp_path / "cut" / "checkpoints").exists()
 
 
+def test_a_kill_before_the_checkpoint_loses_no_epoch(nano, tagging, tmp_path: Path, monkeypatch):
+    """Where bits do not repeat, an epoch that is gone through again may not be the best any more; the first then is."""
+    scores = iter([50.0, 60.0, 40.0])  # the second time, the second epoch is worse than the first
+    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: {"en": next(scores)})
+    save = Checkpoints.save
+
+    def killing(self, step, *rest):
+        if step == 2:
+            raise Killed
+        return save(self, step, *rest)
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Checkpoints, "save", killing)
+        with pytest.raises(Killed):
+            tune(nano(), tagging, config("keep=1"), tmp_path)
+    tuned = tune(nano(), tagging, config("keep=1"), tmp_path, resume=True)
+    assert (tuned.epoch, tuned.epochs.numbers()) == (1, [1])
+
+
 def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path):
     tuned = tune(nano(), tagging, config("epochs=1"), tmp_path)
     with pytest.raises(ConfigError, match="holds a run already; go on with it by --resume"):

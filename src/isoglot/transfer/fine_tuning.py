@@ -227,7 +227,7 @@ class Trainer:
         self.tuned.history = list(found.state["history"])
         self._load(found.tensors(MODEL))
         self.optimiser.load(found.tensors(OPTIMISER))
-        self.kept.only([number for number in self.kept.numbers() if number <= self.epoch])
+        self.kept.only(self._ranked()[: self.config.keep])
 
     def _load(self, tensors: Mapping[str, torch.Tensor]) -> None:
         with torch.no_grad():
@@ -363,10 +363,10 @@ class Trainer:
         best = self._ranked()[: self.config.keep]
         if self.epoch in best:
             self.kept.put(self.epoch, weights)
-        self.kept.only(best)
         if self.out is not None:
             state = {"epoch": self.epoch, "steps": self.step, "history": self.tuned.history}
             self.checkpoints.save(self.epoch, weights, self.optimiser.state(), state)
+        self.kept.only(best)  # last: the checkpoint before, from which a killed run goes on, may need the others
 
     def finish(self) -> Tuned:
         """The weights of the best epoch in place."""
