@@ -232,6 +232,17 @@ def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
     assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out), "-q").code == 0
     found = isoglot("transfer", "predict", "Ja.", "--task", str(own), "--model", str(out), "--lang", "de", "-q").out
     assert json.loads(found)["label"] in ("calm", "loud")
+    data.write_text("The cat sleeps.\n")
+    for command in (
+        ["own", str(own), "--model", model, *files],
+        ["shift", str(out), "--task", str(own), "--test", f"de={data}"],
+    ):
+        wrong = isoglot("transfer", *command)
+        assert (wrong.code, wrong.out) == (2, "")
+        assert wrong.err == (
+            f"isoglot: {own}:13: the task file fails: ValueError: not enough values to unpack (expected 2, got 1); "
+            "correct it there, or what it reads\n"
+        )
     own.write_text("import nothing_of_the_kind\n")
     wrong = isoglot("transfer", "own", str(own), "--model", model)
     assert wrong.err.startswith(f"isoglot: {own}:1: the task file fails: ModuleNotFoundError")
@@ -239,6 +250,18 @@ def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
     wrong = isoglot("transfer", "own", str(own), "--model", model)
     assert wrong.err == f"isoglot: {own}: no task is registered here; end the file with register(YourTask())\n"
     assert "there are no built-in examples" in isoglot("transfer", "own", str(_written(own)), "--model", model).err
+
+
+def test_the_documents_task(isoglot, model, tmp_path: Path):
+    text = (Path(__file__).parents[2] / "docs" / "TRANSFER.md").read_text(encoding="utf-8")
+    own, data, out = tmp_path / "mood.py", tmp_path / "data.tsv", tmp_path / "out"
+    own.write_text(next(part for part in text.split("```python\n") if "class Mood" in part).partition("```")[0])
+    data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
+    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--quiet"]
+    assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out)).code == 0
+    data.write_text("The cat sleeps.\tcalm\nThe dog barks!\n")
+    wrong = isoglot("transfer", "own", str(own), "--model", model, *files)
+    assert (wrong.code, wrong.err) == (2, f"isoglot: {data}:2: there is no tab; write text, tab, mood\n")
 
 
 def _written(path: Path) -> Path:

@@ -157,7 +157,8 @@ def test_a_topic_without_a_tab(tmp_path: Path):
 
 def test_the_registry():
     assert set(NAMES) <= set(tasks())
-    with pytest.raises(ConfigError, match="there is no task 'nre'; did you mean 'ner'"):
+    own = "if it is your own, name its file: --task FILE"
+    with pytest.raises(ConfigError, match=f"there is no task 'nre'; {own}; else did you mean 'ner'"):
         find_task("nre")
     with pytest.raises(ConfigError, match="there are no built-in examples of sw; give files"):
         list(find_task("ner").builtin("sw", "train", 1).examples)

@@ -141,24 +141,25 @@ def own(
     debug: Debug = False,
 ) -> None:
     """A task of your own, in one small Python file: see isoglot/transfer/topic.py and pos.py for two."""
-    from isoglot.transfer.task import load_task_file
+    from isoglot.transfer.task import load_task_file, of_task_file
 
     output, task = Output(json=json, quiet=quiet), load_task_file(file)
-    _run(
-        task,
-        output,
-        model=model,
-        files=(train, dev, test),
-        langs=langs,
-        sentences=sentences,
-        recipe=recipe,
-        seeds=seeds,
-        resume=resume,
-        settings=settings or [],
-        out=out,
-        device=device,
-        seed=seed,
-    )
+    with of_task_file(file):
+        _run(
+            task,
+            output,
+            model=model,
+            files=(train, dev, test),
+            langs=langs,
+            sentences=sentences,
+            recipe=recipe,
+            seeds=seeds,
+            resume=resume,
+            settings=settings or [],
+            out=out,
+            device=device,
+            seed=seed,
+        )
 
 
 _EXAMPLES = {

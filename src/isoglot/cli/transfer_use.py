@@ -42,12 +42,13 @@ def predict(
     debug: Debug = False,
 ) -> None:
     """Tag, parse or classify new text with a model that isoglot transfer has written."""
-    from isoglot.transfer.task import load_task_file
+    from isoglot.transfer.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
     if task is not None:
         load_task_file(task)
-    _predict(text, model, lang, file, form, to, device, output)
+    with of_task_file(task):
+        _predict(text, model, lang, file, form, to, device, output)
 
 
 def compare(

@@ -17,17 +17,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
 from isoglot.transfer.examples import Data, ExampleT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -267,19 +268,43 @@ def load_task_file(path: str | Path) -> Task[Any]:
     from isoglot.core.files import read_text
 
     text, before = read_text(path), dict(_REGISTERED)
-    try:
-        code = compile(text, str(path), "exec")
+    with of_task_file(path):
+        try:
+            code = compile(text, str(path), "exec")
+        except SyntaxError as error:
+            raise _failed(path, error.lineno, error) from error
         exec(code, {"__name__": f"isoglot_task_{Path(path).stem}", "__file__": str(path)})  # noqa: S102 - the user's own
-    except Exception as error:
-        frames = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
-        line = error.lineno if isinstance(error, SyntaxError) else frames[-1] if frames else None
-        raise InputError(
-            f"the task file fails: {type(error).__name__}: {error}", remedy="correct it there", file=path, line=line
-        ) from error
     made = [task for name, task in _REGISTERED.items() if before.get(name) is not task]
     if not made:
         raise InputError("no task is registered here", remedy="end the file with register(YourTask())", file=path)
     return made[-1]
+
+
+@contextmanager
+def of_task_file(path: str | Path | None) -> Iterator[None]:
+    """While the block lasts, what fails in a task's file is said to fail there; an OSError names a file already.
+
+    Args:
+        path: The file; None: nothing changes.
+
+    Raises:
+        InputError: Of all the code that is ours or the file's, the file's was the last to run.
+    """
+    try:
+        yield
+    except (IsoglotError, OSError):
+        raise
+    except Exception as error:
+        ours = str(Path(__file__).parents[1])
+        frames = [f for f in extract_tb(error.__traceback__) if f.filename == str(path) or f.filename.startswith(ours)]
+        if path is None or not frames or frames[-1].filename != str(path):
+            raise
+        raise _failed(path, frames[-1].lineno, error) from error
+
+
+def _failed(path: str | Path, line: int | None, error: Exception) -> InputError:
+    problem = f"the task file fails: {type(error).__name__}: {error}"
+    return InputError(problem, remedy="correct it there, or what it reads", file=path, line=line)
 
 
 def find_task(name: str) -> Task[Any]:
@@ -292,5 +317,6 @@ def find_task(name: str) -> Task[Any]:
         import_module(f"isoglot.transfer.{_HOMES[name]}")
     if name not in _REGISTERED:
         known = {*_HOMES, *_REGISTERED}
-        raise ConfigError(f"there is no task {shown(name)}", remedy=f"{nearest_name(name, known)} or register yours")
+        remedy = f"if it is your own, name its file: --task FILE; else {nearest_name(name, known)}"
+        raise ConfigError(f"there is no task {shown(name)}", remedy=remedy)
     return _REGISTERED[name]
