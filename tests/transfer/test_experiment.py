@@ -43,7 +43,7 @@ def test_what_is_no_grid():
         build_config(TuneConfig, settings=["grid.schedule=[1]"])
 
 
-def test_grid_and_seeds(nano, tmp_path: Path):
+def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
     task = find_task("topic")
     train, dev = {"en": task.builtin("en", "train", 80)}, {code: task.builtin(code, "dev", 30) for code in ("en", "zh")}
     test = {code: task.builtin(code, "test", 30) for code in ("en", "zh")}
@@ -90,7 +90,15 @@ def test_grid_and_seeds(nano, tmp_path: Path):
     assert one.shape == (30, 2)
     assert 100 * one[:, 0].sum() / one[:, 1].sum() == pytest.approx(best_trial.tests[2].test.scores.main)
     assert np.all(one[:, 1] == 1)
+    read: list[object] = []
+
+    def noted(tuned, task, data, **rest):
+        read.extend(data.values())
+        return evaluate(tuned, task, data, **rest)
+
+    monkeypatch.setattr("isoglot.transfer.selection.evaluate", noted)
     resumed = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2, resume=True)
+    assert {id(data) for data in read} == {id(data) for data in test.values()}  # dev was scored epoch by epoch
     assert [line.facts() for line in resumed.lines] == [line.facts() for line in done.lines]
 
 

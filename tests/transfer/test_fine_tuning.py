@@ -330,6 +330,24 @@ def test_three_ways_to_choose(nano, tagging):
     assert evaluate(tuned, task, test)["zh"].scores.main == found[4].test.scores.main
 
 
+def test_what_the_run_has_noted_chooses_as_its_dev_sets_do(nano, tagging, monkeypatch):
+    task, train, dev = tagging
+    dev = {**dev, "zh": task.builtin("zh", "dev", 20)}
+    test = {code: task.builtin(code, "test", 20) for code in ("en", "zh")}
+    tuned = fine_tune(nano(), task, train, dev, config("epochs=4", "keep=3", "head_rate=3e-2"))
+    again = [one.facts() for one in select(tuned, dev, test)]
+    scored: list[int] = []
+
+    def noted(gold, predicted, score=task.score):
+        scored.append(len(gold))
+        return score(gold, predicted)
+
+    monkeypatch.setattr(task, "score", noted)
+    assert [one.facts() for one in select(tuned, None, test)] == again
+    assert [one["way"] for one in again].count("oracle") == 1
+    assert len(scored) == 4 + (again[2]["epochs"] != again[3]["epochs"])  # the tests alone
+
+
 def test_an_edit_is_there_while_its_language_is_read(nano, tagging):
     task, train, dev = tagging
     encoder = nano()

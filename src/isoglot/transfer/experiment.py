@@ -175,7 +175,7 @@ def run_experiment(
             found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.best]
         for trial, tuned in found:
             trial.chosen = True
-            trial.tests = select(tuned, dev, test, edit=edit, progress=progress)
+            trial.tests = select(tuned, dev if edit else None, test, edit=edit, progress=progress)
             if best is None or trial.dev > best[0]:
                 best = trial.dev, tuned
     assert best is not None  # noqa: S101 - for the type checker

@@ -44,7 +44,7 @@ class Selected:
 
 def select(
     tuned: Tuned,
-    dev: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]] | None,
     test: Mapping[str, Data[Any]],
     *,
     edit: Edit | None = None,
@@ -55,6 +55,7 @@ def select(
     Args:
         tuned: With the weights of its best epochs.
         dev: Of each test language that has one; without, there is no oracle for it, nor for one that was trained on.
+            None: those of the run itself, by the scores that it has noted down epoch by epoch.
         test: Of each test language.
         edit: As :func:`~isoglot.transfer.evaluation.evaluate` takes it.
         progress: Shows how far it is.
@@ -64,16 +65,21 @@ def select(
         InputError: A label in a test set that training does not have, and the task refuses.
     """
     test = {language_code(code): data for code, data in test.items()}
-    dev = {language_code(code): data for code, data in dev.items()}
     main = tuned.languages[0]
     order = sorted(tuned.history, key=lambda entry: -entry["dev"][main])
     kept = set(tuned.epochs.numbers())
     ranked = [entry["epoch"] for entry in order if entry["epoch"] in kept] or [tuned.epoch]
-    judged = {code: data for code, data in dev.items() if code in test and code not in tuned.languages}
+    judged = {language_code(code): data for code, data in (dev or {}).items()}
+    judged = {code: data for code, data in judged.items() if code in test and code not in tuned.languages}
+    scores: dict[str, dict[int, float]] = {code: {} for code in judged}
+    if dev is None:
+        noted = {entry["epoch"]: entry["dev"] for entry in tuned.history}
+        others = [code for code in noted[tuned.epoch] if code in test and code not in tuned.languages]
+        scores = {code: {epoch: noted[epoch][code] for epoch in ranked} for code in others}
     before = tuned.weights()
     found: list[Selected] = []
     sizes = {code: len(data) for code, data in test.items()}
-    total = 2 * sum(sizes.values()) + len(ranked) * sum(map(len, judged.values())) + sum(sizes[code] for code in judged)
+    total = 2 * sum(sizes.values()) + len(ranked) * sum(map(len, judged.values())) + sum(sizes[code] for code in scores)
     with progress.task(f"test {tuned.task.name}", total=total, unit="examples") as work:
 
         def tested(some: Mapping[str, Data[Any]]) -> dict[str, Evaluation]:
@@ -82,7 +88,6 @@ def select(
             return results
 
         try:
-            scores: dict[str, dict[int, float]] = {code: {} for code in judged}
             for epoch in ranked if judged else ():
                 tuned.load(tuned.epochs.get(epoch))
                 for code, result in tested(judged).items():
