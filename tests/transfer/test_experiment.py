@@ -77,6 +77,10 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
     assert line.facts()["seed_deviation"] == pytest.approx(statistics.stdev(means), abs=1e-3)
     assert line.estimate.over_sentences.value == pytest.approx(statistics.fmean(means))
 
+    for trial in done.trials:
+        assert (Path(str(trial.folder)) / "epochs").exists() == trial.chosen
+        assert load_tuned(str(trial.folder), device="cpu").epoch == trial.epoch
+
     result = read_json(tmp_path / "result.json")
     assert (result["task"], result["metric"], result["trained_on"]) == ("topic", "accuracy", ["en"])
     again = load_tuned(result["model"], device="cpu")

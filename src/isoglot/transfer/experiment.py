@@ -6,7 +6,7 @@ would be on other sentences, the other how far training anew moves it.
 
 In the folder::
 
-    seed-0/01/ …             a fine-tuned model for each seed and setting
+    seed-0/01/ …             a fine-tuned model for each seed and setting, the best settings' with their best epochs
     sentences.safetensors    two counts of each test sentence, for paired tests between models
     result.json              scores by language and way to choose, settings with their dev scores
     result.csv               the scores
@@ -24,8 +24,10 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.files import writable_folder, write_bytes, write_json, write_text
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.pretrain.checkpoint import remove_folder
 from isoglot.transfer.checks import check_learnt, check_scored, check_setting
 from isoglot.transfer.fine_tuning import counted, fine_tune
+from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
@@ -173,8 +175,12 @@ def run_experiment(
             trials.append(trial)
             # Only the best are held: an encoder for each setting would fill the memory.
             found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.best]
-        for trial, tuned in found:
+        for trial, _ in found:
             trial.chosen = True
+        for trial in trials:
+            if trial.folder is not None and not trial.chosen:  # its other epochs will not be asked for
+                remove_folder(Path(trial.folder) / EPOCHS)
+        for trial, tuned in found:
             trial.tests = select(tuned, dev if edit else None, test, edit=edit, progress=progress)
             if best is None or trial.dev > best[0]:
                 best = trial.dev, tuned
