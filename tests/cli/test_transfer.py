@@ -107,7 +107,10 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
 
 def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
     out = tmp_path / "out"
-    assert isoglot("transfer", "parse", "--model", model, *FAST, "--out", str(out), "--quiet").code == 0
+    result = isoglot("transfer", "parse", "--model", model, *FAST, "--out", str(out), "--quiet")
+    assert result.out.split("\n")[0].split() == "language chosen by las 95 % over sentences over seeds uas".split()
+    (first, *_) = read_json(out / "result.json")["scores"]
+    assert result.out.split("\n")[1].split()[-1] == f"{first['uas']:.1f}"
     to = tmp_path / "parsed.conllu"
     predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
     assert isoglot(*predict, "The cat sees Eva, and sleeps.", "--to", str(to)).code == 0

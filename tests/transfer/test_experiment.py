@@ -106,6 +106,25 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
     assert [line.facts() for line in resumed.lines] == [line.facts() for line in done.lines]
 
 
+def test_all_scores_of_a_task_are_there(nano, tmp_path: Path):
+    task = find_task("parse")
+    data = {code: task.builtin(code, "dev", 20) for code in ("en", "zh")}
+    settings = ["tune=head", "epochs=1", "grid.head_rate=[1e-3, 3e-2]", "head.arc_width=8", "head.relation_width=8"]
+    config = build_config(TuneConfig, settings=settings)
+    done = run_experiment(nano(), task, {"en": data["en"]}, data, data, config, tmp_path, seeds=2)
+    line = next(line for line in done.lines if (line.language, line.way) == ("zh", "source dev"))
+    tests = [one.test.scores for trial in done.trials for one in trial.tests]
+    mine = [one.test.scores for t in done.trials for one in t.tests if (one.language, one.way) == ("zh", "source dev")]
+    assert (len(tests), len(mine)) == (12, 4)
+    assert list(line.others) == ["uas", "las without punctuation", "uas without punctuation"]
+    for name, value in line.others.items():
+        assert value == pytest.approx(statistics.fmean(scores.values[name] for scores in mine))
+    with (tmp_path / "result.csv").open(newline="") as file:
+        row = next(row for row in csv.DictReader(file) if (row["language"], row["way"]) == ("zh", "source dev"))
+    assert float(row["uas"]) == pytest.approx(line.others["uas"], abs=1e-3)
+    assert float(row["las without punctuation"]) == line.facts()["las without punctuation"]
+
+
 def test_what_is_wrong_with_a_test_set_is_said_before_the_work(nano, tmp_path: Path):
     task = find_task("topic")
     data = {"en": task.builtin("en", "train", 40)}

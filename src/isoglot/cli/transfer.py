@@ -280,7 +280,9 @@ def _table(task: Task[Any], done: Outcome) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("language", "chosen by", task.metric, "95 % over sentences", "over seeds"):
+    every = [name for name in done.lines[0].others if all(name in line.others for line in done.lines)]
+    others = [name for name in every if " " not in name]
+    for head in ("language", "chosen by", task.metric, "95 % over sentences", "over seeds", *others):
         table.add_column(head, justify="left" if head in ("language", "chosen by") else "right")
     words = {
         "source dev": f"{done.languages[0]} dev",
@@ -297,6 +299,7 @@ def _table(task: Task[Any], done: Outcome) -> Table:
             f"{facts['score']:.1f}",
             f"{facts['low']:.1f} – {facts['high']:.1f}",
             spread,
+            *(f"{line.others[name]:.1f}" for name in others),
         )
         before = line.language
     return table

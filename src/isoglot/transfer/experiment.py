@@ -79,6 +79,8 @@ class Line:
     language: str
     way: Way
     estimate: Estimate
+    others: Mapping[str, float] = field(default_factory=dict)
+    """The task's other scores by name, means as the first is."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON and CSV hold it."""
@@ -86,6 +88,7 @@ class Line:
             "language": self.language,
             "way": self.way,
             **self.estimate.facts(),
+            **{name: round(value, 4) for name, value in self.others.items()},
         }
 
 
@@ -190,7 +193,7 @@ def run_experiment(
             unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
             say(f"test {one.language}: {counted({**one.test.counts, **unseen})}")
     hashes = {language_code(code): data_hash(data) for code, data in test.items()}
-    lines = tuple(_lines(trials))
+    lines = tuple(_lines(trials, task.metric))
     outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes)
     if folder is not None:
         _write(outcome, folder)
@@ -265,7 +268,7 @@ def best_tests(trials: Sequence[Trial]) -> list[Selected]:
     return max(trials, key=lambda trial: trial.dev).tests
 
 
-def _lines(trials: Sequence[Trial]) -> list[Line]:
+def _lines(trials: Sequence[Trial], metric: str) -> list[Line]:
     """Scores by language and way."""
     tests: dict[tuple[str, Way], dict[int, list[Selected]]] = {}
     for trial in trials:
@@ -275,8 +278,22 @@ def _lines(trials: Sequence[Trial]) -> list[Line]:
     for (language, way), by_seed in tests.items():
         every = [one.test.scores.ratio_S2 for some in by_seed.values() for one in some]
         means = [statistics.fmean(one.test.scores.main for one in some) for some in by_seed.values()]
-        lines.append(Line(language, way, Estimate(estimate(every).over_sentences, spread_over_seeds(means))))
+        found = Estimate(estimate(every).over_sentences, spread_over_seeds(means))
+        lines.append(Line(language, way, found, _other_means([*by_seed.values()], metric)))
     return lines
+
+
+def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str, float]:
+    """The means over seeds and their settings of all scores but the first; 0 where a test has no such score.
+
+    A kind of entity that is neither in the gold nor predicted in one run has no F1 there.
+    """
+    names = {name: None for some in by_seed for one in some for name in one.test.scores.values if name != metric}
+    means = [
+        {name: statistics.fmean(one.test.scores.values.get(name, 0.0) for one in some) for name in names}
+        for some in by_seed
+    ]
+    return {name: statistics.fmean(each[name] for each in means) for name in names}
 
 
 def _write(outcome: Outcome, folder: Path) -> None:
@@ -294,7 +311,8 @@ def _write(outcome: Outcome, folder: Path) -> None:
     write_bytes(folder / SENTENCES, save(counts))
     rows = [line.facts() for line in outcome.lines]
     file = io.StringIO()
-    writer = csv.DictWriter(file, ["task", "metric", *rows[0]], lineterminator="\n")
+    names = {name: None for row in rows for name in row}  # languages may have different kinds of entities
+    writer = csv.DictWriter(file, ["task", "metric", *names], lineterminator="\n")
     writer.writeheader()
     writer.writerows({"task": outcome.task, "metric": outcome.metric, **row} for row in rows)
     write_text(folder / TABLE, file.getvalue())

@@ -100,7 +100,7 @@ class Scores:
     main: float
     """The task's metric, of 100."""
     values: Mapping[str, float]
-    """Every score by its name."""
+    """Every score by its name; those of one word stand in tables, all in files."""
     ratio_S2: np.ndarray
     """The main score as a ratio of sums over sentences, for :mod:`isoglot.transfer.significance`."""
 
