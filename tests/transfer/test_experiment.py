@@ -168,7 +168,16 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
     run_experiment(nano(), task, train, dev, other, config, tmp_path / "other", seeds=2)
     with pytest.raises(InputError, match="were tested on different zh sentences; test both on the same file"):
         compare_experiments(tmp_path / "good", tmp_path / "other")
-    with pytest.raises(InputError, match="have no test in common"):
-        compare_experiments(tmp_path / "good", tmp_path / "other", way="oracle")
+    with pytest.raises(
+        InputError, match=r"no test in \S*good has epochs chosen by oracle; give it --dev of the test lang"
+    ):
+        compare_experiments(tmp_path / "good", tmp_path / "bad", way="oracle")
+    with pytest.raises(
+        InputError, match=r"no test in \S*bad has epochs chosen by averaged; let it learn for two epochs"
+    ):
+        compare_experiments(tmp_path / "good", tmp_path / "bad", way="averaged")
+    run_experiment(nano(), task, train, dev, {"en-x-shift": test["en"]}, config, tmp_path / "twin", seeds=2)
+    with pytest.raises(InputError, match="have no test of one language with epochs chosen by source dev; test both on"):
+        compare_experiments(tmp_path / "twin", tmp_path / "other")
     with pytest.raises(StorageError, match="no experiment in this folder; make one with isoglot transfer"):
         compare_experiments(tmp_path / "good", tmp_path)

@@ -200,12 +200,12 @@ def test_spread():
         (
             lambda: compare(np.ones((3, 2)), np.ones((4, 2))),
             InputError,
-            "one system has 3 sentences, the other 4; compare systems on the same test set, with as many seeds",
+            "one system has 3 sentences, the other 4; compare systems on the same test set, with as many runs",
         ),
         (
             lambda: compare([np.ones((3, 2))] * 2, np.ones((3, 2))),
             InputError,
-            "one system has 2 seeds, the other 1; compare systems on the same test set, with as many seeds",
+            "one system has 2 runs (seeds × settings), the other 1; compare systems on the same test set, with as many runs",
         ),
         (
             lambda: estimate(np.ones((3, 2)), draws=0),

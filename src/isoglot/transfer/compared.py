@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from isoglot.transfer.significance import Comparison
 
 
+_MISSING: dict[Way, str] = {
+    "source dev": "make it again with isoglot transfer",
+    "oracle": "give it --dev of the test languages, or leave --chosen out",
+    "averaged": "let it learn for two epochs or more, or leave --chosen out",
+}
+"""What to do where no test is of a way to choose."""
+
+
 @dataclass(frozen=True)
 class Compared:
     """Two experiments on one language's test set."""
@@ -51,7 +59,7 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
         way: How epochs were chosen.
 
     Raises:
-        InputError: They are of different tasks or test sets, or have no language in common.
+        InputError: They are of different tasks or test sets, have no language in common, or none with that way.
         StorageError: A folder holds no experiment.
     """
     facts = [_facts(Path(folder)) for folder in (one, other)]
@@ -60,9 +68,15 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
             f"{facts[0]['task']} in {one}, {facts[1]['task']} in {other}", remedy="compare experiments of one task"
         )
     counts = [_counts(Path(folder), way) for folder in (one, other)]
+    for folder, own in zip((one, other), counts, strict=True):
+        if not own:
+            raise InputError(f"no test in {folder} has epochs chosen by {way}", remedy=_MISSING[way])
     languages = [language for language in counts[0] if language in counts[1]]
     if not languages:
-        raise InputError(f"{one} and {other} have no test in common", remedy="test both on the same files")
+        raise InputError(
+            f"{one} and {other} have no test of one language with epochs chosen by {way}",
+            remedy="test both on the same files",
+        )
     for language in languages:
         if facts[0]["tests"][language] != facts[1]["tests"][language]:
             raise InputError(

@@ -144,12 +144,12 @@ def compare(
     """
     one_SN2, other_SN2 = _counts(one), _counts(other)
     _check_options(draws, level)
-    for axis, what in ((1, "sentences"), (0, "seeds")):
+    for axis, what in ((1, "sentences"), (0, "runs (seeds × settings)")):
         sizes = one_SN2.shape[axis], other_SN2.shape[axis]
         if sizes[0] != sizes[1]:
             raise InputError(
                 f"one system has {sizes[0]:,} {what}, the other {sizes[1]:,}",
-                remedy="compare systems on the same test set, with as many seeds",
+                remedy="compare systems on the same test set, with as many runs",
             )
     seeds = len(one_SN2)
     both_SN2 = np.concatenate([one_SN2, other_SN2])
