@@ -195,6 +195,17 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, model, tmp
     assert result.err.count("isoglot: ") == 1
     if "B-DATE" in problem:
         assert f"{other}:2: " in result.err
+        assert result.err.endswith("; in this file, choose one of B-PER, O\n")
+
+
+def test_a_built_in_label_that_few_examples_do_not_have(isoglot, model, tmp_path: Path):
+    few = ["--sentences", "40", "--langs", "de", "--device", "cpu", "--quiet", "--out", str(tmp_path / "out")]
+    result = isoglot("transfer", "topic", "--model", model, *few)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.endswith(
+        " is not in the training data; learn from more examples (--sentences), or with --set unseen=count, which counts "
+        "it as wrong\n"
+    )
 
 
 def test_predict_says_what_is_missing(isoglot, model, tmp_path: Path):

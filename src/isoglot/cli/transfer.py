@@ -172,7 +172,7 @@ _EXAMPLES = {
     "shift": "isoglot transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt",
     "topic": "isoglot transfer topic --model MODEL --langs de --recipe head",
     "own": "isoglot transfer own mood.py --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
-    "predict": 'isoglot transfer predict "Eva lives in Bonn." --model runs/ner --lang de',
+    "predict": 'isoglot transfer predict "Eva lebt in Bonn." --model runs/ner --lang de',
 }
 for _name, _meaning in _TASKS.items():
     app.command(_name, help=_meaning, epilog=f"Example: {_EXAMPLES[_name]}")(_verb(_name))

@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     from isoglot.transfer.task import Row, Task
 
 _NOTED = 20  # steps between two looks at the loss
+_MEANT = {
+    "split": " (read in several windows)",
+    "cut apart": " (words that one token held together)",
+    "joined": " (words that are in one token with the word before)",
+    "unread": " (words of which the tokenizer read nothing)",
+}
 
 
 def fine_tune(
@@ -385,10 +391,10 @@ class Trainer:
 def counted(counts: Mapping[str, int] | Counter[str]) -> str:
     """What happened to examples, in words.
 
-    >>> counted({"split": 2, "unread": 1})
-    '2 split, 1 unread'
+    >>> counted({"left out": 2, "cut apart": 1})
+    '2 left out, 1 cut apart (words that one token held together)'
     """
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return ", ".join(f"{count:,} {what}{_MEANT.get(what, '')}" for what, count in counts.items() if count)
 
 
 def wait(device: torch.device) -> None:

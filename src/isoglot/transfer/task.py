@@ -206,13 +206,14 @@ class Task(ABC, Generic[ExampleT]):
             for place, label in enumerate(self.labels(example)):
                 if label not in known:
                     if (unseen or self.unseen) == "refuse":
-                        line = None if data.file is None else self.line_of(data.file, number, place)
-                        raise InputError(
-                            f"the label {shown(label)} is not in the training data",
-                            remedy=f"{nearest_name(label, known)} or train on data that has it",
-                            file=data.file,
-                            line=line,
-                        )
+                        count = "or with --set unseen=count, which counts it as wrong"
+                        line, remedy = None, f"learn from more examples (--sentences), {count}"
+                        if data.file is not None:
+                            line = self.line_of(data.file, number, place)
+                            near = nearest_name(label, known)
+                            remedy = f"learn from data that has it, {count}; in this file, {near}"
+                        problem = f"the label {shown(label)} is not in the training data"
+                        raise InputError(problem, remedy=remedy, file=data.file, line=line)
                     found[label] += 1
         return found
 
