@@ -122,14 +122,29 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
         (["--means", "nowhere", "--learn-from", "9"], "--means and text to learn them from"),
         (["--langs", "en"], "there is no language to shift"),
         (["--layers", "top"], "--layers 'top' is no list of numbers"),
+        # Before means are asked for: they would be learned first.
+        (
+            ["--test", "de={}", "--alpha", "dev"],
+            "there is no dev set of de to choose alpha by; give it, or use the rule",
+        ),
+        (
+            ["--test", "de={}", "--alpha", "dev", "--dev", "de={none}"],
+            "none.tsv: there are no examples of de; give some",
+        ),
+        (["--test", "de={none}"], "none.tsv: there are no examples of de; give some"),
+        (["--test", "sw={}"], "the vocabulary has no language 'sw'"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, runs: Path, tmp_path: Path):
     file = tmp_path / "a.tsv"
     file.write_text("Eva\tO\nsleeps\tO\n")
-    given = [option.format(file) for option in options]
-    result = isoglot("transfer", "shift", str(runs / "all"), *given, "--device", "cpu", "--sentences", "10")
+    none, out = tmp_path / "none.tsv", tmp_path / "out"
+    none.write_text("")
+    given = [option.format(file, none=none) for option in options]
+    given += ["--device", "cpu", "--sentences", "10", "--out", str(out)]
+    result = isoglot("transfer", "shift", str(runs / "all"), *given)
     assert (result.code, result.out) == (2, "")
+    assert not out.exists()
     assert problem in result.err.splitlines()[-1]
     assert result.err.count("isoglot: ") == 1
 

@@ -107,7 +107,7 @@ def shift(
     """
     from isoglot.report.shift_transfer import shift_svg
     from isoglot.transfer import load_tuned
-    from isoglot.transfer.shift import shift_transfer
+    from isoglot.transfer.shift import check_shift, shift_transfer
     from isoglot.transfer.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
@@ -120,12 +120,13 @@ def shift(
     tuned = load_tuned(model_folder(run), device=device)
     with of_task_file(task):
         tests, devs = _data(tuned, test, dev, parse_langs(langs), sentences, choose)
+        check_shift(tuned, tests, devs, choose=choose)
+    codes = list(dict.fromkeys([tuned.languages[0], *tests]))
+    known = _means(
+        tuned, codes, means, text, learn_from, builtin=not test, layers=numbers, seed=seed, progress=output.progress
+    )
     read = files_of([*(test or ()), *(dev or ()), *(text or ())])
     with of_task_file(task), recorded(out, read, seed=seed, device=str(tuned.encoder.device)) as record:
-        codes = list(dict.fromkeys([tuned.languages[0], *tests]))
-        known = _means(
-            tuned, codes, means, text, learn_from, builtin=not test, layers=numbers, seed=seed, progress=output.progress
-        )
         found = shift_transfer(
             tuned,
             tests,

@@ -25,6 +25,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.alpha import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifts import shift
+from isoglot.transfer.checks import check_scored
 from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.significance import Comparison, compare, holm
 from isoglot.transfer.tunable import layer_numbers, tunable
@@ -164,15 +165,10 @@ def shift_transfer(
     """
     test, dev = ({language_code(code): data for code, data in some.items()} for some in (test, dev or {}))
     source = tuned.languages[0]
-    targets = [code for code in test if code != source]
+    targets = check_shift(tuned, test, dev, choose=choose)
     depth = tuned.encoder.depth
     numbers = chosen_layers([depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers, depth)
     alphas = checked_alphas(alphas, choose)
-    if not targets:
-        raise ConfigError("there is no language to shift", remedy=f"test another one than {source}")
-    for code in targets if choose == "dev" else ():
-        if code not in dev:
-            raise ConfigError(f"there is no dev set of {code} to choose alpha by", remedy="give it, or use the rule")
     for code in (source, *targets):
         means.count(code)  # refused by name, before any work
     whose = "those that were given" if other_encoder == "allow" else whose_means(tuned, means, numbers)
@@ -239,6 +235,34 @@ class _Shifting:
         found = evaluate(tuned, tuned.task, {code: data}, edit=block)[code]
         work.advance(len(data))
         return found
+
+
+def check_shift(
+    tuned: Tuned, test: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], *, choose: Choose
+) -> list[str]:
+    """The languages to shift, if they have what they need; means may still be missing, and nothing is computed.
+
+    Args:
+        tuned: What was learnt.
+        test: Of canonical language codes, as dev is.
+        dev: Of each test language, where they choose.
+        choose: How an alpha is found.
+
+    Raises:
+        ConfigError: There is none, one has no dev set to choose by, or the encoder does not have it.
+        InputError: No examples, or a label that training does not have and the task refuses.
+    """
+    targets = [code for code in test if code != tuned.languages[0]]
+    if not targets:
+        raise ConfigError("there is no language to shift", remedy=f"test another one than {tuned.languages[0]}")
+    for code in targets if choose == "dev" else ():
+        if code not in dev:
+            raise ConfigError(f"there is no dev set of {code} to choose alpha by", remedy="give it, or use the rule")
+    for data in (test, {code: dev[code] for code in targets} if choose == "dev" else {}):
+        check_scored(tuned.encoder, data, tuned.config.length)
+        for some in data.values():
+            tuned.task.unseen_labels(some, tuned.labels, tuned.config.unseen)
+    return targets
 
 
 def whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> str:
