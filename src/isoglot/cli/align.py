@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli import align_links, align_words
+from isoglot.cli import align_dictionary, align_links, align_words
 from isoglot.cli.align_run import (
     BUILTIN,
     AllowLeak,
@@ -45,6 +45,7 @@ app = typer.Typer(
 )
 
 align_links.add_to(app)
+align_dictionary.add_to(app)
 align_words.add_to(app)
 
 

@@ -1,4 +1,4 @@
-"""``isoglot align links`` and ``isoglot align dictionary``: which word is which in bitext, and the dictionary in it."""
+"""``isoglot align links``: which word is which in bitext."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.align_run import AllowLeak, count_option
+from isoglot.cli.align_bitext import Aligner, Count, Parallel, Segment, known_aligner, learned_aligner, read_pairs
+from isoglot.cli.align_run import AllowLeak
 from isoglot.cli.bitext_option import is_table, one_bitext, paths_of, two_sides
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.links_model import (
@@ -32,37 +33,19 @@ from isoglot.core.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from isoglot.align import EncoderAligner, LinkScores, WordAlignConfig, WordAligner
+    from isoglot.align import EncoderAligner, LinkScores, WordAligner
     from isoglot.align.indexed import PairCounts
     from isoglot.align.layer_choice import LayerChoice
     from isoglot.align.segmented import Segmenting
+    from isoglot.cli.align_bitext import Pairs
     from isoglot.text.alignment import Links
-
-    Pairs = list[tuple[list[str], list[str]]]
-
-Parallel = Annotated[
-    list[str] | None,
-    typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
-]
-BUILTIN = 10_000  # built-in sentences, where nobody says how many
-Count = Annotated[int | None, count_option("The first N", BUILTIN)]
-Segment = Annotated[
-    Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
-    typer.Option("--segment", help="How text is cut into words; left out: auto, or blanks where --links is given."),
-]
-Aligner = Annotated[
-    Path | None, typer.Option("--aligner", metavar="PATH", help="One that align links wrote; left out: it learns here.")
-]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Register the verbs."""
+    """Register the verb."""
     app.command("links", epilog="Example: isoglot align links --parallel en=en.txt --parallel fr=fr.txt --out links/")(
         links
     )
-    app.command(
-        "dictionary", epilog="Example: isoglot align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words/"
-    )(dictionary)
 
 
 def links(
@@ -127,7 +110,7 @@ def links(
         given = [each for each in (aligner, gold, dev_gold) if each is not None and each.is_file()]
         for path in [*paths_of(files), *paths_of(dev_files), *given]:
             run.add_input(path)
-        pairs, sure = _pairs(files, languages, segment or "auto", gold, sentences, seed)
+        pairs, sure = read_pairs(files, languages, segment or "auto", gold, sentences, seed)
         if known is None and model is not None:
             tried_on: tuple[Pairs, list[Links] | None] = (pairs, None)
             if dev_files or not files:
@@ -158,82 +141,6 @@ def links(
     output.say(f"Links, words and metrics in {out}")
 
 
-def dictionary(
-    out: Out,
-    parallel: Parallel = None,
-    langs: Langs = None,
-    sentences: Count = None,
-    links: Annotated[
-        Path | None,
-        typer.Option(
-            "--links", metavar="FILE", help="Which word is which, as 0-0 1-2 (Pharaoh); left out: aligned here."
-        ),
-    ] = None,
-    segment: Segment = None,
-    aligner: Aligner = None,
-    settings: Settings = None,
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Induce a weighted dictionary, in both directions, from bitext: anchors for languages that have no dictionary.
-
-    Writes en-fr.tsv and fr-en.tsv: word, translation, weight. Settings of the aligner are --set align.KEY=VALUE, those
-    of what is kept --set keep.KEY=VALUE.
-    """
-    from rich.text import Text
-
-    from isoglot.align.induced import DictionaryConfig, induce_dictionary
-    from isoglot.core.config import build_config, parse_setting
-    from isoglot.core.record import record_run
-    from isoglot.text.dictionary import write_dictionary
-
-    output = Output(json=json, quiet=quiet)
-    if links is not None and (aligner is not None or (langs is not None and not parallel)):
-        raise ConfigError("--links with --aligner or built-in sentences", remedy="the links are there already")
-    named = {parse_setting(each)[0][0] for each in settings or ()}
-    for key in ("align", "symmetry"):
-        shown_key = "align.…" if key == "align" else key
-        if links is not None and key in named:
-            raise ConfigError(
-                f"--set {shown_key} and --links together", remedy=f"nothing is aligned: leave --set {shown_key} out"
-            )
-    if aligner is not None and "align" in named:
-        raise ConfigError(
-            "--set align.… and --aligner together", remedy="an aligner has its settings: leave --set align.… out"
-        )
-    config = build_config(DictionaryConfig, settings=settings or ())
-    languages, files = one_bitext(parallel, langs)
-    known = known_aligner(aligner, languages)
-    method: Segmenting = segment or ("auto" if links is None else "blanks")
-    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
-        if known is not None:
-            run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
-        for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
-            run.add_input(path)
-        pairs, given = _pairs(files, languages, method, links, sentences, seed)
-        if links is None or given is None:
-            model = known or learned_aligner(pairs, config.align, languages, output)
-            found = list(model.stream(pairs, config.symmetry, progress=output.progress))
-        else:
-            found = given
-        sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
-        lines = []
-        for one, other in ((0, 1), (1, 0)):
-            turned = found if one == 0 else [[(j, i) for i, j in each] for each in found]
-            entries = induce_dictionary(sides[one], sides[other], turned, config.keep)
-            name = f"{languages[one]}-{languages[other]}"
-            write_dictionary(out / f"{name}.tsv", entries, layout="weighted")
-            run.add_output(out / f"{name}.tsv")
-            words = len({entry.source for entry in entries})
-            facts[name] = {"words": words, "entries": len(entries)}
-            lines.append(f"{name}: {words:,} words, {len(entries):,} entries")
-    output.result(facts, Text("\n".join(lines)))
-    output.say(f"Dictionaries in {out}")
-
-
 def _check_together(
     aligner: Path | None, model: str | None, settings: list[str] | None, of_model: dict[str, Any]
 ) -> None:
@@ -258,27 +165,6 @@ def _config(
     if model is not None:
         return model_config(layer, rule, centre, settings)
     return build_config(WordAlignConfig, settings=settings or ())
-
-
-def _pairs(
-    files: dict[str, Path] | Path,
-    languages: tuple[str, str],
-    segment: Segmenting,
-    links: Path | None,
-    sentences: int | None,
-    seed: int,
-) -> tuple[Pairs, list[Links] | None]:
-    """The words of the first pairs, and their links where a file has them or the sentences are built in."""
-    from isoglot.align import builtin_bitext
-    from isoglot.align.bitext import read_links
-    from isoglot.align.segmented import read_word_pairs
-
-    if not files:
-        bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
-        return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
-    pairs = read_word_pairs(files, languages, segment)
-    found = None if links is None else read_links(links, len(pairs))[:sentences]
-    return pairs[:sentences], found
 
 
 def _dev_files(named: list[str] | None, languages: tuple[str, str]) -> dict[str, Path] | Path:
@@ -314,39 +200,8 @@ def _dev(
     if not files:
         bitext = builtin_bitext(languages, BUILTIN_DEV, split="dev", seed=seed)
         return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
-    pairs, found = _pairs(files, languages, segment, gold, None, seed)
+    pairs, found = read_pairs(files, languages, segment, gold, None, seed)
     return pairs, found or []
-
-
-def known_aligner(
-    path: Path | None, languages: tuple[str, str], model: str | None = None, device: str = "auto"
-) -> WordAligner | EncoderAligner | None:
-    """The aligner that was named, if one was.
-
-    Raises:
-        ConfigError: It is for other languages, or for another model.
-    """
-    from isoglot.align import load_aligner
-
-    if path is None:
-        return None
-    found = load_aligner(path, model=model, device=device)
-    if found.languages not in (None, languages):
-        raise ConfigError(
-            f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}",
-            remedy="name the languages in the aligner's order, or train one",
-        )
-    return found
-
-
-def learned_aligner(pairs: Pairs, config: WordAlignConfig, languages: tuple[str, str], output: Output) -> WordAligner:
-    """An aligner learned from sentence pairs."""
-    from isoglot.align import train_aligner
-    from isoglot.core.compiled import COMPILED
-
-    if not COMPILED:
-        output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")
-    return train_aligner(pairs, config, languages=languages, progress=output.progress)
 
 
 def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: list[Links]) -> list[Path]:

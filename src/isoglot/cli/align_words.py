@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.align_links import Aligner, known_aligner, learned_aligner
+from isoglot.cli.align_bitext import Aligner, known_aligner, learned_aligner
 from isoglot.cli.align_run import (
     BUILTIN,
     AllowLeak,

@@ -1,0 +1,101 @@
+"""``isoglot align dictionary``: the dictionary in bitext."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoglot.cli.align_bitext import Aligner, Count, Parallel, Segment, known_aligner, learned_aligner, read_pairs
+from isoglot.cli.bitext_option import one_bitext, paths_of
+from isoglot.cli.langs_option import Langs
+from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.output import Output, command_line
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from isoglot.align.segmented import Segmenting
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the verb."""
+    app.command(
+        "dictionary", epilog="Example: isoglot align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words/"
+    )(dictionary)
+
+
+def dictionary(
+    out: Out,
+    parallel: Parallel = None,
+    langs: Langs = None,
+    sentences: Count = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            "--links", metavar="FILE", help="Which word is which, as 0-0 1-2 (Pharaoh); left out: aligned here."
+        ),
+    ] = None,
+    segment: Segment = None,
+    aligner: Aligner = None,
+    settings: Settings = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Induce a weighted dictionary, in both directions, from bitext: anchors for languages that have no dictionary.
+
+    Writes en-fr.tsv and fr-en.tsv: word, translation, weight. Settings of the aligner are --set align.KEY=VALUE, those
+    of what is kept --set keep.KEY=VALUE.
+    """
+    from rich.text import Text
+
+    from isoglot.align.induced import DictionaryConfig, induce_dictionary
+    from isoglot.core.config import build_config, parse_setting
+    from isoglot.core.record import record_run
+    from isoglot.text.dictionary import write_dictionary
+
+    output = Output(json=json, quiet=quiet)
+    if links is not None and (aligner is not None or (langs is not None and not parallel)):
+        raise ConfigError("--links with --aligner or built-in sentences", remedy="the links are there already")
+    named = {parse_setting(each)[0][0] for each in settings or ()}
+    for key in ("align", "symmetry"):
+        shown_key = "align.…" if key == "align" else key
+        if links is not None and key in named:
+            raise ConfigError(
+                f"--set {shown_key} and --links together", remedy=f"nothing is aligned: leave --set {shown_key} out"
+            )
+    if aligner is not None and "align" in named:
+        raise ConfigError(
+            "--set align.… and --aligner together", remedy="an aligner has its settings: leave --set align.… out"
+        )
+    config = build_config(DictionaryConfig, settings=settings or ())
+    languages, files = one_bitext(parallel, langs)
+    known = known_aligner(aligner, languages)
+    method: Segmenting = segment or ("auto" if links is None else "blanks")
+    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
+        if known is not None:
+            run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
+        for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
+            run.add_input(path)
+        pairs, given = read_pairs(files, languages, method, links, sentences, seed)
+        if links is None or given is None:
+            model = known or learned_aligner(pairs, config.align, languages, output)
+            found = list(model.stream(pairs, config.symmetry, progress=output.progress))
+        else:
+            found = given
+        sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
+        lines = []
+        for one, other in ((0, 1), (1, 0)):
+            turned = found if one == 0 else [[(j, i) for i, j in each] for each in found]
+            entries = induce_dictionary(sides[one], sides[other], turned, config.keep)
+            name = f"{languages[one]}-{languages[other]}"
+            write_dictionary(out / f"{name}.tsv", entries, layout="weighted")
+            run.add_output(out / f"{name}.tsv")
+            words = len({entry.source for entry in entries})
+            facts[name] = {"words": words, "entries": len(entries)}
+            lines.append(f"{name}: {words:,} words, {len(entries):,} entries")
+    output.result(facts, Text("\n".join(lines)))
+    output.say(f"Dictionaries in {out}")
