@@ -142,6 +142,40 @@ def test_an_aligner_of_other_languages_is_refused(isoglot, bitext: list[str], tm
     assert "few.txt: 1 line of links for 30 sentence pairs" in result.err
 
 
+@pytest.mark.parametrize(
+    ("command", "read"),
+    [
+        (["links", "--parallel", "en=en.txt", "--parallel", "de=other"], "en.txt"),
+        (["links", "--parallel", "en=one", "--parallel", "de=other", "--gold", "links.txt"], "links.txt"),
+        (["dictionary", "--parallel", "en=one", "--parallel", "de=en-de.tsv"], "en-de.tsv"),
+    ],
+)
+def test_what_is_read_is_never_written(
+    isoglot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], read: str
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "other", read):
+        Path(name).write_text("0-0\n" * 9)
+    result = isoglot("align", *command, "--sentences", "6", "--out", ".")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"isoglot: {read} would be written while it is read; name another folder for --out\n"
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("one", "other", read), "0-0\n" * 9
+    )
+
+
+def test_nothing_of_an_earlier_run_stands_beside_new_links(isoglot, bitext: list[str], tmp_path: Path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        assert isoglot("align", "links", *bitext, "--out", folder).code == 0
+    for name in ("layers.csv", "layers.html"):
+        (other / name).touch()
+    assert isoglot("align", "links", *bitext, "--aligner", other, "--out", other).code == 0
+    assert (other / "aligner.safetensors").exists(), "the one that was used"
+    assert isoglot("align", "links", *bitext, "--aligner", one, "--out", other).code == 0
+    assert {path.name for path in other.iterdir()} == {"run.json", "metrics.json", "links.txt", "en.txt", "de.txt"}
+
+
 def test_the_record_has_the_settings_of_the_aligner(isoglot, bitext: list[str], tmp_path: Path):
     isoglot("align", "links", *bitext, "--set", "null=0.3", "--out", tmp_path / "made")
     used = [*bitext, "--aligner", tmp_path / "made"]

@@ -12,6 +12,7 @@ from isoglot.cli.bitext_option import one_bitext, paths_of
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
+from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -72,12 +73,15 @@ def dictionary(
         )
     config = build_config(DictionaryConfig, settings=settings or ())
     languages, files = one_bitext(parallel, langs)
+    names = [f"{one}-{other}" for one, other in (languages, languages[::-1])]
+    read = [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]
+    refuse_overwriting([out / f"{name}.tsv" for name in names], read)
     known = known_aligner(aligner, languages)
     method: Segmenting = segment or ("auto" if links is None else "blanks")
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         if known is not None:
             run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
-        for path in [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]:
+        for path in read:
             run.add_input(path)
         pairs, given = read_pairs(files, languages, method, links, sentences, seed)
         if links is None or given is None:
@@ -88,10 +92,9 @@ def dictionary(
         sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
         lines = []
-        for one, other in ((0, 1), (1, 0)):
+        for name, one, other in zip(names, (0, 1), (1, 0), strict=True):
             turned = found if one == 0 else [[(j, i) for i, j in each] for each in found]
             entries = induce_dictionary(sides[one], sides[other], turned, config.keep)
-            name = f"{languages[one]}-{languages[other]}"
             write_dictionary(out / f"{name}.tsv", entries, layout="weighted")
             run.add_output(out / f"{name}.tsv")
             words = len({entry.source for entry in entries})

@@ -14,6 +14,7 @@ from isoglot.cli.langs_option import Langs
 from isoglot.cli.links_model import (
     BUILTIN_DEV,
     PAGE,
+    TABLE,
     CentreOption,
     DevGold,
     DevParallel,
@@ -28,6 +29,7 @@ from isoglot.cli.links_model import (
 )
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
+from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -87,28 +89,27 @@ def links(
     aligner and metrics.json. What it writes is what align words and align dictionary read.
     """
     from isoglot.align import score_links
-    from isoglot.align.aligner_file import FILE
+    from isoglot.align.aligner_file import FILE, aligner_path
     from isoglot.align.indexed import PairCounts
     from isoglot.core.files import write_json
     from isoglot.core.record import record_run
 
     output = Output(json=json, quiet=quiet)
-    of_model: dict[str, Any] = {"layer": layer, "rule": rule, "centre": centre, "allow-leak": allow_leak}
-    of_model |= {"dev-parallel": dev_parallel, "dev-gold": dev_gold}
-    _check_together(aligner, model, settings, of_model)
+    of_dev: dict[str, Any] = {"allow-leak": allow_leak, "dev-parallel": dev_parallel, "dev-gold": dev_gold}
+    _check_together(aligner, model, settings, {"layer": layer, "rule": rule, "centre": centre, **of_dev})
     config: Any = _config(model if aligner is None else None, layer, rule, centre, settings)
     languages, files = one_bitext(parallel, langs)
-    for option, value in (("gold", gold), ("dev-gold", dev_gold)):
-        if value is not None and not files:
-            remedy = "leave it out: they have their own, and are scored on it"
-            raise ConfigError(f"--{option} with built-in sentences", remedy=remedy)
+    if not files:
+        _refuse_gold({"gold": gold, "dev-gold": dev_gold})
     dev_files = _dev_files(dev_parallel, languages)
     leaked: int | None = None
+    given = [None if aligner is None else aligner_path(aligner), gold, dev_gold]
+    read = [*paths_of(files), *paths_of(dev_files), *(each for each in given if each is not None)]
+    refuse_overwriting([*_link_files(out, languages), out / TABLE, out / PAGE], read)
     known = known_aligner(aligner, languages, model, device)
     config = config if known is None else known.config
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
-        given = [each for each in (aligner, gold, dev_gold) if each is not None and each.is_file()]
-        for path in [*paths_of(files), *paths_of(dev_files), *given]:
+        for path in read:
             run.add_input(path)
         pairs, sure = read_pairs(files, languages, segment or "auto", gold, sentences, seed)
         if known is None and model is not None:
@@ -129,6 +130,7 @@ def links(
             names += write_choice(choice, languages, out, (f"model {model}", command_line()))
         if aligner is None:
             names.append(made.save(out / FILE))
+        _remove_stale([out / FILE, out / TABLE, out / PAGE], [*names, *read])
         facts = _facts(made, counts.facts(), found, how, scores) | {"leaked": leaked}
         write_json(out / "metrics.json", facts)
         for path in [*names, out / "metrics.json"]:
@@ -136,9 +138,8 @@ def links(
     output.result({"out": str(out), **facts}, _shown(counts, facts, scores, choice))
     if counts.used < counts.pairs:
         output.say(f"Left out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong")
-    if choice is not None:
-        output.say(f"{choice_in_words(choice)} The figure is in {out / PAGE}")
-    output.say(f"Links, words and metrics in {out}")
+    figure = "" if choice is None else f"{choice_in_words(choice)} The figure is in {out / PAGE}\n"
+    output.say(f"{figure}Links, words and metrics in {out}")
 
 
 def _check_together(
@@ -154,6 +155,13 @@ def _check_together(
             raise ConfigError(f"--{option} without --model", remedy="name an encoder, or leave it out")
     if bool(of_model["dev-parallel"]) != bool(of_model["dev-gold"]):
         raise ConfigError("--dev-parallel and --dev-gold go together", remedy="give both, or neither and --layer N")
+
+
+def _refuse_gold(options: dict[str, Path | None]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            remedy = "leave it out: they have their own, and are scored on it"
+            raise ConfigError(f"--{option} with built-in sentences", remedy=remedy)
 
 
 def _config(
@@ -204,12 +212,29 @@ def _dev(
     return pairs, found or []
 
 
+def _link_files(out: Path, languages: tuple[str, str]) -> list[Path]:
+    return [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
+
+
+def _remove_stale(files: list[Path], known: list[Path]) -> None:
+    """Remove what an earlier run left in the folder and this one neither wrote nor read: it is of other links."""
+    from isoglot.core.files import storage_error
+
+    keep = {path.resolve() for path in known}
+    for path in files:
+        try:
+            if path.resolve() not in keep:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise storage_error(error, path, doing="remove") from error
+
+
 def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: list[Links]) -> list[Path]:
     """The links, and the words of both sides with blanks between them; returns the files."""
     from isoglot.text.alignment import write_pharaoh
     from isoglot.text.lines import line_writer
 
-    names = [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
+    names = _link_files(out, languages)
     write_pharaoh(names[0], found)
     for side, path in enumerate(names[1:]):
         with line_writer(path) as writer:

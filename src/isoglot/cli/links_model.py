@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isoglot.cli.output import Output
     from isoglot.text.alignment import Links
 
-PAGE = "layers.html"
+PAGE, TABLE = "layers.html", "layers.csv"
 BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
 
 Model = Annotated[
@@ -111,9 +111,9 @@ def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, fac
     from isoglot.core.files import write_text
     from isoglot.report.link_layers import link_layers_page
 
-    write_text(out / "layers.csv", as_csv([each.facts() for each in choice.tried]))
+    write_text(out / TABLE, as_csv([each.facts() for each in choice.tried]))
     write_text(out / PAGE, link_layers_page(choice, languages, facts=facts))
-    return [out / "layers.csv", out / PAGE]
+    return [out / TABLE, out / PAGE]
 
 
 def choice_in_words(choice: LayerChoice) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.cli.output import command_line
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from isoglot.core.config import Config
@@ -30,6 +31,18 @@ def recorded(
             yield run
 
     return nullcontext() if out is None else kept(out)
+
+
+def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
+    """What is read must not be written.
+
+    Raises:
+        ConfigError: A file is among both.
+    """
+    inputs = {path.resolve() for path in read}
+    for path in written:
+        if path.resolve() in inputs:
+            raise ConfigError(f"{path} would be written while it is read", remedy="name another folder for --out")
 
 
 def place(out: Path | None) -> dict[str, str]:

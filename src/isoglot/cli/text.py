@@ -356,16 +356,15 @@ def _each_language(
 
 def _refuse_clashes(names: Sequence[str], texts: Mapping[str, Sequence[Path]], out: Path | None) -> None:
     """What is read must not be written, and nothing twice."""
+    from isoglot.cli.run_files import refuse_overwriting
     from isoglot.core.errors import ConfigError
 
     if out is None:
         return
-    read = {path.resolve() for paths in texts.values() for path in paths}
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"two files are named {name}", remedy="do them one at a time, into folders of their own")
-        if (out / name).resolve() in read:
-            raise ConfigError(f"{out / name} would be written while it is read", remedy="name another folder for --out")
+    refuse_overwriting((out / name for name in names), (path for paths in texts.values() for path in paths))
 
 
 def _table(reports: Mapping[str, Mapping[str, Any]]) -> RenderableType:
