@@ -139,7 +139,7 @@ def test_an_aligner_of_other_languages_is_refused(isoglot, bitext: list[str], tm
     assert "the aligner is for en and fr, the text is en and de" in result.err
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "dictionary", *bitext, "--links", tmp_path / "few.txt", "--out", tmp_path / "de")
-    assert "few.txt: 1 line of links for 30 sentence pairs" in result.err
+    assert f"few.txt: 1 line of links for the 30 sentence pairs of {tmp_path}/en.txt; give one line" in result.err
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,31 @@ def test_gold_is_checked_before_anything_is_learned(
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "links", *bitext, "--gold", tmp_path / "few.txt", "--out", tmp_path / "out")
     assert result.code == 2
-    assert "few.txt: 1 line of links for 30 sentence pairs; give one line of links" in result.err
+    assert f"few.txt: 1 line of links for the 30 sentence pairs of {tmp_path}/en.txt; give one line" in result.err
     assert len(result.err.splitlines()) == 1
+
+
+def test_gold_counts_words_between_blanks(isoglot, tmp_path: Path):
+    (tmp_path / "en.txt").write_text("don't go\n" * 4)
+    (tmp_path / "zh.txt").write_text("别 去\n" * 4)
+    (tmp_path / "gold.txt").write_text("0-0 1-1\n" * 4)
+    files = ["--parallel", f"en={tmp_path}/en.txt", "--parallel", f"zh={tmp_path}/zh.txt", "--json", "--quiet"]
+    result = isoglot("align", "links", *files, "--gold", tmp_path / "gold.txt", "--out", tmp_path / "out")
+    assert (tmp_path / "out" / "en.txt").read_text() == "don't go\n" * 4
+    assert json.loads(result.out)["scores"]["sure"] == 8
+    assert isoglot("align", "links", *files, "--out", tmp_path / "out").code == 0
+    assert (tmp_path / "out" / "en.txt").read_text() != "don't go\n" * 4
+    (tmp_path / "far.txt").write_text("0-0\n0-1 1-9\n0-0\n0-0\n")
+    far = f"far.txt:2: the link 1-9 points past the 2 words of zh in {tmp_path}/en.txt:2; positions count from 0"
+    for command in (["links", "--gold"], ["dictionary", "--links"]):
+        result = isoglot("align", *command, tmp_path / "far.txt", *files, "--out", tmp_path / "out")
+        assert (result.code, result.out) == (2, "")
+        assert far in result.err
+    dev = [each.replace("--parallel", "--dev-parallel") for each in files[:4]]
+    command = ["align", "links", "--model", "isoglot-mini", *files, *dev, "--dev-gold", f"{tmp_path}/far.txt"]
+    result = isoglot(*command, "--out", tmp_path / "out")
+    assert (result.code, result.out) == (2, "")
+    assert far in result.err
 
 
 def test_the_first_sentences_of_files(isoglot, bitext: list[str], tmp_path: Path):
@@ -247,7 +270,7 @@ def gold_files(tmp_path: Path) -> dict[str, list[str]]:
 
 def test_a_layer_is_chosen_on_dev_and_the_aligner_used_again(isoglot, model: str, gold_files, tmp_path: Path):
     out = tmp_path / "out"
-    common = ["--segment", "blanks", "--device", "cpu", "--json", "--quiet"]
+    common = ["--device", "cpu", "--json", "--quiet"]
     result = isoglot(
         "align", "links", "--model", model, *gold_files["train"], *gold_files["dev"], *common, "--out", out
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.align.encoder_aligner import EncoderAligner
-    from isoglot.align.indexed import PairCounts
+    from isoglot.align.indexed import Pair, PairCounts
     from isoglot.align.word_aligner import WordAligner
     from isoglot.core.progress import Progress
     from isoglot.languages.corpus import Split
@@ -75,9 +75,9 @@ def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, i
         InputError: The numbers of lines differ (the message has both), or a table is malformed.
         StorageError: A file cannot be read.
     """
-    place, header = _first(files), not isinstance(files, Mapping)
+    place = _first(files)
     rows = read_aligned(files) if isinstance(files, Mapping) else read_parallel(files)
-    for number, row in enumerate(rows, start=1 + header):
+    for number, row in enumerate(rows, start=1 + _header(files)):
         yield place, number, (row[languages[0]], row[languages[1]])
 
 
@@ -101,26 +101,39 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
     return pairs
 
 
-def read_links(path: str | Path, pairs: int, *, of: str | None = None) -> list[Links]:
+def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str]) -> list[Links]:
     """The links of sentence pairs in the Pharaoh format, a line for each pair.
 
     Args:
         path: The file.
-        pairs: How many pairs there are.
-        of: The file that has them, for the error message.
+        pairs: The words of the pairs.
+        files: Where they were read from, for the error message.
+        languages: Those of the sides, likewise.
 
     Raises:
-        InputError: There are more or fewer lines (the message has both numbers), or something is not a link.
+        InputError: There are more or fewer lines (the message has both numbers), something is not a link, or a link
+            points past the words.
         StorageError: The file cannot be read.
     """
     found = list(read_pharaoh(path))
-    if len(found) != pairs:
-        whose = f"{pairs} sentence pairs" if of is None else f"the {pairs} sentence pairs of {of}"
+    if len(found) != len(pairs):
         raise InputError(
-            f"{len(found)} line{'s' * (len(found) != 1)} of links for {whose}",
+            f"{len(found)} line{'s' * (len(found) != 1)} of links for the {len(pairs)} sentence pairs of "
+            f"{_first(files)}",
             remedy="give one line of links, even a blank one, for each pair",
             file=path,
         )
+    for line, (words, links) in enumerate(zip(pairs, found, strict=True), start=1):
+        for link in links:
+            for side, code in enumerate(languages):
+                if link[side] >= len(words[side]):
+                    raise InputError(
+                        f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
+                        f"{_first(files)}:{line + _header(files)}",
+                        remedy="positions count from 0, and words have blanks between them",
+                        file=path,
+                        line=line,
+                    )
     return found
 
 
@@ -131,20 +144,9 @@ def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> 
         InputError: The numbers of lines differ (the message has both), or a link points past the words.
         StorageError: A file cannot be read.
     """
-    rows = [(place, number, [side.split() for side in pair]) for place, number, pair in read_rows(files, languages)]
-    found = read_links(links, len(rows), of=_first(files))
-    for line, ((place, number, words), pairs) in enumerate(zip(rows, found, strict=True), start=1):
-        for link in pairs:
-            for side, code in enumerate(languages):
-                if link[side] >= len(words[side]):
-                    raise InputError(
-                        f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
-                        f"{place}:{number}",
-                        remedy="positions count from 0, and words have blanks between them",
-                        file=links,
-                        line=line,
-                    )
-    return Bitext(source=[row[2][0] for row in rows], target=[row[2][1] for row in rows], links=found)
+    pairs = [(one.split(), other.split()) for _, _, (one, other) in read_rows(files, languages)]
+    found = read_links(links, pairs, files, languages)
+    return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=found)
 
 
 def linked_bitext(
@@ -168,6 +170,11 @@ def linked_bitext(
 
 def _first(files: Files) -> str:
     return str(next(iter(files.values())) if isinstance(files, Mapping) else files)
+
+
+def _header(files: Files) -> int:
+    """The lines before the first pair: a table's names its languages."""
+    return not isinstance(files, Mapping)
 
 
 def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0) -> Bitext:

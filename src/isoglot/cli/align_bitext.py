@@ -26,7 +26,10 @@ BUILTIN = 10_000  # built-in sentences, where nobody says how many
 Count = Annotated[int | None, count_option("The first N", BUILTIN)]
 Segment = Annotated[
     Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
-    typer.Option("--segment", help="How text is cut into words; left out: auto, or blanks where --links is given."),
+    typer.Option(
+        "--segment",
+        help="How text is cut into words; left out: auto, or blanks where links are given: they count words.",
+    ),
 ]
 Aligner = Annotated[
     Path | None, typer.Option("--aligner", metavar="PATH", help="One that align links wrote; left out: it learns here.")
@@ -36,12 +39,15 @@ Aligner = Annotated[
 def read_pairs(
     files: dict[str, Path] | Path,
     languages: tuple[str, str],
-    segment: Segmenting,
+    segment: Segmenting | None,
     links: Path | None,
     sentences: int | None,
     seed: int,
 ) -> tuple[Pairs, list[Links] | None]:
-    """The words of the first pairs, and their links where a file has them or the sentences are built in."""
+    """The words of the first pairs, and their links where a file has them or the sentences are built in.
+
+    Links count words, so where there are some, the text has blanks between them unless something else is said.
+    """
     from isoglot.align import builtin_bitext
     from isoglot.align.bitext import read_links
     from isoglot.align.segmented import read_word_pairs
@@ -49,8 +55,8 @@ def read_pairs(
     if not files:
         bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
         return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
-    pairs = read_word_pairs(files, languages, segment)
-    found = None if links is None else read_links(links, len(pairs))[:sentences]
+    pairs = read_word_pairs(files, languages, segment or ("auto" if links is None else "blanks"))
+    found = None if links is None else read_links(links, pairs, files, languages)[:sentences]
     return pairs[:sentences], found
 
 

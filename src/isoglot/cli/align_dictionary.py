@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,6 @@ from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from isoglot.align.segmented import Segmenting
 
 
 def add_to(app: typer.Typer) -> None:
@@ -77,13 +74,12 @@ def dictionary(
     read = [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]
     refuse_overwriting([out / f"{name}.tsv" for name in names], read)
     known = known_aligner(aligner, languages)
-    method: Segmenting = segment or ("auto" if links is None else "blanks")
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         if known is not None:
             run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
         for path in read:
             run.add_input(path)
-        pairs, given = read_pairs(files, languages, method, links, sentences, seed)
+        pairs, given = read_pairs(files, languages, segment, links, sentences, seed)
         if links is None or given is None:
             model = known or learned_aligner(pairs, config.align, languages, output)
             found = list(model.stream(pairs, config.symmetry, progress=output.progress))

@@ -111,11 +111,11 @@ def links(
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         for path in read:
             run.add_input(path)
-        pairs, sure = read_pairs(files, languages, segment or "auto", gold, sentences, seed)
+        pairs, sure = read_pairs(files, languages, segment, gold, sentences, seed)
         if known is None and model is not None:
             tried_on: tuple[Pairs, list[Links] | None] = (pairs, None)
             if dev_files or not files:
-                tried_on = _dev(dev_files, languages, segment or "auto", dev_gold, seed)
+                tried_on = _dev(dev_files, languages, segment, dev_gold, seed)
             leaked = 0 if sure is None or tried_on[1] is None else _leaked(tried_on[0], pairs, allow=allow_leak)
             known = fitted(model, config, *tried_on, languages=languages, device=device, scratch=out, output=output)
         made = known or learned_aligner(pairs, config, languages, output)
@@ -200,7 +200,7 @@ def _leaked(dev: Pairs, scored: Pairs, *, allow: bool) -> int:
 
 
 def _dev(
-    files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting, gold: Path | None, seed: int
+    files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting | None, gold: Path | None, seed: int
 ) -> tuple[Pairs, list[Links]]:
     """Sentence pairs to choose a layer on, with their gold links."""
     from isoglot.align import builtin_bitext
