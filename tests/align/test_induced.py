@@ -62,6 +62,17 @@ def test_what_is_left_out():
     assert {entry.source for entry in everything} == {"table", "x1", "3", ",", "cat", "rare"}
 
 
+def test_a_translation_must_be_wanted_from_both_sides():
+    """*le* in a third of the links of *rare*, and *rare* in a hundredth of those of *le*: 1/3 x 1/100 is too little."""
+    source = [["rare"]] * 9 + [["the"]] * 297
+    target = [["rar"]] * 6 + [["le"]] * 300
+    links = [[(0, 0)]] * 306
+    found = induce_dictionary(source, target, links)
+    assert [(entry.source, entry.target) for entry in found] == [("the", "le"), ("rare", "rar")]
+    every = induce_dictionary(source, target, links, InducedConfig(least_agreement=0.003))
+    assert [(entry.source, entry.target) for entry in every] == [("the", "le"), ("rare", "rar"), ("rare", "le")]
+
+
 def test_more_translations_than_are_wanted():
     target = [["a"]] * 5 + [["b"]] * 4 + [["c"]] * 3
     found = induce_dictionary([["w"]] * 12, target, [[(0, 0)]] * 12, InducedConfig(translations=2))

@@ -17,7 +17,7 @@ from isoglot.align.diagonal import DirectionTrainer, WordAlignConfig, agree
 from isoglot.align.indexed import IndexedBitext, Words
 from isoglot.align.link_scores import LinkScores, score_links
 from isoglot.align.merge_links import merge
-from isoglot.align.symmetry import METHODS, symmetrise
+from isoglot.align.symmetry import METHODS, Symmetry, symmetrise
 from isoglot.align.word_aligner import WordAligner, train_aligner
 from isoglot.core.compiled import COMPILED
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
@@ -95,6 +95,28 @@ def test_planted_links_and_words_are_found():
     assert aligner.forward.tension > 4
     fresh, gold = planted(99, 100)
     assert score_links(aligner.align(fresh, "intersection"), gold).error_rate < 0.02
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_directions_are_made_one_as_is_said(monkeypatch: pytest.MonkeyPatch, method: Symmetry):
+    pairs, _ = planted(7, 100)
+    aligner = train_aligner(pairs)
+    seen = []
+
+    def looked_at(*given):
+        seen.append(given)
+        return merge(*given)
+
+    monkeypatch.setattr("isoglot.align.word_aligner.merge", looked_at)
+    found = aligner.align(pairs, method)
+    ((forward, backward, source_starts, target_starts, *_),) = seen
+    ways = []
+    for number, (source, target) in enumerate(pairs):
+        one = forward[target_starts[number] :][: len(target)].tolist()
+        other = backward[source_starts[number] :][: len(source)].tolist()
+        ways.append(([(i, j) for j, i in enumerate(one) if i >= 0], [(i, j) for i, j in enumerate(other) if j >= 0]))
+    assert found == [symmetrise(*way, method) for way in ways]
+    assert any(set(one) != set(other) for one, other in ways), "or all methods would be one"
 
 
 def test_agreement_makes_fewer_errors():
