@@ -276,46 +276,6 @@ def test_digamma_is_the_derivative_of_log_gamma():
         assert em_loops.digamma(x) == pytest.approx(slope, rel=1e-5)
 
 
-# --- symmetrisation ---
-
-
-def test_growing_by_hand():
-    """The intersection is (0, 0); (1, 1) touches it by a corner, (2, 2) touches that, (5, 5) touches nothing."""
-    forward = [(0, 0), (1, 1), (5, 5)]
-    backward = [(0, 0), (2, 2), (4, 6), (0, 1)]
-    assert symmetrise(forward, backward, "intersection") == [(0, 0)]
-    # (0, 1) comes first in the order of neighbours and takes word 1 of the target; (1, 1) still has a free source word.
-    assert symmetrise(forward, backward, "grow-diag") == [(0, 0), (0, 1), (1, 1), (2, 2)]
-    final = [(0, 0), (0, 1), (1, 1), (2, 2), (4, 6), (5, 5)]
-    assert symmetrise(forward, backward, "grow-diag-final-and") == final == symmetrise(forward, backward, "union")
-    assert symmetrise([(0, 0), (0, 3)], [(0, 0)]) == [(0, 0)], "a link of a word that has one is not added at the end"
-
-
-@st.composite
-def directions(draw):
-    m, n = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    forward = draw(st.lists(st.integers(-1, m - 1), min_size=n, max_size=n))
-    backward = draw(st.lists(st.integers(-1, n - 1), min_size=m, max_size=m))
-    return m, n, forward, backward
-
-
-@given(directions())
-@settings(max_examples=150, deadline=None)
-def test_the_fast_way_to_merge_is_the_plain_one_and_lies_between(made):
-    m, n, forward, backward = made
-    one = [(i, j) for j, i in enumerate(forward) if i >= 0]
-    other = [(i, j) for i, j in enumerate(backward) if j >= 0]
-    found = {}
-    for method in METHODS:
-        grow, final, union = method.startswith("grow"), method.endswith("final-and"), method == "union"
-        arrays = np.array(forward, np.int32), np.array(backward, np.int32), np.array([0, m]), np.array([0, n])
-        _, sources, targets = merge(*arrays, grow, final, union, 6)
-        found[method] = symmetrise(one, other, method)
-        assert list(zip(sources.tolist(), targets.tolist(), strict=True)) == found[method]
-    assert set(found["intersection"]) <= set(found["grow-diag"]) <= set(found["grow-diag-final-and"])
-    assert set(found["grow-diag-final-and"]) <= set(found["union"]) == set(one) | set(other)
-
-
 # --- scores and files ---
 
 

@@ -3,6 +3,11 @@
 A direction links every word of one side to at most one of the other. What both say is right most often, what either
 says is most complete; growing stands between the two.
 
+Growing depends on the order, for a link that is added takes two words. It is the published one: links are visited by
+their source word, then by their target word, those added ahead of the visit included; the neighbours of each by sides
+first (source before, target before, source behind, target behind), then by corners; and all that again until nothing
+is added. At the end come the links of the forward direction, then those of the backward one, each in the same order.
+
 >>> forward, backward = [(0, 0), (1, 1), (1, 2)], [(0, 0), (1, 1), (2, 1), (3, 3)]
 >>> for method in METHODS:
 ...     print(method, symmetrise(forward, backward, method))
