@@ -55,9 +55,9 @@ def main() -> None:
             f"{linking:.1f} to link; {_gigabytes():.2f} GB ({before:.2f} before)" + _error_rate(links, gold)
         )
     if given.beside:
-        start = time.perf_counter()
         links = _eflomal(given.beside, pairs)
-        print(f"{given.beside}: {time.perf_counter() - start:.1f} seconds" + _error_rate(links, gold))
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{given.beside}: {used.ru_utime + used.ru_stime:.1f} core-seconds" + _error_rate(links, gold))
 
 
 def _eflomal(command: str, pairs: list[tuple[list[str], list[str]]]) -> list[list[tuple[int, int]]]:
