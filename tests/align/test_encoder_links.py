@@ -295,6 +295,11 @@ def test_what_is_reported_is_what_links_then_score(encoder: Encoder):
     aligner = fit_encoder_aligner(encoder, pairs, bitext.links, languages=("en", "fr"))
     assert aligner.choice is not None
     assert score_links(aligner.align(pairs), bitext.links) == aligner.choice.chosen.scores
+    sure = [each[::2] for each in bitext.links]
+    both = fit_encoder_aligner(encoder, pairs, sure, possible=bitext.links, languages=("en", "fr"))
+    assert both.choice is not None
+    assert both.choice.chosen.scores == score_links(both.align(pairs), sure, bitext.links)
+    assert both.choice.chosen.scores.hit_sure < both.choice.chosen.scores.hit_possible
 
 
 def test_odd_pairs_are_counted_and_have_no_links(encoder: Encoder, pairs):

@@ -220,6 +220,20 @@ def test_gold_counts_words_between_blanks(isoglot, tmp_path: Path):
     assert far in result.err
 
 
+def test_gold_that_is_only_possible(isoglot, bitext: list[str], tmp_path: Path):
+    """Of the links of one pair two are sure, and one more is possible."""
+    isoglot("align", "links", *bitext, "--out", tmp_path / "made")
+    (tmp_path / "gold.txt").write_text("0-0 1-1 2?2 3-0\n" + "\n" * 29)
+    given = [*bitext, "--aligner", tmp_path / "made", "--json", "--quiet"]
+    result = isoglot("align", "links", *given, "--gold", tmp_path / "gold.txt", "--out", tmp_path / "out")
+    assert result.code == 0, result.err
+    scores = json.loads(result.out)["scores"]
+    assert (scores["sure"], scores["hit_sure"], scores["hit_possible"]) == (3, 2, 3)
+    (tmp_path / "far.txt").write_text("0?9\n" + "\n" * 29)
+    result = isoglot("align", "links", *given, "--gold", tmp_path / "far.txt", "--out", tmp_path / "out")
+    assert "far.txt:1: the link 0-9 points past the 4 words of de in" in result.err
+
+
 def test_the_first_sentences_of_files(isoglot, bitext: list[str], tmp_path: Path):
     gold = tmp_path / "gold.txt"
     gold.write_text(("0-0\n" * 3 + "\n" + "0-0\n" * 2) * 5)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from isoglot.core.errors import InputError
-from isoglot.text.alignment import read_pharaoh
+from isoglot.text.alignment import read_gold, read_pharaoh
 from isoglot.text.bad import Skip
 from isoglot.text.columns import read_tagged
 from isoglot.text.conllu import read_conllu
@@ -28,7 +28,8 @@ FILES: dict[str, tuple[Callable[..., Iterator[Any]], bytes]] = {
     "lines": (read_lines, b"a\n\xff\nb\n\0\nc\n"),
     "plain": (read_documents, b"a\n\nb\n\xff\n\nc\n\n\xff\n\nd\n"),
     "parallel": (read_parallel, b"en\tfr\na\tb\nx\nc\td\n\xff\te\nf\tg\n"),
-    "pharaoh": (read_pharaoh, b"0-0\nx\n1-1\n1-\n2-2\n"),
+    "pharaoh": (read_pharaoh, b"0-0\nx\n1-1\n1?1\n2-2\n"),
+    "gold": (read_gold, b"0-0\nx\n1?1\n1?\n2-2\n"),
     "dictionary": (read_dictionary, b"a b\nc\nd e\n\xff g\nh i\n"),
     "weighted": (read_dictionary, b"a\tb\t1\nc\td\tx\ne\tf\t2\ng\nh\ti\t3\n"),
     "conllu": (read_conllu, (TREE + "x\n\n" + TREE + "1\ta\n\n" + TREE).encode()),

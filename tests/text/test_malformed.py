@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.alignment import read_pharaoh
+from isoglot.text.alignment import read_gold, read_pharaoh
 from isoglot.text.columns import read_tagged
 from isoglot.text.conllu import read_conllu
 from isoglot.text.dictionary import read_dictionary
@@ -29,6 +29,7 @@ READERS: dict[str, Reader] = {
     "parallel without header": lambda path: read_parallel(path, languages=["en", "fr"]),
     "aligned": lambda path: read_aligned({"en": path, "fr": path}),
     "pharaoh": read_pharaoh,
+    "gold": read_gold,
     "dictionary": read_dictionary,
     "conllu": read_conllu,
     "columns": read_tagged,
@@ -38,7 +39,7 @@ READERS: dict[str, Reader] = {
 
 # Pieces of every format, so that files get past their first column.
 PIECES = [
-    "\t", "\n", "\n\n", "\r\n", "\r", " ", "\0", "\ufeff", "\u2028", "_", "#", "# text = a\n", "en\tfr\n", "a\tb\n", "0-0", "1-2",
+    "\t", "\n", "\n\n", "\r\n", "\r", " ", "\0", "\ufeff", "\u2028", "_", "#", "# text = a\n", "en\tfr\n", "a\tb\n", "0-0", "1-2", "1?2",
     "9" * 5000, "1e999", "0.5", "nan", "-", "O", "B-PER", "en:", "a\tneutral", "label", "1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n",
     "2\tb\t_\t_\t_\t_\t1\t_\t_\t_\n", "1-2\tc\t_\t_\t_\t_\t_\t_\t_\t_\n", "1.1\t_\t_\t_\t_\t_\t_\t_\t_\t_\n",
 ]  # fmt: skip
@@ -76,6 +77,7 @@ def test_windows_files_read_like_others(tmp_path: Path, name: str):
         "parallel": "en\tfr\na\tb\n",
         "parallel without header": "a\tb\n",
         "pharaoh": "0-0 1-1\n",
+        "gold": "0-0 1?1\n",
         "dictionary": "a b\nc d\n",
     }.get(name, "a\n\nb\n")
     (tmp_path / "a").write_bytes(plain.encode())
@@ -102,6 +104,7 @@ def test_reading_streams(tmp_path: Path, name: str):
         "parallel": "en\tfr\na\tb\n",
         "parallel without header": "a\tb\n",
         "pharaoh": "0-0 1-1\n",
+        "gold": "0-0 1?1\n",
         "dictionary": "a b\n",
     }.get(name, "a\n\n")
     (tmp_path / "a").write_bytes(start.encode() + b"\xff")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import derive_seed
-from isoglot.text.alignment import read_pharaoh
+from isoglot.text.alignment import read_gold, read_pharaoh
 from isoglot.text.parallel import read_aligned, read_parallel
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isoglot.align.word_aligner import WordAligner
     from isoglot.core.progress import Progress
     from isoglot.languages.corpus import Split
-    from isoglot.text.alignment import Links
+    from isoglot.text.alignment import GoldLinks, Links
 
 Files = Mapping[str, str | Path] | str | Path
 """A file for each language, or one table."""
@@ -116,6 +116,22 @@ def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages:
         StorageError: The file cannot be read.
     """
     found = list(read_pharaoh(path))
+    _check_links(path, found, pairs, files, languages)
+    return found
+
+
+def read_gold_links(
+    path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str]
+) -> list[GoldLinks]:
+    """Sure and possible links of sentence pairs; as :func:`read_links`."""
+    found = list(read_gold(path))
+    _check_links(path, [[*each.sure, *each.possible] for each in found], pairs, files, languages)
+    return found
+
+
+def _check_links(
+    path: str | Path, found: Sequence[Links], pairs: Sequence[Pair], files: Files, languages: tuple[str, str]
+) -> None:
     if len(found) != len(pairs):
         raise InputError(
             f"{len(found)} line{'s' * (len(found) != 1)} of links for the {len(pairs)} sentence pairs of "
@@ -134,7 +150,6 @@ def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages:
                         file=path,
                         line=line,
                     )
-    return found
 
 
 def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> Bitext:

@@ -187,6 +187,7 @@ def fit_encoder_aligner(
     gold: Sequence[Links] | None = None,
     config: EncoderLinksConfig | None = None,
     *,
+    possible: Sequence[Links] | None = None,
     languages: tuple[str, str] | None = None,
     model: str = "",
     scratch: Path | None = None,
@@ -200,6 +201,7 @@ def fit_encoder_aligner(
             any of the kind that is to be aligned.
         gold: Which word is which there. None: nothing is chosen, and the layer must be given.
         config: How.
+        possible: Gold links that may be there; see :func:`isoglot.align.score_links`.
         languages: Those of the two sides.
         model: What the encoder is called, or its folder.
         scratch: A folder for the word vectors of all layers; by default they are in memory.
@@ -218,7 +220,7 @@ def fit_encoder_aligner(
     way = default_way(config, encoder.depth) if gold is None else None
     counts = PairCounts()
     if gold is not None:
-        check_gold(pairs, gold)
+        check_gold(pairs, gold, possible)
     usable = [number for number, pair in enumerate(pairs) if counts.usable(*pair, config.longest)][: config.sample]
     counts.check_any(config.longest)
     about: dict[str, Any] = {"pairs": len(usable)}
@@ -235,7 +237,9 @@ def fit_encoder_aligner(
         )
         means = words.means()
         if gold is not None:
-            choice = choose_layer(words, means, [gold[number] for number in usable], config)
+            sure = [gold[number] for number in usable]
+            maybe = [[] if possible is None else possible[number] for number in usable]
+            choice = choose_layer(words, means, sure, config, possible=maybe)
             way, about = choice.chosen.way, choice.facts()
         assert way is not None  # noqa: S101 - for the type checker
         place = words.layers.index(way.layer)

@@ -86,7 +86,12 @@ class LayerChoice:
 
 
 def choose_layer(
-    words: PairedWords, means_2LD: tuple[torch.Tensor, torch.Tensor], gold: Sequence[Links], config: EncoderLinksConfig
+    words: PairedWords,
+    means_2LD: tuple[torch.Tensor, torch.Tensor],
+    gold: Sequence[Links],
+    config: EncoderLinksConfig,
+    *,
+    possible: Sequence[Links],
 ) -> LayerChoice:
     """Try every layer by both rules, with and without means, and choose what has the lowest alignment error rate.
 
@@ -97,6 +102,7 @@ def choose_layer(
         means_2LD: The mean of either side in each layer.
         gold: Which word is which, for each pair.
         config: What is not ``auto`` there is given, and not chosen.
+        possible: Gold links that may be there, beside those that should.
     """
     thresholds = THRESHOLDS if config.threshold == "auto" else (config.threshold,)
     ways: list[tuple[Centre, Rule, float | None]] = [
@@ -105,44 +111,48 @@ def choose_layer(
         for centre in CENTRES
         for threshold in ((None,) if rule == "argmax" else thresholds)
     ]
-    counts = np.zeros((len(ways), len(words.layers), 2), np.int64)  # links, and hits
+    counts = np.zeros((len(ways), len(words.layers), 3), np.int64)  # links, hits of sure ones and of all
     for which, batch in words.batches():
-        gold_PMN = _gold(batch, [gold[number] for number in which])
+        sure_PMN = _gold(batch, [gold[number] for number in which])
+        all_PMN = sure_PMN | _gold(batch, [possible[number] for number in which])
         for number, links in _every(batch, means_2LD, thresholds, config):
             both_LPMN = links.forward_LPMN & links.backward_LPMN
             counts[number, :, 0] += both_LPMN.sum(dim=(1, 2, 3)).cpu().numpy()
-            counts[number, :, 1] += (both_LPMN & gold_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
+            counts[number, :, 1] += (both_LPMN & sure_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
+            counts[number, :, 2] += (both_LPMN & all_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
     sure = sum(len(set(each)) for each in gold)
     tried = tuple(
         Tried(
             way=Way(layer=layer, rule=rule, threshold=threshold, centre=centre),
-            scores=LinkScores(links=int(links), sure=sure, hit_sure=int(hits), hit_possible=int(hits)),
+            scores=LinkScores(links=int(links), sure=sure, hit_sure=int(hits), hit_possible=int(allowed)),
         )
         for (centre, rule, threshold), row in zip(ways, counts, strict=True)
-        for layer, (links, hits) in zip(words.layers, row, strict=True)
+        for layer, (links, hits, allowed) in zip(words.layers, row, strict=True)
     )
-    allowed = [each for each in tried if _may(each.way, config)]
-    return LayerChoice(tried=tried, chosen=min(allowed, key=lambda each: each.scores.error_rate), pairs=len(gold))
+    eligible = [each for each in tried if _may(each.way, config)]
+    return LayerChoice(tried=tried, chosen=min(eligible, key=lambda each: each.scores.error_rate), pairs=len(gold))
 
 
-def check_gold(pairs: Sequence[Pair], gold: Sequence[Links]) -> None:
+def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[Links] | None = None) -> None:
     """Refuse gold links that are not of these pairs.
 
     Raises:
         InputError: There are fewer or more, none at all, or one points past the words.
     """
-    if len(gold) != len(pairs):
-        raise InputError(
-            f"{len(gold)} line{'s' * (len(gold) != 1)} of gold links for {len(pairs)} sentence pairs",
-            remedy="give one line of links, even a blank one, for each pair",
-        )
-    for number, (pair, links) in enumerate(zip(pairs, gold, strict=True), start=1):
-        for i, j in links:
-            if i >= len(pair[0]) or j >= len(pair[1]):
-                raise InputError(
-                    f"the gold link {i}-{j} of pair {number} points past its {len(pair[0])} and {len(pair[1])} words",
-                    remedy="positions count from 0; were the links made from these words?",
-                )
+    for kind in [gold] if possible is None else [gold, possible]:
+        if len(kind) != len(pairs):
+            raise InputError(
+                f"{len(kind)} line{'s' * (len(kind) != 1)} of gold links for {len(pairs)} sentence pairs",
+                remedy="give one line of links, even a blank one, for each pair",
+            )
+        for number, (pair, links) in enumerate(zip(pairs, kind, strict=True), start=1):
+            m, n = map(len, pair)
+            for i, j in links:
+                if i >= m or j >= n:
+                    raise InputError(
+                        f"the gold link {i}-{j} of pair {number} points past its {m} and {n} words",
+                        remedy="positions count from 0; were the links made from these words?",
+                    )
     if not any(gold):
         raise InputError("there is no gold link to choose by", remedy="give sentences that have some")
 

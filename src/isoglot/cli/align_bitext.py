@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isoglot.align import EncoderAligner, WordAlignConfig, WordAligner
     from isoglot.align.segmented import Segmenting
     from isoglot.cli.output import Output
-    from isoglot.text.alignment import Links
+    from isoglot.text.alignment import GoldLinks
 
     Pairs = list[tuple[list[str], list[str]]]
 
@@ -40,23 +40,30 @@ def read_pairs(
     files: dict[str, Path] | Path,
     languages: tuple[str, str],
     segment: Segmenting | None,
-    links: Path | None,
     sentences: int | None,
     seed: int,
-) -> tuple[Pairs, list[Links] | None]:
+    *,
+    links: Path | None = None,
+    gold: Path | None = None,
+) -> tuple[Pairs, list[GoldLinks] | None]:
     """The words of the first pairs, and their links where a file has them or the sentences are built in.
 
     Links count words, so where there are some, the text has blanks between them unless something else is said.
     """
     from isoglot.align import builtin_bitext
-    from isoglot.align.bitext import read_links
+    from isoglot.align.bitext import read_gold_links, read_links
     from isoglot.align.segmented import read_word_pairs
+    from isoglot.text.alignment import GoldLinks
 
     if not files:
         bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
-        return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
-    pairs = read_word_pairs(files, languages, segment or ("auto" if links is None else "blanks"))
-    found = None if links is None else read_links(links, pairs, files, languages)[:sentences]
+        return list(zip(bitext.source, bitext.target, strict=True)), [GoldLinks(each, []) for each in bitext.links]
+    pairs = read_word_pairs(files, languages, segment or ("blanks" if links or gold else "auto"))
+    found = None
+    if links is not None:
+        found = [GoldLinks(each, []) for each in read_links(links, pairs, files, languages)][:sentences]
+    elif gold is not None:
+        found = read_gold_links(gold, pairs, files, languages)[:sentences]
     return pairs[:sentences], found
 
 

@@ -79,12 +79,12 @@ def dictionary(
             run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
         for path in read:
             run.add_input(path)
-        pairs, given = read_pairs(files, languages, segment, links, sentences, seed)
+        pairs, given = read_pairs(files, languages, segment, sentences, seed, links=links)
         if links is None or given is None:
             model = known or learned_aligner(pairs, config.align, languages, output)
             found = list(model.stream(pairs, config.symmetry, progress=output.progress))
         else:
-            found = given
+            found = [each.sure for each in given]
         sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
         lines = []

@@ -25,6 +25,7 @@ from isoglot.cli.links_model import (
     choice_table,
     fitted,
     model_config,
+    sure_and_possible,
     write_choice,
 )
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from isoglot.align.layer_choice import LayerChoice
     from isoglot.align.segmented import Segmenting
     from isoglot.cli.align_bitext import Pairs
-    from isoglot.text.alignment import Links
+    from isoglot.text.alignment import GoldLinks, Links
 
 
 def add_to(app: typer.Typer) -> None:
@@ -72,7 +73,7 @@ def links(
     dev_gold: DevGold = None,
     gold: Annotated[
         Path | None,
-        typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh), a line a pair of the files."),
+        typer.Option("--gold", metavar="FILE", help="Links to score on (Pharaoh; 1?2: possible), a line a pair."),
     ] = None,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
@@ -111,12 +112,12 @@ def links(
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         for path in read:
             run.add_input(path)
-        pairs, sure = read_pairs(files, languages, segment, gold, sentences, seed)
+        pairs, right = read_pairs(files, languages, segment, sentences, seed, gold=gold)
         if known is None and model is not None:
-            tried_on: tuple[Pairs, list[Links] | None] = (pairs, None)
+            tried_on: tuple[Pairs, list[GoldLinks] | None] = (pairs, None)
             if dev_files or not files:
                 tried_on = _dev(dev_files, languages, segment, dev_gold, seed)
-            leaked = 0 if sure is None or tried_on[1] is None else _leaked(tried_on[0], pairs, allow=allow_leak)
+            leaked = 0 if right is None or tried_on[1] is None else _leaked(tried_on[0], pairs, allow=allow_leak)
             known = fitted(model, config, *tried_on, languages=languages, device=device, scratch=out, output=output)
         made = known or learned_aligner(pairs, config, languages, output)
         choice = getattr(made, "choice", None)
@@ -124,7 +125,7 @@ def links(
         counts = PairCounts()
         how = made.usual if method is None else method
         found = list(made.stream(pairs, how, counts=counts, progress=output.progress))
-        scores = None if sure is None else score_links(found, sure)
+        scores = None if right is None else score_links(found, *sure_and_possible(right))
         names = _write_links(out, languages, pairs, found)
         if choice is not None:
             names += write_choice(choice, languages, out, (f"model {model}", command_line()))
@@ -201,14 +202,15 @@ def _leaked(dev: Pairs, scored: Pairs, *, allow: bool) -> int:
 
 def _dev(
     files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting | None, gold: Path | None, seed: int
-) -> tuple[Pairs, list[Links]]:
+) -> tuple[Pairs, list[GoldLinks]]:
     """Sentence pairs to choose a layer on, with their gold links."""
     from isoglot.align import builtin_bitext
+    from isoglot.text.alignment import GoldLinks
 
     if not files:
         bitext = builtin_bitext(languages, BUILTIN_DEV, split="dev", seed=seed)
-        return list(zip(bitext.source, bitext.target, strict=True)), bitext.links
-    pairs, found = read_pairs(files, languages, segment, gold, None, seed)
+        return list(zip(bitext.source, bitext.target, strict=True)), [GoldLinks(each, []) for each in bitext.links]
+    pairs, found = read_pairs(files, languages, segment, None, seed, gold=gold)
     return pairs, found or []
 
 

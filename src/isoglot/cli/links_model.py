@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isoglot.align.indexed import Pair
     from isoglot.align.layer_choice import LayerChoice
     from isoglot.cli.output import Output
-    from isoglot.text.alignment import Links
+    from isoglot.text.alignment import GoldLinks, Links
 
 PAGE, TABLE = "layers.html", "layers.csv"
 BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
@@ -46,7 +46,8 @@ DevParallel = Annotated[
     typer.Option("--dev-parallel", metavar="LANG=FILE", help="Sentences to choose a layer on, with --model; twice."),
 ]
 DevGold = Annotated[
-    Path | None, typer.Option("--dev-gold", metavar="FILE", help="Which word is which there, as 0-0 1-2 (Pharaoh).")
+    Path | None,
+    typer.Option("--dev-gold", metavar="FILE", help="Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible)."),
 ]
 
 
@@ -77,7 +78,7 @@ def fitted(
     model: str,
     config: EncoderLinksConfig,
     pairs: Sequence[Pair],
-    gold: list[Links] | None,
+    gold: list[GoldLinks] | None,
     *,
     languages: tuple[str, str],
     device: str,
@@ -92,17 +93,24 @@ def fitted(
 
     encoder = load_encoder(model, device=device)
     path = Path(model).expanduser()
+    sure, possible = (None, None) if gold is None else sure_and_possible(gold)
     with TemporaryDirectory(dir=scratch, prefix=".vectors-") as folder:
         return fit_encoder_aligner(
             encoder,
             pairs,
-            gold,
+            sure,
             config,
+            possible=possible,
             languages=languages,
             model=str(path.resolve()) if path.is_dir() else model,
             scratch=Path(folder),
             progress=output.progress,
         )
+
+
+def sure_and_possible(gold: list[GoldLinks]) -> tuple[list[Links], list[Links]]:
+    """The two kinds of gold links, each by sentence pairs."""
+    return [each.sure for each in gold], [each.possible for each in gold]
 
 
 def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> list[Path]:

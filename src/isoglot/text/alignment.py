@@ -2,12 +2,17 @@
 
 >>> parse_links("0-0 1-2")
 [(0, 0), (1, 2)]
+
+Gold may have links that are only possible, and are written ``1?2``:
+
+>>> parse_gold("0-0 1?2")
+GoldLinks(sure=[(0, 0)], possible=[(1, 2)])
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.bad import Skip, parsed
@@ -19,7 +24,16 @@ if TYPE_CHECKING:
 
 Links = list[tuple[int, int]]
 
-_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_LINK = re.compile(r"([0-9]{1,9})([-?])([0-9]{1,9})")
+
+
+class GoldLinks(NamedTuple):
+    """The gold of a sentence pair (Och & Ney 2003)."""
+
+    sure: Links
+    """Those that should be found."""
+    possible: Links
+    """Others that may be."""
 
 
 def read_pharaoh(path: str | Path, *, skip: Skip | None = None) -> Iterator[Links]:
@@ -38,13 +52,41 @@ def read_pharaoh(path: str | Path, *, skip: Skip | None = None) -> Iterator[Link
     return parsed(read_lines(path, skip=skip), lambda line: parse_links(line[1], file=path, line=line[0]), skip)
 
 
+def read_gold(path: str | Path, *, skip: Skip | None = None) -> Iterator[GoldLinks]:
+    """Sure and possible links of each sentence pair; otherwise as :func:`read_pharaoh`.
+
+    Raises:
+        InputError: Something is not a link.
+        StorageError: The file cannot be read.
+    """
+    return parsed(read_lines(path, skip=skip), lambda line: parse_gold(line[1], file=path, line=line[0]), skip)
+
+
 def parse_links(text: str, *, file: str | Path | None = None, line: int | None = None) -> Links:
     """The links written in one line; ``file`` and ``line`` say where it stands, for the error message.
 
     Raises:
         InputError: Something is not a link.
     """
-    links = []
+    found = parse_gold(text, file=file, line=line)
+    if found.possible:
+        one, other = found.possible[0]
+        raise InputError(
+            f"'{one}?{other}' is a possible link, which gold to score on may have",
+            remedy="write it as a link, or leave it out",
+            file=file,
+            line=line,
+        )
+    return found.sure
+
+
+def parse_gold(text: str, *, file: str | Path | None = None, line: int | None = None) -> GoldLinks:
+    """The same, with links that are only possible.
+
+    Raises:
+        InputError: Something is not a link.
+    """
+    found = GoldLinks([], [])
     for word in text.split():
         match = _LINK.fullmatch(word)
         if match is None:
@@ -54,8 +96,8 @@ def parse_links(text: str, *, file: str | Path | None = None, line: int | None =
                 file=file,
                 line=line,
             )
-        links.append((int(match[1]), int(match[2])))
-    return links
+        (found.sure if match[2] == "-" else found.possible).append((int(match[1]), int(match[3])))
+    return found
 
 
 def write_pharaoh(path: str | Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> int:
