@@ -152,6 +152,7 @@ def test_words_are_linked_where_no_links_are_given(run, isoglot, folder: Path, t
         assert how["pairs"] == {"pairs": 152, "blank": 1, "one_sided": 1, "overlong": 0, "used": 150}
         assert how["links"] == sum(len(line.split()) for line in (made / "links.txt").read_text().splitlines())
         assert read_json(tmp_path / "map" / "run.json")["config"]["linked_by"] == how
+    assert f"{made}/aligner.safetensors" in read_json(tmp_path / "map" / "run.json")["inputs"]
     assert "linked_by" not in by_file
 
 

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from isoglot.align.bitext import builtin_bitext, read_bitext
-from isoglot.core.files import read_json
-from isoglot.model import save_encoder
+from isoglot.core.files import file_hash, read_json
+from isoglot.model import load_encoder, save_encoder
+from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.text.alignment import write_pharaoh
 from isoglot.text.dictionary import read_dictionary
 from isoglot.vocab import train_vocabulary
@@ -184,6 +185,9 @@ def test_the_record_has_the_settings_of_the_aligner(isoglot, bitext: list[str], 
     assert isoglot("align", "dictionary", *used, "--set", "keep.case=keep", "--out", tmp_path / "words").code == 0
     config = read_json(tmp_path / "words" / "run.json")["config"]
     assert (config["align"]["null"], config["keep"]["case"]) == (0.3, "keep")
+    file = tmp_path / "made" / "aligner.safetensors"
+    for made in ("links", "words"):
+        assert read_json(tmp_path / made / "run.json")["inputs"][str(file)]["sha256"] == file_hash(file)
 
 
 def test_gold_is_checked_before_anything_is_learned(
@@ -311,7 +315,11 @@ def test_a_layer_is_chosen_on_dev_and_the_aligner_used_again(isoglot, model: str
         assert (tmp_path / "again" / "links.txt").read_text() == (out / "links.txt").read_text()
     words = isoglot("align", "dictionary", *gold_files["train"][:4], "--aligner", out, "--out", tmp_path / "words")
     assert words.code == 0, words.err
-    assert read_json(tmp_path / "words" / "run.json")["config"]["align"]["rule"] == "auto"
+    used = read_json(tmp_path / "words" / "run.json")["config"]["align"]
+    assert used["rule"] == "auto"
+    hashed = encoder_hash(load_encoder(model))
+    for each in (record["config"], read_json(tmp_path / "again" / "run.json")["config"], used):
+        assert (each["model"], each["encoder_sha256"]) == (model, hashed)
 
 
 def test_built_in_sentences_have_a_dev_of_their_own(isoglot, model: str, tmp_path: Path):

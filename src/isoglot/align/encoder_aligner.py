@@ -120,6 +120,10 @@ class EncoderAligner:
         """How links are found, and what that was chosen by, as JSON holds it."""
         return {"model": self.model, "way": self.way.facts(), "fitted": self.about}
 
+    def origin(self) -> dict[str, Any]:
+        """Which encoder it reads with: its name or folder, and a hash of its weights."""
+        return {"model": self.model, "encoder_sha256": encoder_hash(self.encoder)}
+
     def save(self, path: str | Path) -> Path:
         """Write everything but the encoder, as ``aligner.safetensors`` in a folder; returns the file.
 
@@ -129,8 +133,7 @@ class EncoderAligner:
         about = {
             "config": self.config.model_dump(),
             "languages": self.languages,
-            "model": self.model,
-            "encoder_sha256": encoder_hash(self.encoder),
+            **self.origin(),
             "way": self.way.facts(),
             "fitted": self.about,
         }

@@ -135,6 +135,10 @@ class WordAligner:
             "log_likelihood_a_word": {"forward": self.forward.likelihoods, "backward": self.backward.likelihoods},
         }
 
+    def origin(self) -> dict[str, Any]:
+        """No encoder: all it knows is in it."""
+        return {}
+
     def save(self, path: str | Path) -> Path:
         """Write it as one safetensors file, or as ``aligner.safetensors`` in a folder; returns the file.
 

@@ -49,6 +49,7 @@ def dictionary(
     """
     from rich.text import Text
 
+    from isoglot.align.aligner_file import aligner_path
     from isoglot.align.induced import DictionaryConfig, induce_dictionary
     from isoglot.core.config import build_config, parse_setting
     from isoglot.core.record import record_run
@@ -71,20 +72,22 @@ def dictionary(
     config = build_config(DictionaryConfig, settings=settings or ())
     languages, files = one_bitext(parallel, langs)
     names = [f"{one}-{other}" for one, other in (languages, languages[::-1])]
-    read = [*paths_of(files), *(each for each in (aligner, links) if each is not None and each.is_file())]
+    given = [None if aligner is None else aligner_path(aligner), links]
+    read = [*paths_of(files), *(each for each in given if each is not None)]
     refuse_overwriting([out / f"{name}.tsv" for name in names], read)
     known = known_aligner(aligner, languages)
     with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
         if known is not None:
-            run.config, run.device = config.model_dump() | {"align": known.config.model_dump()}, known.device
+            align = known.config.model_dump(mode="json") | known.origin()
+            run.config, run.device = config.model_dump(mode="json") | {"align": align}, known.device
         for path in read:
             run.add_input(path)
-        pairs, given = read_pairs(files, languages, segment, sentences, seed, links=links)
-        if links is None or given is None:
+        pairs, linked = read_pairs(files, languages, segment, sentences, seed, links=links)
+        if links is None or linked is None:
             model = known or learned_aligner(pairs, config.align, languages, output)
             found = list(model.stream(pairs, config.symmetry, progress=output.progress))
         else:
-            found = [each.sure for each in given]
+            found = [each.sure for each in linked]
         sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
         lines = []

@@ -121,7 +121,7 @@ def links(
             known = fitted(model, config, *tried_on, languages=languages, device=device, scratch=out, output=output)
         made = known or learned_aligner(pairs, config, languages, output)
         choice = getattr(made, "choice", None)
-        run.device = made.device
+        run.device, run.config = made.device, {**(run.config or {}), **made.origin()}
         counts = PairCounts()
         how = made.usual if method is None else method
         found = list(made.stream(pairs, how, counts=counts, progress=output.progress))

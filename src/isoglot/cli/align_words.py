@@ -89,6 +89,8 @@ def words(
     Without --links, words are linked as align links does, and what both directions say is taken; --aligner is one that
     it wrote, for other settings or links by a model.
     """
+    from isoglot.align.aligner_file import aligner_path
+
     output = Output(json=json, quiet=quiet)
     config = align_config(method, normalise, allow_leak, seed, settings)
     languages, files, tests = two_bitexts(parallel, test_parallel, langs)
@@ -119,8 +121,9 @@ def words(
         )
         return replace(found, facts={**found.facts, "linked_by": linked_by}) if linked_by else found
 
-    named = [each for each in (links, test_links, aligner) if each is not None and not each.is_dir()]
-    run_alignment(work, (source, target), out, config, [*paths_of(files, tests), *named], device, output)
+    named = [links, test_links, None if aligner is None else aligner_path(aligner)]
+    inputs = [*paths_of(files, tests), *(each for each in named if each is not None)]
+    run_alignment(work, (source, target), out, config, inputs, device, output)
 
 
 def _check_together(languages: tuple[str, str], files: Files, tests: Files, options: dict[str, Any]) -> None:
@@ -167,6 +170,7 @@ def _linked(
     facts = {
         "method": "intersection",
         "config": made.config.model_dump(mode="json"),
+        **made.origin(),
         "pairs": counts.facts(),
         "links": sum(len(each) for part in pairs for each in part.links),
     }
