@@ -59,6 +59,20 @@ def test_a_dictionary_each_way(isoglot, bitext: list[str], tmp_path: Path):
     assert json.loads(strict.out)["en-de"]["words"] < len(found)
 
 
+def test_a_dictionary_of_too_little_text_says_what_to_do(isoglot, tmp_path: Path):
+    for code, line in (("en", "the house"), ("de", "das haus")):
+        (tmp_path / code).write_text(f"{line}\n" * 2)
+    command = ["align", "dictionary", "--parallel", f"en={tmp_path}/en", "--parallel", f"de={tmp_path}/de", "--json"]
+    result = isoglot(*command, "--out", tmp_path / "out")
+    assert result.code == 0
+    assert json.loads(result.out)["en-de"]["entries"] == 0
+    assert "isoglot: no translation is common enough to be kept; give more text, or ask for less: " in result.err
+    assert result.err.endswith(" --set keep.least_count=1\n")
+    result = isoglot(*command, "--set", "keep.least_count=1", "--out", tmp_path / "out")
+    assert json.loads(result.out)["en-de"]["entries"] == 2
+    assert "no translation" not in result.err
+
+
 def test_built_in_gold_is_scored(isoglot, tmp_path: Path):
     result = isoglot("align", "links", "--langs", "en,fr", "--sentences", "300", "--out", tmp_path, "--quiet")
     assert result.code == 0
