@@ -242,6 +242,12 @@ def test_saved_and_read_it_aligns_the_same(tmp_path: Path):
         WordAligner.load(file)
 
 
+def test_a_word_with_a_line_break_is_refused():
+    """In a file it would be two, and all words behind it would have another's numbers."""
+    with pytest.raises(InputError, match=r"the word 'x\\ny' has a line break; cut the text there"):
+        train_aligner([(["a", "b"], ["x\ny", "z"])])
+
+
 def test_translations_are_looked_up_in_the_case_of_training():
     pairs = [("The House".split(), "Das Haus".split()), ("The book".split(), "Das Buch".split())]
     lower = train_aligner(pairs)

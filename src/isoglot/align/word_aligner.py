@@ -21,6 +21,7 @@ from isoglot.align.em_loops import FLOOR, look_up
 from isoglot.align.indexed import IndexedBitext, PairCounts, Words
 from isoglot.align.merge_links import merge
 from isoglot.align.symmetry import Symmetry, check_method
+from isoglot.core.errors import InputError, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def train_aligner(
         progress: Shows how far it is.
 
     Raises:
-        InputError: No pair has words on both sides.
+        InputError: No pair has words on both sides, or a word has a line break.
     """
     config = WordAlignConfig() if config is None else config
     counts = PairCounts()
@@ -223,6 +224,9 @@ def train_aligner(
     source_words, target_words = Words(case=config.case), Words(case=config.case)
     bitext = IndexedBitext.of(usable, source_words, target_words)
     del usable
+    for word in (*source_words.numbers, *target_words.numbers):
+        if "\n" in word:  # which stands between words in the file of an aligner
+            raise InputError(f"the word {shown(word)} has a line break", remedy="cut the text there")
     types = len(source_words), len(target_words)
     trainers = [
         DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
