@@ -252,6 +252,25 @@ def test_gold_that_is_only_possible(isoglot, bitext: list[str], tmp_path: Path):
     assert "far.txt:1: the link 0-9 points past the 4 words of de in" in result.err
 
 
+def test_no_more_is_cut_into_words_than_is_wanted(
+    isoglot, bitext: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    cut: list[str] = []
+
+    def segment(text: str) -> list[str]:
+        cut.append(text)
+        return text.split()
+
+    monkeypatch.setattr("isoglot.align.segmented.segmenter", lambda *_: segment)
+    command = ["align", "links", *bitext, "--sentences", "6", "--quiet", "--out", tmp_path / "links"]
+    assert isoglot(*command).code == 0
+    assert sorted(cut) == sorted(ENGLISH + GERMAN)
+    (tmp_path / "de.txt").write_text("\n".join(GERMAN))
+    result = isoglot(*command)
+    assert result.code == 2
+    assert "30 lines" in result.err
+
+
 def test_the_first_sentences_of_files(isoglot, bitext: list[str], tmp_path: Path):
     gold = tmp_path / "gold.txt"
     gold.write_text(("0-0\n" * 3 + "\n" + "0-0\n" * 2) * 5)

@@ -106,9 +106,9 @@ def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages:
 
     Args:
         path: The file.
-        pairs: The words of the pairs.
-        files: Where they were read from, for the error message.
-        languages: Those of the sides, likewise.
+        pairs: The words of the pairs; all that the files have, or the first.
+        files: Where they were read from.
+        languages: Those of the sides.
 
     Raises:
         InputError: There are more or fewer lines (the message has both numbers), something is not a link, or a link
@@ -117,7 +117,7 @@ def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages:
     """
     found = list(read_pharaoh(path))
     _check_links(path, found, pairs, files, languages)
-    return found
+    return found[: len(pairs)]
 
 
 def read_gold_links(
@@ -126,20 +126,20 @@ def read_gold_links(
     """Sure and possible links of sentence pairs; as :func:`read_links`."""
     found = list(read_gold(path))
     _check_links(path, [[*each.sure, *each.possible] for each in found], pairs, files, languages)
-    return found
+    return found[: len(pairs)]
 
 
 def _check_links(
     path: str | Path, found: Sequence[Links], pairs: Sequence[Pair], files: Files, languages: tuple[str, str]
 ) -> None:
-    if len(found) != len(pairs):
+    rows = sum(1 for _ in read_rows(files, languages))
+    if len(found) != rows:
         raise InputError(
-            f"{len(found)} line{'s' * (len(found) != 1)} of links for the {len(pairs)} sentence pairs of "
-            f"{_first(files)}",
+            f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_first(files)}",
             remedy="give one line of links, even a blank one, for each pair",
             file=path,
         )
-    for line, (words, links) in enumerate(zip(pairs, found, strict=True), start=1):
+    for line, (words, links) in enumerate(zip(pairs, found, strict=False), start=1):
         for link in links:
             for side, code in enumerate(languages):
                 if link[side] >= len(words[side]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.align.bitext import read_rows
@@ -15,9 +17,9 @@ Segmenting = Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "cha
 
 
 def read_word_pairs(
-    files: Files, languages: tuple[str, str], segment: Segmenting = "auto"
+    files: Files, languages: tuple[str, str], segment: Segmenting = "auto", sentences: int | None = None
 ) -> list[tuple[list[str], list[str]]]:
-    """The words of every sentence pair; blank and one-sided pairs are there too, so that lines stay lines.
+    """The words of the first sentence pairs, or of all; blank and one-sided pairs are there too: lines stay lines.
 
     Raises:
         ConfigError: The method is not for one of the languages.
@@ -26,4 +28,7 @@ def read_word_pairs(
         StorageError: A file cannot be read.
     """
     first, second = (segmenter(code, word_method(code) if segment == "auto" else segment) for code in languages)
-    return [(first(one), second(other)) for _, _, (one, other) in read_rows(files, languages)]
+    rows = read_rows(files, languages)
+    pairs = [(first(one), second(other)) for _, _, (one, other) in islice(rows, sentences)]
+    deque(rows, maxlen=0)  # to the end: files of different lengths are refused however many pairs are wanted
+    return pairs

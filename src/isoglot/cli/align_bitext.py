@@ -58,13 +58,13 @@ def read_pairs(
     if not files:
         bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
         return list(zip(bitext.source, bitext.target, strict=True)), [GoldLinks(each, []) for each in bitext.links]
-    pairs = read_word_pairs(files, languages, segment or ("blanks" if links or gold else "auto"))
+    pairs = read_word_pairs(files, languages, segment or ("blanks" if links or gold else "auto"), sentences)
     found = None
     if links is not None:
-        found = [GoldLinks(each, []) for each in read_links(links, pairs, files, languages)][:sentences]
+        found = [GoldLinks(each, []) for each in read_links(links, pairs, files, languages)]
     elif gold is not None:
-        found = read_gold_links(gold, pairs, files, languages)[:sentences]
-    return pairs[:sentences], found
+        found = read_gold_links(gold, pairs, files, languages)
+    return pairs, found
 
 
 def known_aligner(

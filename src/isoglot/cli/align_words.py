@@ -161,7 +161,7 @@ def _linked(
     from isoglot.align.indexed import PairCounts
     from isoglot.align.segmented import read_word_pairs
 
-    given = [read_word_pairs(files, languages, segment)[:sentences]]
+    given = [read_word_pairs(files, languages, segment, sentences)]
     if tests:
         given.append(read_word_pairs(tests, languages, segment))
     made = aligner or learned_aligner(given[0], WordAlignConfig(), languages, output)
