@@ -95,6 +95,34 @@ def test_the_folder_must_be_the_same_work(given: Given, tmp_path: Path):
         train_static(GLOVE, {"en": shards["en"]}, vocabulary, tmp_path / "out", resume=True)
 
 
+@pytest.mark.parametrize(
+    "theirs", ["work/a", "checkpoints/step-00000100/a", "encoder.json", "pretrain.json", "static.json"]
+)
+def test_a_folder_of_something_else_is_not_touched(given: Given, theirs, tmp_path: Path):
+    path = tmp_path / "out" / theirs
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    with pytest.raises(
+        ConfigError, match=rf"out holds {theirs.partition('/')[0]}, which is of something else; name an"
+    ):
+        train_static(GLOVE, *given, tmp_path / "out")
+    assert path.read_text() == "mine"
+    assert not (tmp_path / "out" / "training.json").exists()
+
+
+def test_only_what_learning_made_is_removed_at_the_end(given: Given, tmp_path: Path):
+    out = tmp_path / "out"
+    train_static(GLOVE, *given, out, stop_after=1)
+    mine = [out / "work" / "notes", out / "checkpoints" / "old" / "notes"]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    learn(GLOVE, *given, out, resume=True)
+    assert sorted(
+        path for folder in ("work", "checkpoints") for path in (out / folder).rglob("*") if path.is_file()
+    ) == (sorted(mine))
+
+
 DEGENERATE = {
     "one word": "the\n",
     "a repeated word": "the the the the\n\nthe the\n",

@@ -12,6 +12,7 @@ In the folder, while it runs::
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 IDENTITY = "training.json"
 WORK = "work"
+_STREAM, _RUNS, _PAIRS = "stream.bin", "runs", "pairs"
+_OF_OTHERS = (WORK, FOLDER, FINISHED, "encoder.json", "pretrain.json")
+"""What is not ours where there is no ``training.json``."""
 _FORMAT = 1
 KINDS: dict[str, type[StaticConfig]] = {"word2vec": Word2VecConfig, "glove": GloveConfig, "fasttext": FastTextConfig}
 
@@ -135,7 +139,7 @@ def train_static(
             run.add_input(one.folder / SHARDS_INDEX)
         folder = writable_folder(out / WORK)
         stream = read_stream(
-            shards, vocabulary, boundary=config.boundary, min_count=config.min_count, file=folder / "stream.bin"
+            shards, vocabulary, boundary=config.boundary, min_count=config.min_count, file=folder / _STREAM
         )
         names = [vocabulary.pieces[index] for index in stream.ids_V.tolist()]
         work = _Work(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
@@ -151,15 +155,17 @@ def train_static(
         for file in save_table(table, out):
             run.add_output(file)
     del stream, work, found
-    for rest in (WORK, FOLDER):
-        shutil.rmtree(out / rest, ignore_errors=True)
+    _clear(out)
     return Learned(table, out, about)
 
 
 def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
-    """Begin in a folder, or go on there if it is the same work."""
+    """Begin in a folder, or go on there if it is the same work; what is of something else is not touched."""
     path = writable_folder(out) / IDENTITY
     if not path.exists():
+        for name in _OF_OTHERS:
+            if (out / name).exists():
+                raise ConfigError(f"{out} holds {name}, which is of something else", remedy="name another --out")
         write_json(path, identity)
         return
     if not resume:
@@ -168,6 +174,19 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
     parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
     check_same(out, there, identity, parts)
     sweep(out / FOLDER)
+
+
+def _clear(out: Path) -> None:
+    """Remove what learning has made on the way, and nothing else that may be there."""
+    made = [out / WORK / name for name in (_STREAM, _RUNS, _PAIRS)]
+    for path in (*made, *(out / FOLDER).glob("step-*")):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    for folder in (out / WORK, out / FOLDER):
+        with suppress(OSError):  # not there, or something else is in it
+            folder.rmdir()
 
 
 def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
@@ -188,10 +207,10 @@ def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]
 
 def _counted(config: GloveConfig, work: _Work) -> Blocks:
     """The co-occurrences: those of a run that was cut short, if it had come that far."""
-    folder = work.folder / "pairs"
+    folder = work.folder / _PAIRS
     blocks = open_blocks(folder)
     if blocks is None:
-        runs = work.folder / "runs"
+        runs = work.folder / _RUNS
         counts = count_pairs(
             work.stream,
             runs,
