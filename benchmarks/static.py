@@ -30,7 +30,7 @@ from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.counting import count_pairs, merged
 from isoglot.static.glove import Glove
 from isoglot.static.settings import GloveConfig
-from isoglot.static.stream import Stream, read_stream
+from isoglot.static.stream import Stream, frequent, read_stream
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 
 if TYPE_CHECKING:
@@ -107,9 +107,8 @@ def read(folder: Path) -> Stream:
         text.write_text("\n\n".join("\n".join(s.text for s in one) for one in made) + "\n", encoding="utf-8")
         vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=4000)
     shards = build_shards([text], vocabulary, "en", folder / "shards")
-    return read_stream(
-        {"en": shards}, vocabulary, boundary="sentence" if len(sys.argv) == 3 else "document", min_count=5
-    )
+    counts = frequent({"en": shards}, vocabulary, 5)
+    return read_stream({"en": shards}, counts, boundary="sentence" if len(sys.argv) == 3 else "document")
 
 
 def counting(stream: Stream, folder: Path) -> None:

@@ -8,10 +8,11 @@ import sys
 import numpy as np
 import pytest
 
+from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.core.parts import version_of
 from isoglot.static.gensim_models import LONGEST, Shallow, distinct, stable_hash
-from isoglot.static.settings import FastTextConfig, Word2VecConfig
+from isoglot.static.settings import FastTextConfig, GloveConfig, Word2VecConfig, lower_rate
 from isoglot.static.stream import Stream
 
 needs_gensim = pytest.mark.skipif(version_of("gensim") is None, reason="gensim is not installed")
@@ -68,10 +69,14 @@ def test_the_step_falls_over_all_epochs():
     assert ends == pytest.approx([0.0325, 0.025, 0.0175, 0.01])
 
 
-@needs_gensim
 def test_runs_of_characters_must_have_a_length():
-    with pytest.raises(ConfigError, match="runs of 4 to 3 characters; let longest be the larger one"):
-        Shallow(STREAM, NAMES, FastTextConfig(dimensions=4, shortest=4, longest=3))
+    with pytest.raises(ConfigError, match=r"there are no runs of 4 to 3 characters"):
+        build_config(FastTextConfig, settings=["shortest=4", "longest=3"])
+
+
+def test_the_rate_to_try_is_lower_and_at_most_the_default():
+    assert lower_rate(GloveConfig(rate=0.2)) == pytest.approx(0.04)
+    assert (lower_rate(GloveConfig(rate=1e30)), lower_rate(Word2VecConfig(rate=1e30))) == (0.05, 0.025)
 
 
 @needs_gensim

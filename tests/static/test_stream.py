@@ -9,7 +9,7 @@ import pytest
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.static import stream as module
-from isoglot.static.stream import check_shards, read_stream
+from isoglot.static.stream import check_shards, frequent, read_stream
 
 
 @pytest.mark.parametrize("piece", [2**22, 37])
@@ -17,7 +17,7 @@ from isoglot.static.stream import check_shards, read_stream
 def test_segments_are_those_of_the_shards(given, boundary, piece, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "_PIECE", piece)
     shards, vocabulary = given
-    stream = read_stream(shards, vocabulary, boundary=boundary, min_count=3, file=tmp_path / "stream")
+    stream = read_stream(shards, frequent(shards, vocabulary, 3), boundary=boundary, file=tmp_path / "stream")
     special = set(vocabulary.special.values())
     counts = np.bincount(np.concatenate([one.ids() for one in shards.values()]), minlength=len(vocabulary))
     kept = {index for index in range(len(vocabulary)) if counts[index] >= 3 and index not in special}
@@ -43,7 +43,7 @@ def test_nothing_frequent_enough_is_one_line(given):
     with pytest.raises(
         InputError, match=r"^no subword occurs 1000000 times in the [\d,]+ of the shards; give more text"
     ):
-        read_stream(shards, vocabulary, min_count=10**6)
+        frequent(shards, vocabulary, 10**6)
 
 
 def test_shards_must_be_what_they_are_said_to_be(given):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import read_json
+from isoglot.core.files import read_json, write_json
 from isoglot.core.parts import version_of
 from isoglot.model import load_encoder
 from isoglot.static import FastTextConfig, GloveConfig, Learned, Word2VecConfig, train_static
@@ -84,7 +84,9 @@ def test_workers_change_nothing_about_glove(given: Given, tmp_path: Path):
 
 def test_the_folder_must_be_the_same_work(given: Given, tmp_path: Path):
     train_static(GLOVE, *given, tmp_path / "out", stop_after=1)
-    with pytest.raises(ConfigError, match="out holds static vectors already; go on by --resume, or name another --out"):
+    with pytest.raises(
+        ConfigError, match=r"out holds static vectors that are not finished; go on by --resume, or name"
+    ):
         train_static(GLOVE, *given, tmp_path / "out")
     with pytest.raises(
         ConfigError, match=r"out was begun with other settings: dimensions was 12 and is 13; resume with"
@@ -123,6 +125,28 @@ def test_only_what_learning_made_is_removed_at_the_end(given: Given, tmp_path: P
     ) == (sorted(mine))
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_run_that_failed_before_its_first_checkpoint_is_begun_anew(given: Given, resume, tmp_path: Path):
+    whole = learn(GLOVE, *given, tmp_path / "whole")
+    bad = GLOVE.model_copy(update={"rate": 1e30, "clip": 1e30, "window": 2})
+    with pytest.raises(ConfigError, match="the loss is not finite"):
+        train_static(bad, *given, tmp_path / "out")
+    assert (tmp_path / "out" / "work" / "pairs" / "pairs.json").exists()
+    learned = learn(GLOVE, *given, tmp_path / "out", resume=resume)
+    assert torch.equal(learned.table.weight, whole.table.weight)  # and not with the pairs of the smaller window
+
+
+def test_a_run_that_may_still_be_running_is_left_alone(given: Given, tmp_path: Path):
+    with pytest.raises(ConfigError, match="the loss is not finite"):
+        train_static(GLOVE.model_copy(update={"rate": 1e30, "clip": 1e30}), *given, tmp_path / "out")
+    record = read_json(tmp_path / "out" / "run.json")
+    write_json(tmp_path / "out" / "run.json", {**record, "status": "running"})
+    with pytest.raises(
+        ConfigError, match=r"out holds static vectors that are not finished; go on by --resume, or name"
+    ):
+        train_static(GLOVE, *given, tmp_path / "out")
+
+
 DEGENERATE = {
     "one word": "the\n",
     "a repeated word": "the the the the\n\nthe the\n",
@@ -156,3 +180,4 @@ def test_no_text_is_one_line(given: Given, tmp_path: Path):
     shards = build_shards([path], vocabulary, "en", tmp_path / "shards", dev_share=0)
     with pytest.raises(InputError, match=r"^no subword occurs 5 times in the"):
         train_static(GloveConfig(), {"en": shards}, vocabulary, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

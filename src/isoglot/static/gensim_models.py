@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError
 from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import derive_seed
@@ -39,7 +38,6 @@ class Shallow:
         workers: Threads.
 
     Raises:
-        ConfigError: The runs of characters are shorter than the shortest.
         MissingPartError: gensim is not installed.
     """
 
@@ -65,10 +63,6 @@ class Shallow:
             "sorted_vocab": 0,  # it is
         }
         if isinstance(config, FastTextConfig):
-            if config.longest < config.shortest:
-                raise ConfigError(
-                    f"runs of {config.shortest} to {config.longest} characters", remedy="let longest be the larger one"
-                )
             runs = {"min_n": config.shortest, "max_n": config.longest, "bucket": config.buckets}
             self.model = models.FastText(**settings, **runs)
         else:

@@ -13,6 +13,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import random_stream
 from isoglot.static.glove_loops import Side, learn
+from isoglot.static.settings import lower_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +89,7 @@ class Glove:
         ):
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the loss is not finite",
-                remedy=f"lower the rate: --set rate={config.rate / 5:g}",
+                remedy=f"lower the rate: --set rate={lower_rate(config):g}",
             )
         self.epoch += 1
         self.losses.append(loss)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from isoglot.core.config import Config
 
@@ -77,6 +77,17 @@ class FastTextConfig(Word2VecConfig):
     shortest: int = Field(3, ge=1)
     """characters in a run, at least"""
     longest: int = Field(6, ge=1)
-    """and at most"""
+    """and at most; not below the least"""
     buckets: int = Field(200_000, ge=1)
     """vectors that the runs share; the program's 2,000,000 are for whole words, and take 6 GB at 768 dimensions"""
+
+    @model_validator(mode="after")
+    def _some_length(self) -> Self:
+        if self.longest < self.shortest:
+            raise ValueError(f"there are no runs of {self.shortest} to {self.longest} characters")
+        return self
+
+
+def lower_rate(config: GloveConfig | Word2VecConfig) -> float:
+    """The rate to try where one was too high: a fifth, and never above the default."""
+    return float(min(config.rate / 5, type(config).model_fields["rate"].default))

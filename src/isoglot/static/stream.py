@@ -68,22 +68,13 @@ def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
         one.check_vocabulary(vocabulary)
 
 
-def read_stream(
-    shards: Mapping[str, Shards],
-    vocabulary: Vocabulary,
-    *,
-    boundary: Boundary = "document",
-    min_count: int = 1,
-    file: Path | None = None,
-) -> Stream:
-    """The training text of all languages, one after the other.
+def frequent(shards: Mapping[str, Shards], vocabulary: Vocabulary, min_count: int = 1) -> np.ndarray:
+    """How often each piece of the vocabulary occurs; 0 for those that get no vector.
 
     Args:
         shards: The shards of each language.
         vocabulary: What they were made with.
-        boundary: What a segment is.
         min_count: How often a subword must occur in all languages together; special tokens are left out.
-        file: Where the stream is kept, four bytes a subword; None: in memory.
 
     Raises:
         InputError: Nothing is left.
@@ -94,17 +85,33 @@ def read_stream(
         for start in range(0, len(ids), _PIECE):
             counts += np.bincount(ids[start : start + _PIECE], minlength=len(counts))
     counts[list(vocabulary.special.values())] = 0
-    kept = np.flatnonzero(counts >= min_count)
-    ids_V = kept[np.argsort(-counts[kept], kind="stable")]
-    if not len(ids_V):
+    counts[counts < min_count] = 0
+    if not counts.any():
         text = f"no subword occurs {min_count} times in the {sum(map(len, streams)):,} of the shards"
         raise InputError(text, remedy="give more text, or --set min_count=1")
+    return counts
+
+
+def read_stream(
+    shards: Mapping[str, Shards], counts: np.ndarray, *, boundary: Boundary = "document", file: Path | None = None
+) -> Stream:
+    """The training text of all languages, one after the other.
+
+    Args:
+        shards: The shards of each language.
+        counts: How often each piece occurs, as :func:`frequent` has it.
+        boundary: What a segment is.
+        file: Where the stream is kept, four bytes a subword; None: in memory.
+    """
+    kept = np.flatnonzero(counts)
+    ids_V = kept[np.argsort(-counts[kept], kind="stable")]
     number = np.full(len(counts), -1, dtype=np.int32)
     number[ids_V] = np.arange(len(ids_V), dtype=np.int32)
     total = int(counts[ids_V].sum())
     tokens_N = np.empty(total, np.int32) if file is None else np.memmap(file, np.int32, "w+", shape=(total,))
     starts, filled = [np.zeros(1, dtype=np.int64)], 0
-    for one, ids in zip(shards.values(), streams, strict=True):
+    for one in shards.values():
+        ids = one.ids()
         ends = np.cumsum(one.sentence_lengths(), dtype=np.int64)
         if boundary == "document":
             ends = np.concatenate([[0], ends])[np.cumsum(one.document_lengths(), dtype=np.int64)]

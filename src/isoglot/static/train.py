@@ -23,7 +23,7 @@ import torch
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, read_json, writable_folder, write_json
 from isoglot.core.progress import SILENT
-from isoglot.core.record import record_run
+from isoglot.core.record import RECORD, record_run
 from isoglot.model.table import INDEX as FINISHED
 from isoglot.model.table import TableEncoder, open_table, save_table
 from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints, sweep
@@ -33,7 +33,7 @@ from isoglot.static.counting import count_pairs, merged
 from isoglot.static.gensim_models import Shallow
 from isoglot.static.glove import Glove
 from isoglot.static.settings import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
-from isoglot.static.stream import Stream, check_shards, read_stream
+from isoglot.static.stream import Stream, check_shards, frequent, read_stream
 from isoglot.vocab.shards import INDEX as SHARDS_INDEX
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def train_static(
     """
     out = Path(out)
     check_shards(shards, vocabulary)
+    counts = frequent(shards, vocabulary, config.min_count)
     method = next(name for name, kind in KINDS.items() if type(config) is kind)
     identity = {
         "format": _FORMAT,
@@ -138,9 +139,7 @@ def train_static(
         for one in shards.values():
             run.add_input(one.folder / SHARDS_INDEX)
         folder = writable_folder(out / WORK)
-        stream = read_stream(
-            shards, vocabulary, boundary=config.boundary, min_count=config.min_count, file=folder / _STREAM
-        )
+        stream = read_stream(shards, counts, boundary=config.boundary, file=folder / _STREAM)
         names = [vocabulary.pieces[index] for index in stream.ids_V.tolist()]
         work = _Work(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
         found = _glove(config, work) if isinstance(config, GloveConfig) else _shallow(config, work)
@@ -168,12 +167,25 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
                 raise ConfigError(f"{out} holds {name}, which is of something else", remedy="name another --out")
         write_json(path, identity)
         return
-    if not resume:
-        raise ConfigError(f"{out} holds static vectors already", remedy="go on by --resume, or name another --out")
     there = read_json(path)
+    if _has_nothing(out):
+        if there != identity:
+            _clear(out)
+            write_json(path, identity)
+        return
+    if not resume:
+        state = "already" if (out / FINISHED).exists() else "that are not finished"
+        raise ConfigError(f"{out} holds static vectors {state}", remedy="go on by --resume, or name another --out")
     parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
     check_same(out, there, identity, parts)
     sweep(out / FOLDER)
+
+
+def _has_nothing(out: Path) -> bool:
+    """Whether learning ended before it had anything to go on with; what may still run elsewhere has not ended."""
+    if (out / FINISHED).exists() or any((out / FOLDER).glob("step-*")) or not (out / RECORD).exists():
+        return False
+    return bool(read_json(out / RECORD)["status"] != "running")
 
 
 def _clear(out: Path) -> None:
