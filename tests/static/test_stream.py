@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import chain, pairwise
 
 import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import read_json
 from isoglot.static import stream as module
 from isoglot.static.stream import check_shards, frequent, read_stream
 
@@ -36,6 +39,31 @@ def test_segments_are_those_of_the_shards(given, boundary, piece, monkeypatch, t
     assert stream.counts_V.tolist() == counts[stream.ids_V].tolist()
     assert stream.parts(5) == len(list(stream.segments(5)))
     assert max(map(len, stream.segments(5))) == 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of this kind")
+@pytest.mark.parametrize(("room", "file"), [(10_000, "stream.bin"), (40_000, "runs")])
+def test_a_full_disk_is_said_of_the_file_and_the_record_knows(given, room, file, tmp_path):
+    """A limit on file size stands in for a full disk; a process of its own, as the limit stays."""
+    shards, _ = given
+    program = f"""
+import resource, signal
+from isoglot.core.errors import StorageError
+from isoglot.static import GloveConfig, train_static
+from isoglot.vocab import Shards, Vocabulary
+folder = {str(shards["en"].folder.parent)!r}
+shards, vocabulary = {{"en": Shards.open(folder + "/en")}}, Vocabulary.load(folder + "/vocab")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
+try:
+    train_static(GloveConfig(dimensions=4, epochs=1), shards, vocabulary, {str(tmp_path / "out")!r})
+except StorageError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{file}: cannot write: the disk is full; free some space" in done.stdout
+    assert read_json(tmp_path / "out" / "run.json")["status"] == "failed"
 
 
 def test_nothing_frequent_enough_is_one_line(given):

@@ -95,6 +95,8 @@ def write_blocks(counts: Iterable[Rows], types: int, folder: Path, *, x_max: flo
                     files[block].write(part.tobytes())
                     sizes[block] += len(part)
     except OSError as error:
+        for block in range(groups * groups):
+            _file(folder, block).unlink(missing_ok=True)
         raise storage_error(error, folder, doing="write") from error
     write_json(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist()})
 

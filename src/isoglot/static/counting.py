@@ -118,6 +118,8 @@ def count_pairs(
                         second.write(units_K.data)
                         task.advance(places)
             except OSError as error:
+                for path in (columns, units):
+                    path.unlink(missing_ok=True)
                 raise storage_error(error, folder, doing="write") from error
             runs.append(Run(np.cumsum(lengths), columns, units))
     return runs

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.files import storage_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from isoglot.static.settings import Boundary
@@ -102,14 +103,25 @@ def read_stream(
         counts: How often each piece occurs, as :func:`frequent` has it.
         boundary: What a segment is.
         file: Where the stream is kept, four bytes a subword; None: in memory.
+
+    Raises:
+        StorageError: The file cannot be written, or the disk is full.
     """
     kept = np.flatnonzero(counts)
     ids_V = kept[np.argsort(-counts[kept], kind="stable")]
     number = np.full(len(counts), -1, dtype=np.int32)
     number[ids_V] = np.arange(len(ids_V), dtype=np.int32)
-    total = int(counts[ids_V].sum())
-    tokens_N = np.empty(total, np.int32) if file is None else np.memmap(file, np.int32, "w+", shape=(total,))
-    starts, filled = [np.zeros(1, dtype=np.int64)], 0
+    starts = [np.zeros(1, dtype=np.int64)]
+    parts = _numbered(shards, number, boundary, starts)
+    tokens_N = np.concatenate(list(parts)) if file is None else _on_disk(parts, file)
+    return Stream(tokens_N, np.concatenate(starts), ids_V, counts[ids_V])
+
+
+def _numbered(
+    shards: Mapping[str, Shards], number: np.ndarray, boundary: Boundary, starts: list[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """The numbers of the stream, some at a time; where segments end is put into ``starts``."""
+    filled = 0
     for one in shards.values():
         ids = one.ids()
         ends = np.cumsum(one.sentence_lengths(), dtype=np.int64)
@@ -121,6 +133,17 @@ def read_stream(
             before = np.concatenate([[0], np.cumsum(there)])
             inside = ends[np.searchsorted(ends, start, "right") : np.searchsorted(ends, start + len(numbers), "right")]
             starts.append(filled + before[inside - start])
-            tokens_N[filled : filled + before[-1]] = numbers[there]
             filled += int(before[-1])
-    return Stream(tokens_N, np.concatenate(starts), ids_V, counts[ids_V])
+            yield numbers[there]
+
+
+def _on_disk(parts: Iterable[np.ndarray], path: Path) -> np.ndarray:
+    """All of them in a file, mapped into memory: written first, for a full disk under a map ends the process."""
+    try:
+        with path.open("wb") as file:
+            for part in parts:
+                file.write(part.data)
+    except OSError as error:
+        path.unlink(missing_ok=True)  # it is worth nothing, and the record needs room
+        raise storage_error(error, path, doing="write") from error
+    return np.memmap(path, np.int32, "r")
