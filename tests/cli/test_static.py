@@ -49,6 +49,9 @@ def test_training_says_what_it_did_and_goes_on(isoglot, train, tmp_path: Path):
     assert (first.code, first.err) == (0, "")
     facts = json.loads(first.out)
     assert (facts["method"], facts["dimensions"], facts["window"], len(facts["losses"])) == ("glove", 16, 5, 3)
+    index = json.loads((tmp_path / "out" / "static.json").read_text())
+    assert facts == {"out": f"{tmp_path}/out", **index["about"]}
+    assert (facts["vectors"], facts["known"]) == ("sum", index["known"])
     again = isoglot(*train, "--out", f"{tmp_path}/out")
     assert (again.code, again.err) == (
         2,

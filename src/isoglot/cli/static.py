@@ -168,7 +168,7 @@ def _table(out: Path, facts: dict[str, Any]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_row("vectors", f"{out} ({facts['vectors']:,} x {facts['dimensions']})")
+    table.add_row("vectors", f"{out} ({facts['known']:,} x {facts['dimensions']})")
     table.add_row("learned from", ", ".join(f"{code} {count:,} tokens" for code, count in facts["tokens"].items()))
     if "losses" in facts:
         table.add_row("loss", f"{facts['losses'][0]:.4f} to {facts['losses'][-1]:.4f}, {facts['pairs']:,} pairs")

@@ -149,7 +149,7 @@ def train_static(
             return None
         vectors_VD, facts = found
         languages = {code: int(one.index["counts"]["train"]["tokens"]) for code, one in shards.items()}
-        about = {**identity["config"], "tokens": languages, "vectors": len(stream.ids_V), **facts}  # type: ignore[dict-item]
+        about = {**identity["config"], "tokens": languages, "known": len(stream.ids_V), **facts}  # type: ignore[dict-item]
         table = _table(vectors_VD, stream, vocabulary, about)
         for file in save_table(table, out):
             run.add_output(file)
