@@ -11,8 +11,9 @@ import torch
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json, write_json
 from isoglot.core.parts import version_of
-from isoglot.model import load_encoder
+from isoglot.model import TableEncoder, load_encoder
 from isoglot.static import FastTextConfig, GloveConfig, Learned, Word2VecConfig, train_static
+from isoglot.static.settings import StaticConfig
 from isoglot.vocab import Shards, Vocabulary, build_shards
 
 Given = tuple[dict[str, Shards], Vocabulary]
@@ -20,11 +21,12 @@ Given = tuple[dict[str, Shards], Vocabulary]
 needs_gensim = pytest.mark.skipif(version_of("gensim") is None, reason="gensim is not installed")
 GLOVE = GloveConfig(dimensions=12, epochs=4, min_count=2, checkpoint_every=3, chunk=500)
 SKIP_GRAM = Word2VecConfig(dimensions=12, epochs=3, min_count=2)
+FASTTEXT = FastTextConfig(dimensions=12, epochs=3, min_count=2, buckets=500)
 CONFIGS = [
     GLOVE,
     pytest.param(SKIP_GRAM, marks=needs_gensim),
     pytest.param(Word2VecConfig(dimensions=12, epochs=3, min_count=2, objective="cbow"), marks=needs_gensim),
-    pytest.param(FastTextConfig(dimensions=12, epochs=3, min_count=2, buckets=500), marks=needs_gensim),
+    pytest.param(FASTTEXT, marks=needs_gensim),
 ]
 NAMES = ["glove", "skip-gram", "cbow", "fasttext"]
 
@@ -46,6 +48,55 @@ def test_one_worker_gives_the_same_bits_twice_and_after_a_stop(given: Given, con
     assert one.facts == three.facts
     other = learn(config.model_copy(update={"seed": 1}), *given, tmp_path / "four")
     assert not torch.equal(one.table.weight, other.table.weight)
+
+
+OTHERS: dict[type[StaticConfig], dict[str, Any]] = {
+    StaticConfig: {"dimensions": 13, "window": 4, "boundary": "sentence", "min_count": 3, "epochs": 5, "seed": 1},
+    GloveConfig: {"weighting": "flat", "rate": 0.1, "x_max": 5.0, "alpha": 0.5, "clip": 0.001, "vectors": "words"},
+    Word2VecConfig: {"objective": "cbow", "negative": 3, "sample": 0.0, "rate": 0.05, "rate_end": 0.01},
+    FastTextConfig: {"shortest": 2, "longest": 4, "buckets": 50},
+}
+"""Another value for every setting that is to change what is learned."""
+KEPT = {"checkpoint_every", "chunk"}
+"""And those that are not to."""
+
+
+def test_every_setting_is_said_to_change_the_vectors_or_not():
+    for kind in (GloveConfig, FastTextConfig):
+        others = {name for above in kind.__mro__ for name in OTHERS.get(above, {})}
+        assert set(kind.model_fields) == others | (KEPT & set(kind.model_fields))
+
+
+@pytest.fixture(scope="module")
+def bases(given: Given, tmp_path_factory: pytest.TempPathFactory) -> dict[type[StaticConfig], TableEncoder]:
+    """What a few settings give for each kind."""
+    there = [GLOVE] if version_of("gensim") is None else [GLOVE, SKIP_GRAM, FASTTEXT]
+    return {type(config): learn(config, *given, tmp_path_factory.mktemp("base")).table for config in there}
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "value"),
+    [
+        pytest.param(config, name, value, id=f"{kind}-{name}", marks=[] if kind == "glove" else needs_gensim)
+        for kind, config, of in (
+            ("glove", GLOVE, (StaticConfig, GloveConfig)),
+            ("word2vec", SKIP_GRAM, (StaticConfig, Word2VecConfig)),
+            ("fasttext", FASTTEXT, (FastTextConfig,)),
+        )
+        for above in of
+        for name, value in OTHERS[above].items()
+    ],
+)
+def test_every_setting_changes_the_vectors(given: Given, bases, config, name, value, tmp_path: Path):
+    assert getattr(config, name) != value
+    other = learn(config.model_copy(update={name: value}), *given, tmp_path / "out").table
+    assert not torch.equal(other.weight, bases[type(config)].weight)
+
+
+@pytest.mark.parametrize("name", sorted(KEPT))
+def test_these_settings_do_not_change_the_vectors(given: Given, bases, name, tmp_path: Path):
+    other = learn(GLOVE.model_copy(update={name: 2000}), *given, tmp_path / "out").table
+    assert torch.equal(other.weight, bases[GloveConfig].weight)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
