@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -62,8 +65,50 @@ def test_the_plain_twin_gives_the_same(documents, chunk):
     stream = stream_of(documents, 7)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(counting, "COMPILED", False)
+        patched.setattr(counting, "_PLAIN_CHUNK", 5)
         found = counted(stream, window=3, weighting="flat", chunk=chunk)
     assert found == by_brute_force(documents, 3, "flat") == counted(stream, window=3, weighting="flat", chunk=2**20)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process takes")
+@pytest.mark.parametrize("compiled", [True, False])
+def test_memory_is_what_is_stated(compiled, tmp_path: Path):
+    """What a process of its own takes at most: 10 bytes a subword and a worker's 15 MB, then 50 MB; plain 75 MB."""
+    program = f"""
+import threading, time
+from pathlib import Path
+import numpy as np
+from isoglot.static import blocks, counting
+from isoglot.static.stream import Stream
+if not {compiled}:
+    counting.COMPILED = blocks.COMPILED = False
+def most(work):
+    before = top = anonymous()
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive():
+        top = max(top, anonymous())
+        time.sleep(0.001)
+    return (top - before) / 1024
+def anonymous():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("RssAnon"))
+def count(stream, name):
+    runs[:] = counting.count_pairs(stream, folder / name, chunk=200_000)
+def order():
+    blocks.write_blocks(counting.merged(runs), 20_000, folder / "pairs", x_max=100.0, alpha=0.75)
+folder, runs, rng = Path({str(tmp_path)!r}), [], np.random.default_rng(0)
+tokens = (20_000 ** rng.random(400_000, dtype=np.float32)).astype(np.int32) - 1
+stream = Stream(tokens, np.arange(0, 400_001, 500), np.arange(20_000), np.bincount(tokens, minlength=20_000))
+count(Stream(tokens[:900], np.array([0, 900]), stream.ids_V, stream.counts_V), "few")
+order()
+print(most(lambda: count(stream, "runs")), most(order), len(runs))
+"""
+    small = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}  # freed is given back
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=small)
+    counted, ordered, runs = map(float, done.stdout.split())
+    assert counted < (2 + 15 if compiled else 90)
+    assert ordered < (60 if compiled else 90)
+    assert runs == (2 if compiled else 7)
 
 
 def test_rare_and_frequent_rows_are_both_in_order():

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given as holds_for
+from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
-from isoglot.static.blocks import PAIR, Block, Blocks, groups_for, open_blocks, weigh, write_blocks
+from isoglot.core.progress import LineProgress
+from isoglot.static.blocks import PAIR, Block, Blocks, column_ranks, groups_for, open_blocks, weigh, write_blocks
 from isoglot.static.counting import UNIT, Rows
+from isoglot.static.counting_loops import deal_compiled, deal_plain
 from isoglot.static.glove import Glove
 from isoglot.static.glove_loops import learn_compiled, learn_plain
 from isoglot.static.settings import GloveConfig
@@ -136,6 +141,22 @@ def test_blocks_have_every_pair_once_and_share_nothing_on_a_diagonal(tmp_path: P
                 block.pairs_K["weight"], weigh(np.exp(block.pairs_K["log"]), 100.0, 0.75), rtol=1e-5
             )
     np.testing.assert_allclose(found, values, rtol=1e-5)
+
+
+@holds_for(st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), unique=True), st.integers(1, 5) | st.just(16))
+def test_dealing_compiled_is_sorting(cells, groups):
+    rows, columns = np.array(sorted(cells), dtype=np.int32).reshape(-1, 2).T.copy()
+    ranks = column_ranks(71)
+    assert sorted(ranks.tolist()) == list(range(71))
+    for one, other in zip(*(deal(rows, columns, ranks, groups) for deal in (deal_compiled, deal_plain)), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_ordering_says_how_far_it_is(tmp_path: Path):
+    stream = StringIO()
+    parts = [counts_of(np.ones((8, 8)) * (np.arange(8) // 4 == half)[:, None]) for half in (0, 1)]
+    write_blocks(parts, 8, tmp_path, x_max=100.0, alpha=0.75, progress=LineProgress(stream))
+    assert stream.getvalue().startswith("order: 8 rows")
 
 
 def test_blocks_that_were_cut_short_do_not_count(tmp_path: Path):

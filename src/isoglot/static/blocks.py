@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoglot.core.compiled import COMPILED
 from isoglot.core.files import read_json, storage_error, writable_folder, write_json
+from isoglot.core.progress import SILENT
+from isoglot.static.counting_loops import deal_compiled, deal_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from isoglot.core.progress import Progress
     from isoglot.static.counting import Rows
 
 PAIR = np.dtype([("row", "<i4"), ("column", "<i4"), ("log", "<f4"), ("weight", "<f4")])
@@ -76,7 +80,9 @@ def weigh(values_K: np.ndarray, x_max: float, alpha: float) -> np.ndarray:
     return np.asarray(np.minimum(values_K / x_max, 1.0) ** alpha)
 
 
-def write_blocks(counts: Iterable[Rows], types: int, folder: Path, *, x_max: float, alpha: float) -> None:
+def write_blocks(
+    counts: Iterable[Rows], types: int, folder: Path, *, x_max: float, alpha: float, progress: Progress = SILENT
+) -> None:
     """Bring counts into order on the disk, 16 bytes a pair; ``pairs.json`` is written last.
 
     Raises:
@@ -85,15 +91,20 @@ def write_blocks(counts: Iterable[Rows], types: int, folder: Path, *, x_max: flo
     writable_folder(folder)
     groups = groups_for(types)
     sizes = np.zeros(groups * groups, dtype=np.int64)
+    ranks_V = column_ranks(types)
     try:
-        with ExitStack() as opened:
+        with progress.task("order", total=types, unit="rows") as task, ExitStack() as opened:
+            done = 0
             files = [opened.enter_context(_file(folder, block).open("wb")) for block in range(groups * groups)]
             for rows in counts:
-                blocks, pairs = _dealt(rows, groups, x_max, alpha)
-                ends = np.cumsum(np.bincount(blocks, minlength=len(files)))
-                for block, part in enumerate(np.split(pairs, ends[:-1])):
-                    files[block].write(part.tobytes())
-                    sizes[block] += len(part)
+                lengths, pairs = _dealt(rows, groups, ranks_V, x_max, alpha)
+                for block, part in enumerate(np.split(pairs, np.cumsum(lengths)[:-1])):
+                    files[block].write(part.data)
+                sizes += lengths
+                last = int(rows.rows_K[-1]) + 1 if len(rows.rows_K) else done
+                task.advance(last - done)
+                done = last
+            task.advance(types - done)
     except OSError as error:
         for block in range(groups * groups):
             _file(folder, block).unlink(missing_ok=True)
@@ -101,18 +112,24 @@ def write_blocks(counts: Iterable[Rows], types: int, folder: Path, *, x_max: flo
     write_json(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist()})
 
 
-def _dealt(rows: Rows, groups: int, x_max: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs sorted by block, then by row, then in an order that only depends on the column."""
-    blocks = rows.rows_K % groups * groups + rows.columns_K % groups
-    # 8 bits of block, 28 of row, 28 of a hash of the column: one sort of one number
-    mixed = (rows.columns_K.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(36)
-    keys = blocks.astype(np.uint64) << np.uint64(56) | rows.rows_K.astype(np.uint64) << np.uint64(28) | mixed
-    order = np.argsort(keys, kind="stable")
+def column_ranks(types: int) -> np.ndarray:
+    """Where each column stands in an order that has nothing to do with frequency (V)."""
+    mixed = (np.arange(types, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(36)
+    ranks = np.empty(types, dtype=np.int32)
+    ranks[np.argsort(mixed, kind="stable")] = np.arange(types, dtype=np.int32)
+    return ranks
+
+
+def _dealt(rows: Rows, groups: int, ranks_V: np.ndarray, x_max: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """How many pairs each block gets, and the pairs by block, then by row, then by the rank of the column."""
+    deal = deal_compiled if COMPILED else deal_plain
+    lengths, order = deal(rows.rows_K, rows.columns_K, ranks_V, groups)
+    values = rows.values()
     pairs = np.empty(len(order), dtype=PAIR)
-    values = rows.values()[order]
     pairs["row"], pairs["column"] = rows.rows_K[order], rows.columns_K[order]
-    pairs["log"], pairs["weight"] = np.log(values), weigh(values, x_max, alpha)
-    return blocks[order], pairs
+    pairs["log"] = np.log(values).astype(np.float32)[order]
+    pairs["weight"] = weigh(values, x_max, alpha).astype(np.float32)[order]
+    return lengths, pairs
 
 
 def open_blocks(folder: Path) -> Blocks | None:

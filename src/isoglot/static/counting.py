@@ -5,7 +5,8 @@ them is added up in one row of numbers that stays in the processor's cache. A ch
 rows of all subwords on the disk; runs are merged row by row. Counts are whole numbers of :data:`UNIT`, so however the
 stream is cut and whoever counts, the sums are the same.
 
-Memory: 10 bytes for each subword of a chunk, and 12 MB for each worker; what is found goes to the disk.
+Memory: 10 bytes for each subword of a chunk, and up to 15 MB for each worker; what is found goes to the disk. Merging
+and ordering take 50 MB. Without numba a chunk is smaller, and takes 75 MB.
 
 Shape legend: ``N`` subwords of the stream, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs that were met.
 """
@@ -21,7 +22,7 @@ import numpy as np
 from isoglot.core.compiled import COMPILED
 from isoglot.core.files import storage_error, writable_folder
 from isoglot.core.progress import SILENT
-from isoglot.static.counting_loops import count_rows, place_types
+from isoglot.static.counting_loops import add_rows, count_rows, place_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 UNIT = 232_792_560
 """What a neighbour at distance 1 counts: divisible by all distances up to 22; from 23 on rounded, by 1e-7 at most."""
-_ROOM = 2**20  # pairs that a worker finds before it writes them
+_ROOM = 2**18  # pairs that a worker finds before it writes them, 12 bytes each; up to five such rooms wait
+_PLAIN_CHUNK = 2**16  # subwords of a run at most where numba is missing: the plain twin takes 1.1 KB for each
 
 Weighting = Literal["distance", "flat"]
 """A neighbour counts one over its distance, or one."""
@@ -94,7 +96,7 @@ def count_pairs(
         folder: Where runs are kept; made if missing.
         window: Subwords on each side.
         weighting: What a neighbour counts.
-        chunk: Subwords of a run.
+        chunk: Subwords of a run, at most.
         workers: Threads; the counts do not depend on them.
         progress: Shows subwords done.
 
@@ -103,6 +105,7 @@ def count_pairs(
     """
     writable_folder(folder)
     units_W = neighbour_units(window, weighting)
+    chunk = chunk if COMPILED else min(chunk, _PLAIN_CHUNK)
     runs = []
     with progress.task("count", total=len(stream), unit="tokens") as task, ThreadPoolExecutor(workers) as pool:
         for number, begin in enumerate(range(0, len(stream), chunk)):
@@ -192,7 +195,7 @@ def _summed(keys: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return keys[new], np.add.reduceat(units, new) if len(new) else units
 
 
-def merged(runs: Sequence[Run], *, room: int = 2**22) -> Iterator[Rows]:
+def merged(runs: Sequence[Run], *, room: int = 2**19) -> Iterator[Rows]:
     """The rows of all runs, added up: some neighbouring rows at a time, about ``room`` pairs."""
     if not runs:
         return
@@ -204,5 +207,11 @@ def merged(runs: Sequence[Run], *, room: int = 2**22) -> Iterator[Rows]:
             continue
         rows, columns, units = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         types = len(sizes)
+        if COMPILED:
+            within = np.stack([run.starts_V[first : last + 1] - run.starts_V[first] for run in runs])
+            before = np.cumsum([0, *(len(part.rows_K) for part in parts[:-1])])
+            lengths, columns, units = add_rows(within + before[:, None], columns, units, types)
+            yield Rows(np.repeat(np.arange(first, last, dtype=np.int32), lengths), columns, units)
+            continue
         keys, sums = _summed(rows.astype(np.int64) * types + columns, units)
         yield Rows((keys // types).astype(np.int32), (keys % types).astype(np.int32), sums)

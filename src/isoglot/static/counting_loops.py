@@ -1,6 +1,6 @@
-"""The loops of counting, for numba; the plain twin in NumPy stands in :mod:`isoglot.static.counting`.
+"""The loops of counting, merging and ordering, for numba.
 
-Shape legend: ``N`` places of a chunk, ``S`` segments, ``V`` types, ``W`` window.
+Shape legend: ``N`` places of a chunk, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs, ``M`` runs, ``R`` rows.
 """
 
 from __future__ import annotations
@@ -83,20 +83,120 @@ def count_rows(
                     met[found] = other
                     found += 1
                 sums_V[other] += units_W[distance]
-        if 16 * found > types:  # looking at all is faster than sorting
-            for other in range(types):
-                if sums_V[other] != 0:
-                    columns[filled] = other
-                    units[filled] = sums_V[other]
-                    sums_V[other] = 0
-                    filled += 1
-        else:
-            met[:found].sort()
-            for k in range(found):
-                other = met[k]
-                columns[filled] = other
-                units[filled] = sums_V[other]
-                sums_V[other] = 0
-                filled += 1
+        take_row(sums_V, met, found, columns[filled:], units[filled:])
+        filled += found
         lengths[row - first] = found
     return lengths, columns[:filled].copy(), units[:filled].copy()
+
+
+@compiled
+def take_row(sums_V: np.ndarray, met: np.ndarray, found: int, columns: np.ndarray, units: np.ndarray) -> None:
+    """Move the sums of the columns that were met to where they belong, in order; what is left is 0."""
+    if 16 * found > len(sums_V):  # looking at all is faster than sorting
+        filled = 0
+        for other in range(len(sums_V)):
+            if sums_V[other] != 0:
+                met[filled] = other
+                filled += 1
+    else:
+        met[:found].sort()
+    for k in range(found):
+        columns[k] = met[k]
+        units[k] = sums_V[met[k]]
+        sums_V[met[k]] = 0
+
+
+@compiled
+def add_rows(
+    starts_MR: np.ndarray, columns_K: np.ndarray, units_K: np.ndarray, types: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same rows of several runs added up: how many pairs each has, their columns in order, and their counts.
+
+    Args:
+        starts_MR: Where each run's rows begin among the pairs, and their end (M x R + 1).
+        columns_K: The columns of the pairs, run after run.
+        units_K: Their counts.
+        types: How many types there are.
+    """
+    rows = starts_MR.shape[1] - 1
+    lengths = np.zeros(rows, np.int64)
+    columns = np.empty(len(columns_K), np.int32)
+    units = np.empty(len(columns_K), np.int64)
+    sums_V = np.zeros(types, np.int64)
+    met = np.empty(types, np.int32)
+    filled = 0
+    for row in range(rows):
+        found = 0
+        for run in range(len(starts_MR)):
+            for k in range(starts_MR[run, row], starts_MR[run, row + 1]):
+                other = columns_K[k]
+                if sums_V[other] == 0:
+                    met[found] = other
+                    found += 1
+                sums_V[other] += units_K[k]
+        take_row(sums_V, met, found, columns[filled:], units[filled:])
+        filled += found
+        lengths[row] = found
+    return lengths, columns[:filled].copy(), units[:filled].copy()
+
+
+@compiled
+def deal_compiled(
+    rows_K: np.ndarray, columns_K: np.ndarray, ranks_V: np.ndarray, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The order of pairs by block, then by row, then by the rank of the column: dealt twice, nothing is compared.
+
+    Args:
+        rows_K: The rows of the pairs, in order.
+        columns_K: Their columns.
+        ranks_V: Where each column stands.
+        groups: Blocks on a side; rows and columns are dealt to them by turns.
+
+    Returns:
+        How many pairs each block has, and the order.
+    """
+    pairs, types = len(rows_K), len(ranks_V)
+    lengths = np.zeros(groups * groups, np.int64)
+    if pairs == 0:
+        return lengths, np.zeros(0, np.int32)
+    groups_V = np.empty(types, np.int32)  # divisions take longer than all the rest
+    for word in range(types):
+        groups_V[word] = word % groups
+    first = rows_K[0] // groups
+    height = rows_K[-1] // groups - first + 1
+    begins = np.zeros(types + 1, np.int32)
+    for k in range(pairs):
+        begins[ranks_V[columns_K[k]] + 1] += 1
+    for rank in range(types):
+        begins[rank + 1] += begins[rank]
+    by_rank = np.empty((pairs, 2), np.int32)
+    cells = np.zeros(groups * groups * height + 1, np.int32)  # a cell is what a row has in a block
+    row, cell = -1, 0
+    for k in range(pairs):
+        if rows_K[k] != row:
+            row = rows_K[k]
+            cell = groups_V[row] * groups * height + row // groups - first
+        rank = ranks_V[columns_K[k]]
+        here = cell + groups_V[columns_K[k]] * height
+        by_rank[begins[rank], 0] = k
+        by_rank[begins[rank], 1] = here
+        begins[rank] += 1
+        cells[here + 1] += 1
+    for here in range(len(cells) - 1):
+        cells[here + 1] += cells[here]
+    for block in range(groups * groups):
+        lengths[block] = cells[(block + 1) * height] - cells[block * height]
+    order = np.empty(pairs, np.int32)
+    for k in range(pairs):
+        here = by_rank[k, 1]
+        order[cells[here]] = by_rank[k, 0]
+        cells[here] += 1
+    return lengths, order
+
+
+def deal_plain(
+    rows_K: np.ndarray, columns_K: np.ndarray, ranks_V: np.ndarray, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The plain twin: sorted, in NumPy."""
+    blocks = rows_K % groups * groups + columns_K % groups
+    return np.bincount(blocks, minlength=groups * groups), np.lexsort((ranks_V[columns_K], rows_K, blocks))

@@ -51,7 +51,7 @@ class GloveConfig(StaticConfig):
     vectors: Literal["sum", "words"] = "sum"
     """a vector is the sum of a subword's two, as word and as context, or the first alone"""
     chunk: int = Field(2**24, ge=1)
-    """subwords that are counted together, at about 10 bytes each"""
+    """subwords that are counted together, at most, at about 10 bytes each"""
 
 
 class Word2VecConfig(StaticConfig):

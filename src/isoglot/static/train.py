@@ -232,7 +232,8 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
             workers=work.workers,
             progress=work.progress,
         )
-        write_blocks(merged(counts), len(work.stream.ids_V), folder, x_max=config.x_max, alpha=config.alpha)
+        weighed = {"x_max": config.x_max, "alpha": config.alpha}
+        write_blocks(merged(counts), len(work.stream.ids_V), folder, **weighed, progress=work.progress)
         shutil.rmtree(runs, ignore_errors=True)
         blocks = open_blocks(folder)
     if not blocks:
