@@ -1,4 +1,4 @@
-"""How fast co-occurrences are counted and GloVe learns, beside a plain loop in C, on one core and on two.
+"""How fast co-occurrences are counted and ordered and GloVe learns, beside a plain loop in C, on one core and on two.
 
     python benchmarks/static.py                            # built-in English
     python benchmarks/static.py TEXT VOCABULARY            # the first 20 MB of a text of your own
@@ -27,7 +27,7 @@ import numpy as np
 from isoglot.core.compiled import COMPILED
 from isoglot.languages import documents
 from isoglot.static.blocks import Blocks, open_blocks, write_blocks
-from isoglot.static.counting import count_pairs, merged
+from isoglot.static.counting import Run, count_pairs, merged
 from isoglot.static.glove import Glove
 from isoglot.static.settings import GloveConfig
 from isoglot.static.stream import Stream, frequent, read_stream
@@ -82,13 +82,10 @@ def main() -> None:
         folder = Path(name)
         stream = read(folder)
         print(f"{len(stream):,} tokens, {len(stream.ids_V):,} types")
-        counting(stream, folder)
-        runs = count_pairs(stream, folder / "runs")
-        start = time.perf_counter()
-        write_blocks(merged(runs), len(stream.ids_V), folder / "pairs", x_max=100.0, alpha=0.75)
+        for chunk, workers in ((2**24, 1), (2**24, 2), (len(stream) // 8 + 1, 1)):
+            counting(stream, folder, chunk, workers)
         blocks = open_blocks(folder / "pairs")
         assert blocks is not None
-        print(f"ordering: {len(blocks):,} pairs in {time.perf_counter() - start:.1f} s")
         part = Blocks(blocks.types, tuple(row[:6] for row in blocks.grid[:6]))  # enough to measure
         for dimensions in (100, 768):
             learning(part, dimensions, folder)
@@ -111,16 +108,25 @@ def read(folder: Path) -> Stream:
     return read_stream({"en": shards}, counts, boundary="sentence" if len(sys.argv) == 3 else "document")
 
 
-def counting(stream: Stream, folder: Path) -> None:
-    """Tokens a second at window 10."""
-    count_pairs(stream, folder / "runs")  # compiles
-    for workers in (1, 2):
-        count = partial(count_pairs, stream, folder / "runs", workers=workers)
-        wall, cores = min(timed(count) for _ in range(3))
-        print(
-            f"counting, {workers} workers: {len(stream) / wall / 1e6:.2f}M tokens/s, "
-            f"{len(stream) / cores / 1e6:.2f}M a core-second"
-        )
+def counting(stream: Stream, folder: Path, chunk: int, workers: int) -> None:
+    """Tokens a second at window 10: counting, merging and ordering, and both."""
+    runs: list[Run] = []
+
+    def count() -> None:
+        runs[:] = count_pairs(stream, folder / "runs", chunk=chunk, workers=workers)
+
+    def order() -> None:
+        write_blocks(merged(runs), len(stream.ids_V), folder / "pairs", x_max=100.0, alpha=0.75)
+
+    count()
+    order()  # both are compiled now
+    steps = [min(timed(step) for _ in range(3)) for step in (count, order)]
+    steps.append((steps[0][0] + steps[1][0], steps[0][1] + steps[1][1]))
+    walls, cores = ([f"{len(stream) / step[part] / 1e6:.2f}M" for step in steps] for part in (0, 1))
+    print(
+        f"{len(runs)} chunks, {workers} workers: counting {cores[0]}, ordering {cores[1]}, both {cores[2]} tokens a "
+        f"core-second; {walls[0]}, {walls[1]}, {walls[2]} a second by the clock"
+    )
 
 
 def learning(blocks: Blocks, dimensions: int, folder: Path) -> None:

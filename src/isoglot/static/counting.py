@@ -6,7 +6,7 @@ rows of all subwords on the disk; runs are merged row by row. Counts are whole n
 stream is cut and whoever counts, the sums are the same.
 
 Memory: 10 bytes for each subword of a chunk, and up to 15 MB for each worker; what is found goes to the disk. Merging
-and ordering take 50 MB. Without numba a chunk is smaller, and takes 75 MB.
+and ordering take 50 MB. Without numba a chunk is smaller, and takes 80 MB.
 
 Shape legend: ``N`` subwords of the stream, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs that were met.
 """
