@@ -80,6 +80,26 @@ def test_the_rate_to_try_is_lower_and_at_most_the_default():
 
 
 @needs_gensim
+@pytest.mark.parametrize("kind", [Word2VecConfig, FastTextConfig])
+@pytest.mark.parametrize("rate", [50.0, 1e36])
+def test_numbers_that_run_away_are_one_line(kind, rate):
+    """At 1e36 the vectors stay where they began: what they are held against has run away."""
+    model = Shallow(STREAM, NAMES, kind(dimensions=4, rate=rate))
+    with pytest.raises(
+        ConfigError, match=r"^epoch 1: the vectors have run away, to .*; lower the rate: --set rate=0.025$"
+    ):
+        model.learn_epoch()
+
+
+@needs_gensim
+def test_what_is_no_number_has_run_away(monkeypatch: pytest.MonkeyPatch):
+    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4))
+    monkeypatch.setattr(model, "arrays", lambda: {"one": np.ones(2), "two": np.array([0.0, np.nan])})
+    with pytest.raises(ConfigError, match="have run away, to nan"):
+        model.learn_epoch()
+
+
+@needs_gensim
 def test_neighbours_come_close():
     """Words that share their neighbours are alike: two topics of ten words each."""
     rng = np.random.default_rng(1)

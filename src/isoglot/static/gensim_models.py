@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoglot.core.errors import ConfigError
 from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import derive_seed
-from isoglot.static.settings import FastTextConfig
+from isoglot.static.settings import FastTextConfig, lower_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from isoglot.static.settings import Word2VecConfig
     from isoglot.static.stream import Stream
 
+MOST = 1000.0
+"""What no number is to exceed: they stay below 10 at rates up to 0.1, and are thousands at 5."""
 LONGEST = 10_000  # words of a sentence; gensim silently drops what comes after
 
 
@@ -72,7 +75,11 @@ class Shallow:
         self.model.build_vocab_from_freq(counts, corpus_count=self.parts)
 
     def learn_epoch(self, *, progress: Progress = SILENT) -> None:
-        """Go through the stream once; the step falls from where the last epoch left it."""
+        """Go through the stream once; the step falls from where the last epoch left it.
+
+        Raises:
+            ConfigError: The numbers have run away.
+        """
         config = self.config
         fall = (config.rate_end - config.rate) / config.epochs
         begin = config.rate + fall * self.epoch
@@ -85,6 +92,12 @@ class Shallow:
                 epochs=1,
                 start_alpha=begin,
                 end_alpha=begin + fall,
+            )
+        most = np.max([(array.max(), -array.min()) for array in self.arrays().values()])
+        if not most <= MOST:  # nor is what is no number
+            raise ConfigError(
+                f"epoch {self.epoch + 1}: the vectors have run away, to {most:.3g}",
+                remedy=f"lower the rate: --set rate={lower_rate(config):g}",
             )
         self.epoch += 1
 
