@@ -112,6 +112,12 @@ def test_vectors_errors(isoglot, made: Path, tmp_path: Path):
     assert folder.err == f"isoglot: --out '{tmp_path}/x' is no .vec; vectors of words are text: name it words.vec\n"
 
 
+def test_a_file_without_words_is_named(isoglot, model: Path, tmp_path: Path):
+    (tmp_path / "words.txt").write_text("\n \n")
+    found = isoglot("static", "vectors", str(model), "--words", f"{tmp_path}/words.txt", "--out", f"{tmp_path}/x.vec")
+    assert (found.code, found.err) == (2, f"isoglot: {tmp_path}/words.txt: there are no words; write one a line\n")
+
+
 def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path):
     for code, lines in (
         ("en", "the cat sees a dog\na girl\nthe house\n"),

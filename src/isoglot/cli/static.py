@@ -10,7 +10,7 @@ import typer
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError, InputError, shown
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -124,6 +124,8 @@ def vectors(
     if out.suffix != ".vec":
         raise ConfigError(f"--out {shown(str(out))} is no .vec", remedy="vectors of words are text: name it words.vec")
     wanted = None if words is None else [line.strip() for _, line in read_lines(words) if line.strip()]
+    if wanted == []:
+        raise InputError("there are no words", remedy="write one a line", file=words)
     if (model / INDEX).exists():
         found = word_vectors(open_table(model), wanted, lang)
         found = Vectors(found.words[:first], found.matrix_ND[:first])
