@@ -98,6 +98,18 @@ def test_labels_on_characters_move_to_tokens_and_back(vocabulary):
     assert score.main == 100 or grown > 0
 
 
+def test_entities_are_predicted_as_they_are_scored(vocabulary):
+    """A span that begins with I- gets its B-, also over the border of two windows."""
+    task, labels = Entities(), Labels(("B-ORG", "I-LOC", "I-ORG", "O"))
+    example = Tagged(("The", "old", "woman", "sees", "the", "small", "cat"))
+    rows = task.rows([example], Reader(vocabulary, "en", 6), labels, purpose="test")
+    assert rows.counts["split"] == 1
+    found = dict(enumerate([3, 2, 1, 3, 0, 2, 2]))
+    decoded = [np.array([[found[row.first + place]] for place in range(len(row.places_W))]) for row in rows.rows]
+    (predicted,) = task.predicted([example], rows, decoded, labels)
+    assert predicted.tags == ("O", "B-LOC", "I-LOC", "O", "B-ORG", "I-ORG", "I-ORG")
+
+
 # --- files ---
 
 

@@ -7,6 +7,7 @@ back, and scored on the words of the file.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.text.columns import read_tagged
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
+
     from isoglot.languages.corpus import Split
     from isoglot.transfer.encoding import Joined
+    from isoglot.transfer.task import Labels, Rows
 
 
 class Entities(Tagging):
@@ -75,6 +79,13 @@ class Entities(Tagging):
             for tag, size in zip(tags, sizes, strict=True)
             for place in range(size)
         ]
+
+    def predicted(
+        self, examples: Sequence[Tagged], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+    ) -> list[Tagged]:
+        """Each with the tags that were found, as proper BIO: what is written down is what is scored."""
+        found = super().predicted(examples, rows, decoded, labels)
+        return [replace(one, tags=tuple(repaired(one.tags))) for one in found]
 
     def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> Scores:
         """F1, precision and recall of spans, and F1 of each kind, after the first paper's repair of predicted tags."""
