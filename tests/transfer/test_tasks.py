@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.transfer.encoding import Reader
+from isoglot.transfer.encoding import Reader, written
 from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
 from isoglot.transfer.ner import Entities
 from isoglot.transfer.pos import PartOfSpeech
@@ -130,6 +130,22 @@ def test_what_files_hold(tmp_path: Path):
     assert (tree.words, tree.heads, tree.relations) == (("de", "le"), (2, 0), ("case", "root"))
     assert find_task("pos").read(tmp_path / "ud", "fr").examples[0].tags == ("ADP", "DET")
     assert find_task("topic").read(tmp_path / "topic", "en").examples == [Passage(("The ship sails.",), "sea")]
+
+
+CONTRACTED = (
+    "1-2\tdidn't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tdid\tdo\tAUX\t_\t_\t0\troot\t_\t_\n"
+    "2\tn't\tnot\tPART\t_\t_\t1\tadvmod\t_\t_\n3\t,\t,\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
+    "4-6\tdámelo\t_\t_\t_\t_\t_\t_\t_\t_\n4\tda\tdar\tVERB\t_\t_\t1\tobj\t_\t_\n"
+    "5\tme\tyo\tPRON\t_\t_\t4\tiobj\t_\t_\n6\tlo\tél\tPRON\t_\t_\t4\tobj\t_\t_\n"
+    "7-8\tlet's\t_\t_\t_\t_\t_\t_\t_\t_\n7\tlet\tlet\tVERB\t_\t_\t1\tobj\t_\t_\n8\t's\twe\tPRON\t_\t_\t7\tobj\t_\t_\n\n"
+)
+
+
+@pytest.mark.parametrize("name", ["parse", "pos"])
+def test_multiword_tokens_are_read_as_they_are_written(name, tmp_path: Path):
+    (tmp_path / "ud").write_text(CONTRACTED)
+    (found,) = find_task(name).read(tmp_path / "ud", "en").examples
+    assert written(found.words, found.blanks)[0] == "didn't, da me lo let's "
 
 
 @pytest.mark.parametrize(

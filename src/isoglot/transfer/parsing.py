@@ -146,10 +146,15 @@ def parsed(tree: Tree) -> Parsed:
 
 
 def blanks_of(tree: Tree) -> tuple[bool, ...]:
-    """Whether a blank follows each word: not where the tree says ``SpaceAfter=No``, nor inside a multiword token."""
+    """Whether a blank follows each word: not where the tree says ``SpaceAfter=No``, nor inside ``didn't``.
+
+    Where a multiword token is not written as its words are (French *du* is *de le*), they are read as words.
+    """
     blanks = ["SpaceAfter=No" not in word.misc for word in tree.words]
     for token in tree.multiwords:
-        # Its words may be written otherwise than it is: French du is de le. They are read as words.
+        inside = slice(token.first - 1, token.last)
+        if "".join(word.form for word in tree.words[inside]) == token.form:
+            blanks[inside] = [False] * len(blanks[inside])
         blanks[token.last - 1] = "SpaceAfter=No" not in token.misc
     return tuple(blanks)
 
