@@ -78,6 +78,20 @@ def test_trees_have_one_root_and_no_cycle():
                 word = heads[word - 1]  # noqa: PLW2901
 
 
+def test_root_is_the_relation_of_the_root_and_of_no_other():
+    mask = torch.arange(9)[None] < torch.tensor([9, 5, 2])[:, None]
+    free, bound = (
+        shaken(BiaffineHead(5, 3, PLAIN, root), scale=2.0).decode(vectors(3, 9, 5), mask) for root in (None, 1)
+    )
+    assert (free[..., 0] == bound[..., 0]).all()
+    words = mask.numpy().copy()
+    words[:, 0] = False
+    assert ((free[..., 1] == 1) != (free[..., 0] == 0))[words].any()
+    assert ((bound[..., 1] == 1) == (bound[..., 0] == 0))[words].all()
+    others = words & (free[..., 1] != 1) & (free[..., 0] != 0)
+    assert (free[others] == bound[others]).all()
+
+
 def test_initial_values_are_the_seeds():
     one, two, other = (BiaffineHead(5, 3, PLAIN) for _ in range(3))
     for head, seed in ((one, 1), (two, 1), (other, 2)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from isoglot.transfer.predict import as_json, of_line, read_unlabelled, tree_of,
 from isoglot.transfer.task import find_task
 
 TREE = (
-    "# text = du lit.\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t_\t_\n2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_\n"
-    "3\tlit\tlit\tNOUN\t_\t_\t0\troot\t_\tSpaceAfter=No\n3.1\tvu\t_\t_\t_\t_\t_\t_\t_\t_\n4\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n"
+    "# text = du lit.\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t3:case\t_\n2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_\n"
+    "3\tlit\tlit\tNOUN\t_\t_\t0\troot\t_\tSpaceAfter=No\n3.1\tvu\t_\t_\t_\t_\t_\t_\t3:acl\t_\n4\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_\n\n"
 )
 
 
@@ -35,7 +36,9 @@ def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):
     predicted = Parsed(example.words, (0, 1, 2, 3), ("root", "det", "obj", "punct"), example.blanks, example.tree)
     assert write_predictions(tmp_path / "b.conllu", task, [predicted], "conllu") == 1
     (after,) = read_conllu(tmp_path / "b.conllu")
-    assert (after.multiwords, after.empties, after.comments) == (before.multiwords, before.empties, before.comments)
+    assert (after.multiwords, after.comments) == (before.multiwords, before.comments)
+    assert after.empties == (replace(before.empties[0], deps="_"),)
+    assert {word.deps for word in after.words} == {"_"}  # those of the file are of its own tree
     assert [(word.head, word.deprel, word.upos) for word in after.words] == [
         (0, "root", "ADP"), (1, "det", "DET"), (2, "obj", "NOUN"), (3, "punct", "PUNCT")
     ]  # fmt: skip

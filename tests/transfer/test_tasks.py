@@ -60,6 +60,8 @@ def test_long_sentences_are_not_learnt_but_parsed_in_pieces(vocabulary):
     assert pieces
     joint = task.predicted(examples, tested, chains, Labels(("parataxis", "root")))[pieces[0].example]
     assert (joint.heads[pieces[0].first], joint.relations[pieces[0].first]) == (1, "parataxis")
+    joint = task.predicted(examples, tested, chains, Labels(("root", "nsubj")))[pieces[0].example]
+    assert joint.relations[pieces[0].first] == "dep"  # never root, which is another word's
 
 
 def test_long_pairs_are_truncated_the_longer_first(vocabulary):

@@ -136,10 +136,12 @@ class BiaffineHead(Head):
         width: Of the encoder.
         relations: How many there are.
         config: Its widths and dropouts.
+        root: The number of the relation of the word that hangs on the root, and of no other; None: any may be.
     """
 
-    def __init__(self, width: int, relations: int, config: HeadConfig) -> None:
+    def __init__(self, width: int, relations: int, config: HeadConfig, root: int | None = None) -> None:
         super().__init__()
+        self.root = root
         arc, relation = config.arc_width, config.relation_width
         self.dropout = nn.Dropout(config.dropout)
         self.inner_dropout = nn.Dropout(config.inner_dropout)
@@ -195,7 +197,10 @@ class BiaffineHead(Head):
         scores_BWW = self.arc_scores(vectors_BWD, mask_BW).log_softmax(dim=-1)
         words_B = mask_BW.sum(dim=1).cpu().numpy() - 1
         heads_BW = torch.from_numpy(spanning_trees(scores_BWW.cpu().numpy(), words_B)).to(vectors_BWD.device)
-        relations_BW = self.relation_scores(vectors_BWD, heads_BW).argmax(dim=-1)
+        scores_BWC = self.relation_scores(vectors_BWD, heads_BW)
+        if self.root is not None:
+            scores_BWC[..., self.root] = torch.where(heads_BW == 0, torch.inf, -torch.inf)
+        relations_BW = scores_BWC.argmax(dim=-1)
         found: np.ndarray = torch.stack([heads_BW, relations_BW], dim=-1).cpu().numpy()
         return found
 

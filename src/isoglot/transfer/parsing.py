@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from isoglot.text.conllu import Tree
     from isoglot.transfer.encoding import Reader
 
-_JOINT = ("parataxis", "dep")  # how a later piece hangs under the first, where the training data has it
+_JOINT = ("parataxis", "dep")  # how a later piece hangs under the first: as the training data has it, else the last
 
 
 class Parsing(Task[Parsed]):
@@ -98,13 +98,13 @@ class Parsing(Task[Parsed]):
         """Each with its tree; pieces hang under the root of the first."""
         heads: dict[int, list[int]] = {index: [] for index in range(len(examples))}
         relations: dict[int, list[str]] = {index: [] for index in range(len(examples))}
-        joint = next((name for name in _JOINT if name in labels), None)
+        joint = next((name for name in _JOINT if name in labels), _JOINT[-1])
         for row, found_WK in zip(rows.rows, decoded, strict=True):
             for head, number in found_WK[1:].tolist():
                 name = labels.names[number]
                 if head == 0 and row.first:
                     heads[row.example].append(heads[row.example].index(0) + 1)
-                    relations[row.example].append(joint or name)
+                    relations[row.example].append(joint)
                 else:
                     heads[row.example].append(head + row.first if head else 0)
                     relations[row.example].append(name)
@@ -115,7 +115,7 @@ class Parsing(Task[Parsed]):
 
     def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
         """Deep biaffine attention over first subwords."""
-        return BiaffineHead(width, len(labels), config)
+        return BiaffineHead(width, len(labels), config, labels.numbers().get("root"))
 
     def score(self, gold: Sequence[Parsed], predicted: Sequence[Parsed]) -> Scores:
         """LAS and UAS by the definition of the CoNLL 2018 shared task, and without punctuation."""

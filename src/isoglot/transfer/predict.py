@@ -154,13 +154,14 @@ def as_json(example: Example) -> str:
 
 
 def tree_of(example: Parsed) -> Tree:
-    """A predicted tree; what is known of its words is kept."""
+    """A predicted tree; what is known of its words is kept, but for enhanced dependencies: those are the gold's."""
     if example.tree is not None:
         words = tuple(
-            replace(word, head=head, deprel=relation)
+            replace(word, head=head, deprel=relation, deps="_")
             for word, head, relation in zip(example.tree.words, example.heads, example.relations, strict=True)
         )
-        return replace(example.tree, words=words)
+        empties = tuple(replace(node, deps="_") for node in example.tree.empties)
+        return replace(example.tree, words=words, empties=empties)
     blanks = example.blanks or (True,) * len(example.words)
     return Tree(
         tuple(
