@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.conllu import EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.conllu import NO_HEAD, EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
 
 EXAMPLE = """\
 # sent_id = 1
@@ -201,3 +201,29 @@ def test_deep_trees_are_fine(tmp_path: Path):
     chain = Tree(tuple(TreeWord(i, "x", head=i - 1) for i in range(1, 5001)))
     write_conllu(tmp_path / "a.conllu", [chain])
     assert next(read_conllu(tmp_path / "a.conllu")) == chain
+
+
+def test_a_sentence_may_do_without_heads_where_that_is_allowed(tmp_path: Path):
+    path = tmp_path / "tags.conllu"
+    tree = Tree((TreeWord(1, "a", upos="X", head=NO_HEAD), TreeWord(2, "b", head=NO_HEAD)))
+    assert write_conllu(path, [tree, Tree((TreeWord(1, "c"),))]) == 2
+    assert path.read_text().startswith("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t")
+    assert list(read_conllu(path, heads="optional")) == [tree, Tree((TreeWord(1, "c"),))]
+    with pytest.raises(InputError, match=r"tags.conllu:1: the head '_' is not a number"):
+        list(read_conllu(path))
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        (("_", 0), "2: the head '0' behind a word without one; give all or none"),
+        ((0, "_"), "2: the head '_' behind a word with one; give all or none"),
+        (("_", "-1"), "2: the head '-1' is not a number; give the id of the head, 0 for the root"),
+    ],
+)
+def test_all_heads_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heads, message):
+    monkeypatch.chdir(tmp_path)
+    Path("a.conllu").write_text("".join(word(place, head) + "\n" for place, head in enumerate(heads, start=1)))
+    with pytest.raises(InputError) as caught:
+        list(read_conllu("a.conllu", heads="optional"))
+    assert str(caught.value) == f"a.conllu:{message}"

@@ -43,7 +43,7 @@ def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):
         (0, "root", "ADP"), (1, "det", "DET"), (2, "obj", "NOUN"), (3, "punct", "PUNCT")
     ]  # fmt: skip
     tags = read_unlabelled(find_task("pos"), tmp_path / "a.conllu", "fr")
-    assert tags == [Tagged(("de", "le", "lit", "."), blanks=(True, True, False, True))]
+    assert tags == [Tagged(("de", "le", "lit", "."), blanks=(True, True, False, True), tree=before)]
 
 
 def test_tags_in_columns(tmp_path: Path):
@@ -53,12 +53,42 @@ def test_tags_in_columns(tmp_path: Path):
     assert (tmp_path / "a").read_text() == "Eva\tB-PER\n.\tO\n\nJa\tO\n"
     write_predictions(tmp_path / "a", ner, found[:1], "conllu")
     assert (tmp_path / "a").read_text() == (
-        "1\tEva\t_\t_\t_\t_\t_\t_\t_\tEntity=B-PER|SpaceAfter=No\n2\t.\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tEva\t_\t_\t_\t_\t_\t_\t_\tEntity=B-PER|SpaceAfter=No\n2\t.\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n\n"
     )
     write_predictions(tmp_path / "a", pos, [Tagged(("Ja",), ("INTJ",))], "conllu")
-    assert (tmp_path / "a").read_text() == "1\tJa\t_\tINTJ\t_\t_\t_\t_\t_\t_\n"
+    assert (tmp_path / "a").read_text() == "1\tJa\t_\tINTJ\t_\t_\t_\t_\t_\t_\n\n"
     assert write_predictions(tmp_path / "a", ner, found, "json") == 2
     assert [json.loads(line)["tags"] for line in (tmp_path / "a").read_text().splitlines()] == [["B-PER", "O"], ["O"]]
+
+
+def test_tags_in_a_treebank_that_keeps_all_else(tmp_path: Path):
+    (tmp_path / "a.conllu").write_text(TREE.replace("SpaceAfter=No", "Entity=(1)|SpaceAfter=No"))
+    (before,) = read_conllu(tmp_path / "a.conllu")
+    for name, tags in (("pos", ("X", "DET", "X", "X")), ("ner", ("O", "O", "B-LOC", "O"))):
+        task = find_task(name)
+        (example,) = read_unlabelled(task, tmp_path / "a.conllu", "fr")
+        assert isinstance(example, Tagged)
+        write_predictions(tmp_path / "b.conllu", task, [replace(example, tags=tags)], "conllu")
+        (after,) = read_conllu(tmp_path / "b.conllu")
+        assert [word.upos for word in after.words] == [*(tags if name == "pos" else ("ADP", "DET", "NOUN", "PUNCT"))]
+        assert after.words[2].misc == f"Entity={'(1)' if name == 'pos' else 'B-LOC'}|SpaceAfter=No"
+        same = [
+            replace(word, upos=was.upos, misc=was.misc) for word, was in zip(after.words, before.words, strict=True)
+        ]
+        assert replace(after, words=tuple(same)) == before
+
+
+@pytest.mark.parametrize("name", ["ner", "pos", "parse"])
+def test_tags_that_were_written_are_read_again(name, tmp_path: Path):
+    """A file without heads is words to tag and to parse, and to learn parts of speech from."""
+    path = tmp_path / "tags.conllu"
+    write_predictions(path, find_task("pos"), [Tagged(("Ja", "."), ("INTJ", "PUNCT"), (False, True))], "conllu")
+    (found,) = read_unlabelled(find_task(name), path, "de")
+    assert isinstance(found, (Tagged, Parsed))
+    assert (found.words, found.blanks) == (("Ja", "."), (False, True))
+    assert find_task("pos").read(path, "de").examples[0].tags == ("INTJ", "PUNCT")
+    with pytest.raises(InputError, match=r"tags.conllu:1: the head '_' is not a number"):
+        find_task("parse").read(path, "de")
 
 
 def test_json_and_trees():

@@ -1,14 +1,15 @@
 """Treebanks in CoNLL-U: ten columns a word, a blank line after each sentence (universaldependencies.org/format.html).
 
 Everything in the file is kept, columns as they are written, so that reading and writing gives the same bytes. What is
-read *is* a tree: ids run from 1, heads exist, there is one root and no cycle.
+read *is* a tree: ids run from 1, heads exist, there is one root and no cycle; or, where that is allowed, nothing is known
+of any head.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.bad import Skip, parsed
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+Heads = Literal["needed", "optional"]
+"""Whether every word must have a head, or a sentence may do without any (``_``)."""
+NO_HEAD = -1
+"""The head of a word of which none is known."""
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 _MAY_HAVE_BLANKS = frozenset({"FORM", "LEMMA", "MISC"})
@@ -38,7 +43,7 @@ class TreeWord:
     xpos: str = "_"
     feats: str = "_"
     head: int = 0
-    """The id of the word it hangs under; 0 is the root."""
+    """The id of the word it hangs under; 0 is the root, :data:`NO_HEAD` nothing known."""
     deprel: str = "_"
     deps: str = "_"
     misc: str = "_"
@@ -93,18 +98,19 @@ class Tree:
         return None
 
 
-def read_conllu(path: str | Path, *, skip: Skip | None = None) -> Iterator[Tree]:
+def read_conllu(path: str | Path, *, heads: Heads = "needed", skip: Skip | None = None) -> Iterator[Tree]:
     """The trees of a treebank, one at a time.
 
     Args:
         path: The treebank.
+        heads: Whether there must be heads.
         skip: How many malformed trees may be skipped, and what was.
 
     Raises:
         InputError: A line does not have its ten columns, an id is out of order, or the heads make no tree.
         StorageError: The file cannot be read.
     """
-    return parsed(read_blocks(path, skip=skip), lambda block: _parse_tree(block, path), skip)
+    return parsed(read_blocks(path, skip=skip), lambda block: _parse_tree(block, path, heads), skip)
 
 
 def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:
@@ -119,7 +125,7 @@ def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:
         for count, tree in enumerate(trees, start=1):
             lines = _format_tree(tree)
             # The reader itself is the judge of what may be written.
-            _parse_tree(list(enumerate(lines, start=writer.lines + 1)), path)
+            _parse_tree(list(enumerate(lines, start=writer.lines + 1)), path, "optional")
             if len(lines) != len(tree.comments) + len(tree.words) + len(tree.multiwords) + len(tree.empties):
                 raise writer.refusal(
                     f"a multiword token or empty node of tree {count} stands at no word, or where another does",
@@ -134,8 +140,8 @@ def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:
 # --- reading one tree ---
 
 
-def _parse_tree(block: Iterable[tuple[int, str]], path: str | Path) -> Tree:
-    parser = _TreeParser(path)
+def _parse_tree(block: Iterable[tuple[int, str]], path: str | Path, heads: Heads) -> Tree:
+    parser = _TreeParser(path, heads)
     for number, line in block:
         parser.add(number, line)
     return parser.finish()
@@ -144,8 +150,9 @@ def _parse_tree(block: Iterable[tuple[int, str]], path: str | Path) -> Tree:
 class _TreeParser:
     """Takes the lines of one sentence in order, and checks each against those before it."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, heads: Heads) -> None:
         self.path = path
+        self.heads = heads
         self.number = 0
         self.comments: list[str] = []
         self.words: list[TreeWord] = []
@@ -182,7 +189,8 @@ class _TreeParser:
                 f"the sentence ends at word {len(self.words)}, inside the range {token.first}-{token.last}",
                 "end the range at a word of the sentence",
             )
-        self._check_heads()
+        if self.words[0].head != NO_HEAD:
+            self._check_heads()
         return Tree(tuple(self.words), tuple(self.multiwords), tuple(self.empties), tuple(self.comments))
 
     def _error(self, problem: str, remedy: str, line: int | None = None) -> InputError:
@@ -207,9 +215,15 @@ class _TreeParser:
         name, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
         if int(name) != due:
             raise self._error(f"word {name} where {due} is due", "number the words from 1 without gaps")
-        if not _HEAD.fullmatch(head):
+        unknown = head == "_" and self.heads == "optional"
+        if not unknown and not _HEAD.fullmatch(head):
             raise self._error(f"the head {shown(head)} is not a number", "give the id of the head, 0 for the root")
-        self.words.append(TreeWord(due, form, lemma, upos, xpos, feats, int(head), deprel, deps, misc))
+        if self.words and unknown != (self.words[-1].head == NO_HEAD):
+            raise self._error(
+                f"the head {shown(head)} behind a word {'with' if unknown else 'without'} one", "give all or none"
+            )
+        number = NO_HEAD if unknown else int(head)
+        self.words.append(TreeWord(due, form, lemma, upos, xpos, feats, number, deprel, deps, misc))
         self.places.append(self.number)
 
     def _add_multiword(self, cells: list[str], first: int, last: int) -> None:
@@ -294,7 +308,7 @@ def _format_tree(tree: Tree) -> list[str]:
             lines.append(f"{token.first}-{token.last}\t{token.form}\t_\t_\t_\t{token.feats}\t_\t_\t_\t{token.misc}")
         lines.append(
             f"{word.id}\t{word.form}\t{word.lemma}\t{word.upos}\t{word.xpos}\t{word.feats}"
-            f"\t{word.head}\t{word.deprel}\t{word.deps}\t{word.misc}"
+            f"\t{'_' if word.head == NO_HEAD else word.head}\t{word.deprel}\t{word.deps}\t{word.misc}"
         )
         lines.extend(map(_format_empty, behind.get(word.id, ())))
     return lines

@@ -30,6 +30,8 @@ class Tagged:
     tags: tuple[str, ...] = ()
     blanks: tuple[bool, ...] | None = None
     """Whether a blank follows each word; None: not known."""
+    tree: Tree | None = None
+    """Where it comes from, if it was a treebank, with all that is known of it."""
 
 
 @dataclass(frozen=True, slots=True)

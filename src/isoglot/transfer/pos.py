@@ -30,10 +30,10 @@ class PartOfSpeech(Tagging):
     unseen: ClassVar[Unseen] = "count"
 
     def read(self, path: str | Path, language: str) -> Data[Tagged]:
-        """The column UPOS of a treebank."""
+        """The column UPOS of a treebank, or of a file without heads."""
         found = [
             Tagged(tuple(w.form for w in tree.words), tuple(w.upos for w in tree.words), blanks_of(tree))
-            for tree in read_conllu(path)
+            for tree in read_conllu(path, heads="optional")
         ]
         return Data(found, str(path))
 

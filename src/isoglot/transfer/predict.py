@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.text.conllu import Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
 from isoglot.text.lines import line_writer, read_lines
 from isoglot.text.segment import segmenter, word_method, word_spans
 from isoglot.transfer.classification import Classification
@@ -20,7 +20,7 @@ from isoglot.transfer.examples import Parsed, Passage, Tagged
 from isoglot.transfer.parsing import blanks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from isoglot.text.segment import Method
     from isoglot.transfer.task import Kind, Task
@@ -50,7 +50,7 @@ def read_unlabelled(task: Task[Any], path: str | Path, language: str, *, method:
         StorageError: It cannot be read.
     """
     if task.kind != "classification" and ".conllu" in Path(path).suffixes:
-        found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path)]
+        found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path, heads="optional")]
     else:
         split = None if task.kind == "classification" else segmenter(language, method or word_method(language))
         found = []
@@ -93,7 +93,7 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
 def _of_tree(kind: Kind, tree: Tree) -> Example:
     words = tuple(word.form for word in tree.words)
     if kind == "tagging":
-        return Tagged(words, blanks=blanks_of(tree))
+        return Tagged(words, blanks=blanks_of(tree), tree=tree)
     return Parsed(words, blanks=blanks_of(tree), tree=tree)
 
 
@@ -114,15 +114,18 @@ def write_predictions(path: str | Path, task: Task[Any], examples: Sequence[Any]
         StorageError: The file cannot be written.
     """
     check_format(task, form)
-    if form == "conllu" and task.kind == "parsing":
-        return write_conllu(path, (tree_of(example) for example in examples))
+    if form == "conllu":
+        made = (tree_of(one) if task.kind == "parsing" else tagged_tree(task, one) for one in examples)
+        return write_conllu(path, made)
     with line_writer(path) as writer:
         for number, example in enumerate(examples):
-            lines = [as_json(example)] if form == "json" else list(_columns(task, example, form))
-            if number and form != "json":
+            if form == "json":
+                writer.write(as_json(example))
+                continue
+            if number:
                 writer.write("")
-            for line in lines:
-                writer.write(line)
+            for word, tag in zip(example.words, example.tags, strict=True):
+                writer.write_cells(word, tag)
     return len(examples)
 
 
@@ -162,25 +165,34 @@ def tree_of(example: Parsed) -> Tree:
         )
         empties = tuple(replace(node, deps="_") for node in example.tree.empties)
         return replace(example.tree, words=words, empties=empties)
-    blanks = example.blanks or (True,) * len(example.words)
     return Tree(
         tuple(
-            TreeWord(place, form, head=head, deprel=relation, misc="_" if blank else "SpaceAfter=No")
-            for place, (form, head, relation, blank) in enumerate(
-                zip(example.words, example.heads, example.relations, blanks, strict=True), start=1
-            )
+            replace(word, head=head, deprel=relation)
+            for word, head, relation in zip(_words(example), example.heads, example.relations, strict=True)
         )
     )
 
 
-def _columns(task: Task[Any], example: Tagged, form: Format) -> Iterator[str]:
-    """Tags as BIO columns, or in CoNLL-U: parts of speech in their column, others in the last, without heads."""
+def tagged_tree(task: Task[Any], example: Tagged) -> Tree:
+    """Predicted tags in a tree: parts of speech in their column, others in the last; all else is as it was."""
+    tree = example.tree or Tree(_words(example))
+    pairs = list(zip(tree.words, example.tags, strict=True))
+    if task.name == "pos":
+        return replace(tree, words=tuple(replace(word, upos=tag) for word, tag in pairs))
+    key = "Entity" if task.name == "ner" else "Tag"
+    return replace(tree, words=tuple(replace(word, misc=_misc(word.misc, key, tag)) for word, tag in pairs))
+
+
+def _words(example: Tagged | Parsed) -> tuple[TreeWord, ...]:
+    """Words of which nothing is known but where blanks are."""
     blanks = example.blanks or (True,) * len(example.words)
-    for place, (word, tag, blank) in enumerate(zip(example.words, example.tags, blanks, strict=True), start=1):
-        if form == "bio":
-            yield f"{word}\t{tag}"
-            continue
-        speech = tag if task.name == "pos" else "_"
-        name = [] if task.name == "pos" or tag == "O" else [f"{'Entity' if task.name == 'ner' else 'Tag'}={tag}"]
-        misc = "|".join([*name, *([] if blank else ["SpaceAfter=No"])]) or "_"
-        yield f"{place}\t{word}\t_\t{speech}\t_\t_\t_\t_\t_\t{misc}"
+    return tuple(
+        TreeWord(place, form, head=NO_HEAD, misc="_" if blank else "SpaceAfter=No")
+        for place, (form, blank) in enumerate(zip(example.words, blanks, strict=True), start=1)
+    )
+
+
+def _misc(misc: str, key: str, tag: str) -> str:
+    """The last column with a tag in the place of the one it may have."""
+    kept = [part for part in misc.split("|") if part != "_" and not part.startswith(f"{key}=")]
+    return "|".join([*([] if tag == "O" else [f"{key}={tag}"]), *kept]) or "_"
