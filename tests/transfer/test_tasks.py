@@ -74,6 +74,22 @@ def test_long_pairs_are_truncated_the_longer_first(vocabulary):
     assert rows.rows[0].ids_N.tolist()[-len(second) :] == second
 
 
+@pytest.mark.parametrize("name", ["ner", "parse"])
+def test_a_word_longer_than_a_window_is_truncated_and_counted(name, vocabulary):
+    task, long = find_task(name), "Xyzzy" * 30
+    examples = [
+        Tagged(words, ("O",) * len(words))
+        if name == "ner"
+        else Parsed(words, (*range(len(words)),), ("root",) * len(words))
+        for words in ((long,), ("Eva", long, "sees"), ("Eva",))
+    ]
+    rows = task.rows(examples, Reader(vocabulary, "en", 64), Labels(("O", "root")), purpose="test")
+    assert (rows.counts["truncated"], rows.counts["split"]) == (2, 1)
+    assert max(len(row.ids_N) for row in rows.rows) == 62
+    rows = task.rows(examples, Reader(vocabulary, "en", 512), Labels(("O", "root")), purpose="test")
+    assert (rows.counts["truncated"], rows.counts["split"]) == (0, 0)
+
+
 @pytest.mark.parametrize("example", [Tagged(()), Parsed(())])
 def test_empty_sentences_have_nothing_predicted(example, vocabulary):
     task = find_task("ner" if isinstance(example, Tagged) else "parse")

@@ -180,13 +180,15 @@ class Window(NamedTuple):
 
     words: range
     tokens: range
+    lost: int = 0
+    """Tokens of a word longer than a window that are not in it."""
 
 
 def windows(firsts_W: np.ndarray, tokens: int, room: int) -> list[Window]:
     """A sentence in as few windows as hold it, each beginning with a word; a word longer than one is cut.
 
-    >>> windows(np.array([0, 2, 3]), 5, 3)
-    [Window(words=range(0, 2), tokens=range(0, 3)), Window(words=range(2, 3), tokens=range(3, 5))]
+    >>> windows(np.array([0, 2, 3]), 7, 3)
+    [Window(words=range(0, 2), tokens=range(0, 3), lost=0), Window(words=range(2, 3), tokens=range(3, 6), lost=1)]
     """
     ends_W = np.append(firsts_W[1:], tokens)
     ends_W = np.maximum(ends_W, firsts_W + 1)
@@ -197,7 +199,8 @@ def windows(firsts_W: np.ndarray, tokens: int, room: int) -> list[Window]:
         last = word + 1
         while last < len(firsts_W) and ends_W[last] - begin <= room:
             last += 1
-        stop = min(int(ends_W[last - 1]), begin + room)
-        found.append(Window(range(word, last), range(begin, stop)))
+        end = int(ends_W[last - 1])
+        stop = min(end, begin + room)
+        found.append(Window(range(word, last), range(begin, stop), end - stop))
         word = last
     return found

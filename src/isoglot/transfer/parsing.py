@@ -79,6 +79,7 @@ class Parsing(Task[Parsed]):
                 found.counts["left out"] += 1
                 continue
             found.counts["split"] += len(cut) > 1
+            found.counts["truncated"] += any(window.lost for window in cut)
             for window in cut:
                 targets_WK = None
                 if purpose == "learn":

@@ -73,6 +73,7 @@ class Tagging(Task[Tagged]):
                 found.counts.update(told)
             cut = windows(firsts_W, len(ids_N), reader.room)
             found.counts["split"] += len(cut) > 1
+            found.counts["truncated"] += any(window.lost for window in cut)
             for window in cut:
                 chosen = slice(window.words.start, window.words.stop)
                 targets_WK = None
