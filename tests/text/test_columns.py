@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.columns import read_tagged, write_tagged
+from isoglot.text.columns import find_prefix, read_tagged, read_tokens, write_tagged
 
 tokens = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1)
 tags = st.sampled_from(["O", "B-PER", "I-PER", "I-LOC", "B-event"])
@@ -32,6 +32,30 @@ def test_layouts(tmp_path: Path):
     assert list(read_tagged(path)) == tagged
 
 
+CONLL_2003 = """\
+-DOCSTART- -X- -X- O
+
+EU NNP B-NP B-ORG
+rejects VBZ B-VP O
+
+-DOCSTART- -X- -X- O
+Peter NNP B-NP B-PER
+Blackburn NNP I-NP I-PER
+"""
+
+
+@pytest.mark.parametrize("between", [" ", "\t"])
+def test_columns_between_token_and_tag_are_not_read(tmp_path: Path, between: str):
+    path = tmp_path / "eng.train"
+    path.write_text(CONLL_2003.replace(" ", between))
+    tagged = [[("EU", "B-ORG"), ("rejects", "O")], [("Peter", "B-PER"), ("Blackburn", "I-PER")]]
+    assert list(read_tagged(path)) == tagged
+    assert list(read_tokens(path)) == [[token for token, _ in sentence] for sentence in tagged]
+    path.write_text("".join(f"en:{line}\n" if line else "\n" for line in ("a X O", "", "b Y O")))
+    assert (find_prefix(path, "en"), find_prefix(path, "de")) == ("en", None)
+    assert list(read_tokens(path, prefix="en")) == [["a"], ["b"]]
+
+
 LAYOUT = "write token<tab>tag, and a blank line between sentences"
 
 
@@ -39,7 +63,7 @@ LAYOUT = "write token<tab>tag, and a blank line between sentences"
     ("text", "prefix", "message"),
     [
         ("a\tO\nParis\n", None, f"a.tsv:2: 'Paris' is not a token and its tag; {LAYOUT}"),
-        ("New York B-LOC\n", None, f"a.tsv:1: 'New York B-LOC' is not a token and its tag; {LAYOUT}"),
+        ("a O\nNew York B-LOC\n", None, f"a.tsv:2: 3 columns in 'New York B-LOC', 2 in lines before; {LAYOUT}"),
         ("\tO\n", None, rf"a.tsv:1: '\tO' is not a token and its tag; {LAYOUT}"),
         ("a\tPER\n", None, "a.tsv:1: 'PER' is not a BIO tag; use O, B-PER, I-PER, ..."),
         ("a\t\n", None, "a.tsv:1: '' is not a BIO tag; use O, B-PER, I-PER, ..."),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.inference import LABELS, Pair, read_inference, write_inference
+from isoglot.text.inference import LABELS, Pair, numbered_inference, read_inference, write_inference
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1).filter(
     lambda text: not text.isspace()
@@ -84,3 +84,24 @@ def test_malformed_json_lines(tmp_path: Path, line: str):
     path.write_text(line + "\n")
     with pytest.raises(InputError, match=r"a\.jsonl:1: .* is not a pair"):
         list(read_inference(path))
+
+
+PUBLISHED = (
+    "language\tgold_label\tsentence1_parse\tsentence1\tsentence2\tpairID\tmatch\n"
+    "de\tneutral\t\ta\tb\t1\tTrue\nzho\tcontradiction\t\tc\td\t1\tTrue\nde\tentailment\t\te\tf\t2\tTrue\n"
+)
+
+
+def test_a_table_as_xnli_is_published(tmp_path: Path):
+    path = tmp_path / "xnli.dev.tsv"
+    path.write_text(PUBLISHED)
+    assert [pair.premise for pair in read_inference(path)] == ["a", "c", "e"]
+    assert list(read_inference(path, language="deu")) == [Pair("a", "b", "neutral"), Pair("e", "f", "entailment")]
+    assert [number for number, _ in numbered_inference(path, language="zh")] == [3]
+    path.write_text(PUBLISHED.replace("\tTrue", "", 1))
+    with pytest.raises(
+        InputError, match=r"xnli.dev.tsv:2: 6 columns where the header has 7; write the cells with one tab"
+    ):
+        list(read_inference(path))
+    path.write_text("")
+    assert list(read_inference(path)) == []

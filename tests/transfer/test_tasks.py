@@ -166,10 +166,21 @@ def test_multiword_tokens_are_read_as_they_are_written(name, tmp_path: Path):
     assert written(found.words, found.blanks)[0] == "didn't, da me lo let's "
 
 
+def test_pairs_of_one_language_in_a_file_of_several(tmp_path: Path):
+    path = tmp_path / "xnli.tsv"
+    path.write_text("language\tgold_label\tsentence1\tsentence2\nfr\tneutral\ta\tb\nde\tcontradiction\tc\td\n")
+    data = find_task("nli").read(path, "de")
+    assert data.examples == [Passage(("c", "d"), "contradiction")]
+    with pytest.raises(InputError) as error:
+        find_task("nli").unseen_labels(data, Labels(("neutral",)), "refuse")
+    assert str(error.value).startswith(f"{path}: the label 'contradiction'")  # and no line, which would be another's
+
+
 @pytest.mark.parametrize(
     ("name", "text", "known", "line"),
     [
         ("ner", "A\tO\n\nB\tO\nC\tB-DATE\n", ("O", "B-PER"), 4),
+        ("ner", "-DOCSTART- O\n\nA O\n\nB O\nC B-DATE\n", ("O", "B-PER"), 6),
         ("nli", "premise\thypothesis\tlabel\na\tb\tneutral\nc\td\tcontradiction\n", ("neutral", "entailment"), 3),
         ("topic", "a\tsea\nb\tsky\n", ("sea", "city"), 2),
         ("pos", "1\ta\ta\tADP\t_\t_\t2\tcase\t_\t_\n2\tb\tb\tNOUN\t_\t_\t0\troot\t_\t_\n", ("ADP", "X"), 2),

@@ -1,6 +1,8 @@
 """Named entities in CoNLL columns: a token and its BIO tag a line, a blank line between sentences.
 
-WikiAnn writes the language before every token, ``en:Paris``; the option ``prefix`` takes that off and puts it on.
+Between the two there may be columns that are not read (CoNLL-2003 has parts of speech and chunks there), as many in every
+line; ``-DOCSTART-`` is no token. WikiAnn writes the language before every token, ``en:Paris``; the option ``prefix`` takes
+that off and puts it on.
 """
 
 from __future__ import annotations
@@ -18,51 +20,95 @@ if TYPE_CHECKING:
 
 # That I-X follows B-X or I-X is left to whoever scores: WikiAnn itself does not keep to it.
 _TAG = re.compile(r"O|[BI]-\S+")
+_LAYOUT = "write token<tab>tag, and a blank line between sentences"
 
 
 def read_tagged(
     path: str | Path, *, prefix: str | None = None, skip: Skip | None = None
 ) -> Iterator[list[tuple[str, str]]]:
-    """The sentences of a file, each a list of (token, tag).
+    """The sentences of a file, each a list of (token, tag): the first column and the last.
 
     Args:
-        path: Token and tag have a tab between them, or else one blank; tags are ``O``, ``B-PER``, ``I-PER``, ...
+        path: Columns have a tab between them, or else one blank; tags are ``O``, ``B-PER``, ``I-PER``, ...
         prefix: The language before every token, ``en`` where the file says ``en:Paris``; it is taken off.
         skip: How many sentences with a malformed line may be skipped, and what was.
 
     Raises:
-        InputError: A line is not a token and a tag, or lacks the prefix.
+        InputError: A line is not a token and a tag, has more or fewer columns than those before, or lacks the prefix.
         StorageError: The file cannot be read.
     """
+    layout = _Layout(path, prefix)
 
     def parse(block: list[tuple[int, str]]) -> list[tuple[str, str]]:
-        return [_parse_line(line, prefix, path, number) for number, line in block]
+        return [layout.tagged(number, line) for number, line in block]
 
-    return parsed(read_blocks(path, skip=skip), parse, skip)
+    return parsed(token_blocks(path, skip=skip), parse, skip)
 
 
-def _parse_line(line: str, prefix: str | None, path: str | Path, number: int) -> tuple[str, str]:
-    cells = line.split("\t" if "\t" in line else " ")
-    if len(cells) != 2 or not cells[0]:
-        raise InputError(
-            f"{shown(line)} is not a token and its tag",
-            remedy="write token<tab>tag, and a blank line between sentences",
-            file=path,
-            line=number,
-        )
-    token, tag = cells
-    if not _TAG.fullmatch(tag):
-        raise InputError(f"{shown(tag)} is not a BIO tag", remedy="use O, B-PER, I-PER, ...", file=path, line=number)
-    if prefix is None:
+def read_tokens(path: str | Path, *, prefix: str | None = None) -> Iterator[list[str]]:
+    """The tokens alone, whatever the other columns are.
+
+    Raises:
+        InputError: A line has one column, more or fewer than those before, or lacks the prefix.
+        StorageError: The file cannot be read.
+    """
+    layout = _Layout(path, prefix)
+    return ([layout.cells(number, line)[0] for number, line in block] for block in token_blocks(path))
+
+
+def token_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[tuple[int, str]]]:
+    """The lines of each sentence with their numbers, without ``-DOCSTART-``."""
+    for block in read_blocks(path, skip=skip):
+        if kept := [(number, line) for number, line in block if _cells(line)[0] != "-DOCSTART-"]:
+            yield kept
+
+
+def find_prefix(path: str | Path, language: str) -> str | None:
+    """The language, if the file says it before its first token."""
+    first = next(token_blocks(path), [(0, "")])[0][1]
+    return language if first.startswith(f"{language}:") else None
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("\t" if "\t" in line else " ")
+
+
+class _Layout:
+    """Takes lines apart, and holds all of a file to the columns of the first."""
+
+    def __init__(self, path: str | Path, prefix: str | None) -> None:
+        self.path = path
+        self.prefix = prefix
+        self.columns = 0
+
+    def tagged(self, number: int, line: str) -> tuple[str, str]:
+        """The token and the tag."""
+        token, *_, tag = self.cells(number, line)
+        if not _TAG.fullmatch(tag):
+            raise self._error(f"{shown(tag)} is not a BIO tag", "use O, B-PER, I-PER, ...", number)
         return token, tag
-    if not token.startswith(f"{prefix}:") or token == f"{prefix}:":
-        raise InputError(
-            f"{shown(token)} does not begin with {shown(prefix + ':')}",
-            remedy="leave the prefix out, or name the one in the file",
-            file=path,
-            line=number,
-        )
-    return token.removeprefix(f"{prefix}:"), tag
+
+    def cells(self, number: int, line: str) -> list[str]:
+        """All columns, the token without its prefix."""
+        cells = _cells(line)
+        if len(cells) < 2 or not cells[0]:
+            raise self._error(f"{shown(line)} is not a token and its tag", _LAYOUT, number)
+        self.columns = self.columns or len(cells)
+        if len(cells) != self.columns:
+            raise self._error(f"{len(cells)} columns in {shown(line)}, {self.columns} in lines before", _LAYOUT, number)
+        if self.prefix is not None:
+            token = cells[0].removeprefix(f"{self.prefix}:")
+            if token in ("", cells[0]):
+                raise self._error(
+                    f"{shown(cells[0])} does not begin with {shown(self.prefix + ':')}",
+                    "leave the prefix out, or name the one in the file",
+                    number,
+                )
+            cells[0] = token
+        return cells
+
+    def _error(self, problem: str, remedy: str, number: int) -> InputError:
+        return InputError(problem, remedy=remedy, file=self.path, line=number)
 
 
 def write_tagged(path: str | Path, sentences: Iterable[Sequence[tuple[str, str]]], *, prefix: str | None = None) -> int:

@@ -1,8 +1,8 @@
 """Treebanks in CoNLL-U: ten columns a word, a blank line after each sentence (universaldependencies.org/format.html).
 
 Everything in the file is kept, columns as they are written, so that reading and writing gives the same bytes. What is
-read *is* a tree: ids run from 1, heads exist, there is one root and no cycle; or, where that is allowed, nothing is known
-of any head.
+read *is* a tree: ids run from 1, heads exist, there is one root and no cycle; or, where that is allowed, nothing is
+known of any head.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Natural language inference in XNLI's layouts: premise, hypothesis and label with tabs between, or JSON lines."""
+"""Natural language inference in XNLI's layouts: premise, hypothesis, label with tabs between, or as it is published."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from isoglot.core.errors import InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -13,12 +15,13 @@ from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
 
 _HEADER = ("premise", "hypothesis", "label")
+_KEYS = ("sentence1", "sentence2", "gold_label")
 # XNLI's training files have their own word for it.
 _ALIASES = {"contradictory": "contradiction"}
 
@@ -33,32 +36,65 @@ class Pair:
 
 
 def read_inference(path: str | Path, *, language: str | None = None, skip: Skip | None = None) -> Iterator[Pair]:
-    """The pairs of a file; in a table, a first line that ends in ``label`` is a header and left out.
+    """The pairs of a file.
 
     Args:
-        path: A table, or a file with ``.jsonl`` in its name: objects with ``sentence1``, ``sentence2``, ``gold_label``
-            and perhaps ``language``, as XNLI is published.
-        language: Only the pairs of this language, where the objects of a ``.jsonl`` file name theirs.
+        path: A table: premise, hypothesis, label, where a first line that ends in ``label`` is a header; or, as XNLI
+            is published, columns under a header that names ``sentence1``, ``sentence2``, ``gold_label`` and perhaps
+            ``language``. Or a file with ``.jsonl`` in its name: objects with these keys.
+        language: Only the pairs of this language, where the file names theirs.
         skip: How many malformed pairs may be skipped, and what was.
 
     Raises:
-        InputError: A line does not have its three columns or keys, a sentence is empty, or a label is not one.
+        InputError: A line does not have its columns or keys, a sentence is empty, or a label is not one.
         StorageError: The file cannot be read.
     """
+    return (pair for _, pair in numbered_inference(path, language=language, skip=skip))
+
+
+def numbered_inference(
+    path: str | Path, *, language: str | None = None, skip: Skip | None = None
+) -> Iterator[tuple[int, Pair]]:
+    """The same with the number of each pair's line."""
+    wanted = None if language is None else language_code(language)
     lines = read_lines(path, skip=skip)
-    if ".jsonl" in Path(path).suffixes:
-        wanted = None if language is None else language_code(language)
-        pairs = parsed(lines, lambda line: _parse_object(line[1], wanted, path, line[0]), skip)
-        return (pair for pair in pairs if pair is not None)
-    rows = (line for line in lines if not (line[0] == 1 and line[1].lower().endswith("label")))
-    return parsed(rows, lambda line: _parse_pair(line[1], path, line[0]), skip)
+    parse: Callable[[str, str | None, str | Path, int], Pair | None] = _parse_object
+    if ".jsonl" not in Path(path).suffixes:
+        opening = next(lines, (0, ""))
+        header = _header(opening[1]) if opening[0] == 1 else None
+        parse = partial(_parse_row, header or _PLAIN)
+        lines = lines if header or not opening[0] else chain([opening], lines)
+    pairs = parsed(lines, lambda line: (line[0], parse(line[1], wanted, path, line[0])), skip)
+    yield from ((number, pair) for number, pair in pairs if pair is not None)
+
+
+class _Header(NamedTuple):
+    """Where in a row things stand."""
+
+    columns: int
+    premise: int
+    hypothesis: int
+    label: int
+    language: int | None = None
+
+
+_PLAIN = _Header(3, 0, 1, 2)
+
+
+def _header(line: str) -> _Header | None:
+    """What a first line says of its columns; None where it is a pair."""
+    names = line.lower().split("\t")
+    if set(_KEYS) <= set(names):
+        premise, hypothesis, label = map(names.index, _KEYS)
+        return _Header(len(names), premise, hypothesis, label, names.index("language") if "language" in names else None)
+    return _PLAIN if names[-1].endswith("label") else None
 
 
 def _parse_object(line: str, language: str | None, path: str | Path, number: int) -> Pair | None:
     """The pair of a JSON object, or None if it is one of another language."""
     try:
         value = json.loads(line)
-        cells = [value[key] for key in ("sentence1", "sentence2", "gold_label")]
+        cells = [value[key] for key in _KEYS]
         spoken = value.get("language")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
@@ -74,16 +110,22 @@ def _parse_object(line: str, language: str | None, path: str | Path, number: int
     return _pair(*cells, path=path, number=number)
 
 
-def _parse_pair(line: str, path: str | Path, number: int) -> Pair:
+def _parse_row(header: _Header, line: str, language: str | None, path: str | Path, number: int) -> Pair | None:
+    """The pair of a row, or None if it is one of another language."""
     cells = line.split("\t")
-    if len(cells) != 3:
+    if len(cells) != header.columns:
+        plain = header == _PLAIN
         raise InputError(
-            f"{shown(line)} is not a premise, a hypothesis and a label",
-            remedy="write the three with one tab between them",
+            f"{shown(line)} is not a premise, a hypothesis and a label"
+            if plain
+            else f"{len(cells)} columns where the header has {header.columns}",
+            remedy=f"write the {'three' if plain else 'cells'} with one tab between them",
             file=path,
             line=number,
         )
-    return _pair(*cells, path=path, number=number)
+    if language is not None and header.language is not None and language_code(cells[header.language]) != language:
+        return None
+    return _pair(cells[header.premise], cells[header.hypothesis], cells[header.label], path=path, number=number)
 
 
 def _pair(premise: str, hypothesis: str, label: str, *, path: str | Path, number: int) -> Pair:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.text.columns import read_tagged
-from isoglot.text.lines import read_blocks
+from isoglot.text.columns import find_prefix, read_tagged, token_blocks
 from isoglot.text.realign import realign
 from isoglot.text.scripts import written_with_blanks
 from isoglot.transfer.builtin import sentences
@@ -39,15 +38,13 @@ class Entities(Tagging):
     metric: ClassVar[str] = "f1"
 
     def read(self, path: str | Path, language: str) -> Data[Tagged]:
-        """CoNLL columns; WikiAnn's ``en:`` before every token is taken off."""
-        opening = next(iter(read_blocks(path)), [(0, "")])[0][1]
-        prefix = language if opening.startswith(f"{language}:") else None
-        found = read_tagged(path, prefix=prefix)
+        """CoNLL columns, the token first and the tag last; WikiAnn's ``en:`` before every token is taken off."""
+        found = read_tagged(path, prefix=find_prefix(path, language))
         return Data([Tagged(tuple(t for t, _ in each), tuple(tag for _, tag in each)) for each in found], str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
         """The line of a word."""
-        block = next((block for index, block in enumerate(read_blocks(path)) if index == example), None)
+        block = next((block for index, block in enumerate(token_blocks(path)) if index == example), None)
         return None if block is None else block[place][0]
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Tagged]:

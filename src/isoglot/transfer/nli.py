@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.text.inference import read_inference
+from isoglot.text.inference import numbered_inference, read_inference
 from isoglot.text.lines import read_lines
 from isoglot.transfer.builtin import pairs
 from isoglot.transfer.classification import Classification
@@ -25,16 +26,16 @@ class Inference(Classification):
     texts: ClassVar[int] = 2
 
     def read(self, path: str | Path, language: str) -> Data[Passage]:
-        """XNLI's layouts: premise, hypothesis and label with tabs between, or JSON lines."""
+        """XNLI's layouts: premise, hypothesis, label with tabs between; or as published, the pairs of the language."""
         found = read_inference(path, language=language)
         return Data([Passage((pair.premise, pair.hypothesis), pair.label) for pair in found], str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a pair; in JSON lines of several languages it is not known."""
-        if ".jsonl" in path:
+        """The line of a pair; in a file of several languages it is not known."""
+        opening = next(read_lines(path), (0, ""))[1].lower().split("\t")
+        if ".jsonl" in path or "language" in opening:
             return None
-        lines = (number for number, line in read_lines(path) if not (number == 1 and line.lower().endswith("label")))
-        return next((number for index, number in enumerate(lines) if index == example), None)
+        return next(islice((number for number, _ in numbered_inference(path)), example, None), None)
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
         """Pairs made from the built-in grammar, a third of each label."""
