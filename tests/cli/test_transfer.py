@@ -96,7 +96,9 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
     assert isoglot(*predict, "Eva lebt in Bonn.", "--quiet").out.count("\t") == 5
     (tmp_path / "new.txt").write_text("Eva lebt.\n\nEr schläft.\n")
     to = tmp_path / "new.tsv"
-    assert isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--to", str(to)).out.startswith("2 predictions: ")
+    told = isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--to", str(to))
+    assert told.out.startswith("2 predictions: ")
+    assert "isoglot: 1 blank, left out\n" in told.err
     assert [[word for word, _ in each] for each in read_tagged(to)] == [["Eva", "lebt", "."], ["Er", "schläft", "."]]
     as_json = json.loads(isoglot(*predict, "Eva lebt.", "--json", "--quiet").out)
     assert as_json[0]["words"] == ["Eva", "lebt", "."]

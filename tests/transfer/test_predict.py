@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +99,21 @@ def test_json_and_trees():
     assert (word.form, word.head, word.deprel, word.misc) == ("a", 0, "root", "_")
 
 
+@pytest.mark.parametrize("text", ["Eva\tB-PER\n.\tO\n\nJa\tO\n", "de:Eva\tx\tB-PER\nde:.\tx\tO\n\n\nde:Ja\ty\tO\n"])
+def test_columns_are_words_and_not_sentences(text, tmp_path: Path):
+    (tmp_path / "test.tsv").write_text(text)
+    for name, kind in (("ner", Tagged), ("pos", Tagged), ("parse", Parsed)):
+        found = read_unlabelled(find_task(name), tmp_path / "test.tsv", "de")
+        assert found == [kind(("Eva", ".")), kind(("Ja",))]
+
+
+def test_blank_lines_of_a_text_are_counted(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("Ja.\n\n  \nNein.\n")
+    counts: Counter[str] = Counter()
+    assert len(read_unlabelled(find_task("parse"), tmp_path / "a.txt", "de", counts=counts)) == 2
+    assert counts == {"blank, left out": 2}
+
+
 def test_what_is_wrong(tmp_path: Path):
     with pytest.raises(ConfigError, match="natural language inference cannot be written as bio; choose json"):
         write_predictions(tmp_path / "a", find_task("nli"), [], "bio")
@@ -106,5 +122,10 @@ def test_what_is_wrong(tmp_path: Path):
         read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
     with pytest.raises(InputError, match=r"a.txt:1: '' is not a text; write one a line"):
         read_unlabelled(find_task("topic"), tmp_path / "a.txt", "en")
+    (tmp_path / "a.txt").write_text("Ja.\nEva\tB-PER\n")
+    with pytest.raises(
+        InputError, match=r"a.txt:2: a tab in 'Eva\\tB-PER'; write a sentence a line, or in every line a word"
+    ):
+        read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
     with pytest.raises(InputError, match="there is nothing to predict; give some text"):
         of_line(find_task("ner"), "  ", "en")

@@ -98,6 +98,7 @@ def _predict(
     output: Output,
 ) -> None:
     import json
+    from collections import Counter
 
     from rich.text import Text
 
@@ -117,11 +118,13 @@ def _predict(
     if form is not None:
         check_format(task, form)
     chosen = form or FORMATS[task.kind][0]
-    given = read_unlabelled(task, file, lang) if file is not None else [of_line(task, text or "", lang)]
+    counts: Counter[str] = Counter()
+    given = read_unlabelled(task, file, lang, counts=counts) if file is not None else [of_line(task, text or "", lang)]
     found, rows = tuned.predict(given, lang, progress=output.progress)
-    for what in ("split", "truncated", "unread"):
-        if rows.counts[what]:
-            output.remark(f"{rows.counts[what]} {what}")
+    counts.update(rows.counts)
+    for what in ("blank, left out", "split", "truncated", "unread"):
+        if counts[what]:
+            output.remark(f"{counts[what]} {what}")
     if to is not None:
         count = write_predictions(to, task, found, chosen)
         output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))

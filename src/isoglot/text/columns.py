@@ -1,8 +1,8 @@
 """Named entities in CoNLL columns: a token and its BIO tag a line, a blank line between sentences.
 
-Between the two there may be columns that are not read (CoNLL-2003 has parts of speech and chunks there), as many in every
-line; ``-DOCSTART-`` is no token. WikiAnn writes the language before every token, ``en:Paris``; the option ``prefix`` takes
-that off and puts it on.
+Between the two there may be columns that are not read (CoNLL-2003 has parts of speech and chunks there), as many in
+every line; ``-DOCSTART-`` is no token. WikiAnn writes the language before every token, ``en:Paris``; the option
+``prefix`` takes that off and puts it on.
 """
 
 from __future__ import annotations

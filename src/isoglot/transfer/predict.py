@@ -1,7 +1,7 @@
 """New text tagged, parsed or classified, and written as CoNLL-U, BIO columns or JSON lines.
 
-What goes in is text, a sentence a line, or words as a treebank (``.conllu``) has them; for tasks on pairs, two texts
-with a tab between. Words of running text are found as suits the language.
+What goes in is text, a sentence a line, or words as a treebank (``.conllu``) or columns with tabs have them; for tasks
+on pairs, two texts with a tab between. Words of running text are found as suits the language.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.text.columns import find_prefix, read_tokens
 from isoglot.text.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
 from isoglot.text.lines import line_writer, read_lines
 from isoglot.text.segment import segmenter, word_method, word_spans
@@ -20,6 +21,7 @@ from isoglot.transfer.examples import Parsed, Passage, Tagged
 from isoglot.transfer.parsing import blanks_of
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
     from isoglot.text.segment import Method
@@ -36,14 +38,22 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
 }
 
 
-def read_unlabelled(task: Task[Any], path: str | Path, language: str, *, method: Method | None = None) -> list[Example]:
+def read_unlabelled(
+    task: Task[Any],
+    path: str | Path,
+    language: str,
+    *,
+    method: Method | None = None,
+    counts: Counter[str] | None = None,
+) -> list[Example]:
     """Examples without labels from a file.
 
     Args:
         task: Says what an example is.
-        path: Text, a sentence a line; or a treebank, whose words are taken as they are.
+        path: Text, a sentence a line; or a treebank, or columns with tabs, whose words are taken as they are.
         language: Of the text: says how words are found.
         method: How they are; None: as suits the language.
+        counts: Where blank lines of a text to tag or parse are counted, of which nothing is predicted.
 
     Raises:
         InputError: The file is malformed, or there is nothing in it.
@@ -51,14 +61,18 @@ def read_unlabelled(task: Task[Any], path: str | Path, language: str, *, method:
     """
     if task.kind != "classification" and ".conllu" in Path(path).suffixes:
         found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path, heads="optional")]
+    elif task.kind == "classification":
+        found = [_passage(task, line, path, number) for number, line in read_lines(path)]
+    elif "\t" in next((line for _, line in read_lines(path) if line.strip()), ""):
+        sentences = read_tokens(path, prefix=find_prefix(path, language))
+        found = [Tagged(tuple(each)) if task.kind == "tagging" else Parsed(tuple(each)) for each in sentences]
     else:
-        split = None if task.kind == "classification" else segmenter(language, method or word_method(language))
-        found = []
-        for number, line in read_lines(path):
-            if split is None:
-                found.append(_passage(task, line, path, number))
-            elif line.strip():
-                found.append(_of_text(task.kind, line.strip(), split(line)))
+        split = segmenter(language, method or word_method(language))
+        lines = list(read_lines(path))
+        there = [(number, line.strip()) for number, line in lines if line.strip()]
+        found = [_of_text(task.kind, line, split(line), path, number) for number, line in there]
+        if counts is not None:
+            counts["blank, left out"] += len(lines) - len(there)
     if not found:
         raise InputError("there is nothing to predict", remedy="give text, a sentence a line", file=path)
     return found
@@ -97,7 +111,12 @@ def _of_tree(kind: Kind, tree: Tree) -> Example:
     return Parsed(words, blanks=blanks_of(tree), tree=tree)
 
 
-def _of_text(kind: Kind, text: str, words: Sequence[str]) -> Example:
+def _of_text(
+    kind: Kind, text: str, words: Sequence[str], path: str | Path | None = None, number: int | None = None
+) -> Example:
+    if "\t" in text:
+        remedy = "write a sentence a line, or in every line a word and a tab"
+        raise InputError(f"a tab in {shown(text)}", remedy=remedy, file=path, line=number)
     spans = word_spans(text, words)
     blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
     return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
