@@ -105,6 +105,8 @@ def epoch_batches(
     found: list[tuple[str, list[int]]] = []
     total = sum(map(len, rows.values()))
     for language, some in rows.items():
+        if not some:
+            continue
         share = len(some) if amount is None else max(1, round(amount * len(some) / total))
         order = _stretch(len(some), share, epoch, seed, language)
         lengths = [len(row.ids_N) for row in some]

@@ -5,7 +5,7 @@ A prediction is an example too, with what was predicted in the place of what is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Tagged:
     tags: tuple[str, ...] = ()
     blanks: tuple[bool, ...] | None = None
     """Whether a blank follows each word; None: not known."""
-    tree: Tree | None = None
-    """Where it comes from, if it was a treebank, with all that is known of it."""
+    tree: Tree | None = field(default=None, repr=False)
+    """The treebank's, if it comes from one to be tagged, with all that is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
