@@ -1,16 +1,17 @@
 """The point of it all: what is learnt in English is known in its twin where weights are shared, and not where they are not.
 
 The shared encoder meets both languages in one sentence, half of the words of each in the other's script, so that a few
-hundred small steps are enough; the separated one has a layer and tables for each.
+hundred small steps are enough; the separated one has a layer and tables for each, and less to bring together. Entities are
+left out: names are too rare for so small an encoder (F1 7, 16 and 37 in the twin at three rates, where guessing has 11).
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -20,16 +21,19 @@ from isoglot.languages.twins import twin
 from isoglot.model import EncoderLike, load_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune
+from isoglot.transfer.examples import Parsed, Tagged
+from isoglot.transfer.task import Task
 from isoglot.vocab import build_shards, train_vocabulary
 
 CODES = ("en", "en-x-shift")
+SMALL = ("head.arc_width=64", "head.relation_width=32")
 
 
 def write_text(path: Path, code: str, *, switched: float, seed: int) -> None:
     """Documents of a language with some words in the script of the other."""
     chance = random.Random(1)  # noqa: S311 - not for secrets
     lines = []
-    for document in islice(documents("en", seed=seed), 400):
+    for document in islice(documents("en", seed=seed), 2000):
         for sentence in document:
             sides = sentence.words, next(twin([sentence.words], "shift")).tokens
             mine, other = sides if code == "en" else sides[::-1]
@@ -43,9 +47,10 @@ def encoder(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Enc
     kind: Literal["shared", "separated"] = request.param
     folder = tmp_path_factory.mktemp(kind)
     for seed, code in enumerate(CODES):
-        write_text(folder / f"{code}.txt", code, switched=0.5 if kind == "shared" else 0.0, seed=seed)
+        switched = 0.5 if kind == "shared" else 0.0
+        write_text(folder / f"{code}.txt", code, switched=switched, seed=seed)
     texts = {code: [folder / f"{code}.txt"] for code in CODES}
-    vocabulary = train_vocabulary(texts, mode="joint", size=2600)
+    vocabulary = train_vocabulary(texts, mode="joint", size=5000)
     shards = {
         code: build_shards(paths, vocabulary, code, folder / code, dev_share=0.02) for code, paths in texts.items()
     }
@@ -53,11 +58,11 @@ def encoder(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Enc
     settings = [
         "model.size=micro",
         "model.dropout=0.0",
-        "batch.rows=32",
+        "batch.rows=64",
         "batch.length=24",
-        "budget=250steps",
+        "budget=600steps" if kind == "shared" else "budget=200steps",
         "optimiser.kind=adamw",
-        "optimiser.rate=2e-3",
+        "optimiser.rate=2.5e-3",
         "schedule.kind=trapezoid",
         "evaluation.every=0",
         "log.peak=off",
@@ -67,27 +72,54 @@ def encoder(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Enc
     return kind, load_encoder(folder / "run", device="cpu")
 
 
+def knows_nothing(task: Task[Any], examples: Sequence[Any]) -> float:
+    """The best score of saying the same of every word: one tag, or one relation to the word before it or behind it."""
+    labels = sorted({label for example in examples for label in task.labels(example)})
+    sizes = [len(example.words) for example in examples]
+    ways: list[list[Any]] = []
+    for label in labels:
+        if task.kind == "tagging":
+            ways.append([Tagged(e.words, (label,) * len(e.words)) for e in examples])
+        else:
+            before, behind = [(*range(size),) for size in sizes], [(*range(2, size + 1), 0) for size in sizes]
+            ways += [
+                [Parsed(e.words, h, (label,) * len(h)) for e, h in zip(examples, heads, strict=True)]
+                for heads in (before, behind)
+            ]
+    return max(task.score(examples, way).main for way in ways)
+
+
+def test_what_is_known_without_learning():
+    """The numbers a parser and a tagger have to beat in the test below."""
+    found = {}
+    for name in ("pos", "parse"):
+        task = find_task(name)
+        found[name] = [
+            round(knows_nothing(task, task.builtin(code, "test", 100, spaced=True).examples)) for code in CODES
+        ]
+    assert found == {"pos": [24, 24], "parse": [16, 16]}
+
+
 @pytest.mark.parametrize(
-    ("name", "settings"),
+    ("name", "count", "settings"),
     [
-        ("pos", ["tune=head", "epochs=12", "head_rate=1e-2"]),
-        ("pos", ["freeze=1", "epochs=4", "encoder_rate=1e-3", "head_rate=1e-2"]),
-        ("parse", ["freeze=1", "epochs=4", "encoder_rate=2e-3", "head_rate=3e-3", "head.arc_width=64"]),
+        ("pos", 250, ["tune=head", "epochs=12", "head_rate=1e-2"]),
+        ("pos", 250, ["freeze=1", "epochs=4", "encoder_rate=1e-3", "head_rate=1e-2"]),
+        ("parse", 800, ["tune=head", "layer=1", "epochs=10", "head_rate=3e-3", *SMALL]),
     ],
 )
-def test_what_is_shared_transfers(name, settings, encoder):
+def test_what_is_shared_transfers(name, count, settings, encoder):
+    """Clearly above what is known without learning anything, or below it."""
     kind, trained = encoder
     task = find_task(name)
-    train = {"en": task.builtin("en", "train", 250, spaced=True)}
+    train = {"en": task.builtin("en", "train", count, spaced=True)}
     dev = {"en": task.builtin("en", "dev", 60, spaced=True)}
     test = {code: task.builtin(code, "test", 100, spaced=True) for code in CODES}
     tuned = fine_tune(trained, task, train, dev, build_config(TuneConfig, settings=["batch=16", *settings]))
     scores = {code: found.scores.main for code, found in evaluate(tuned, task, test).items()}
-    labels = Counter(label for example in test["en"].examples for label in task.labels(example))
-    # Every word the most frequent tag; a parser that knows nothing is below 5.
-    majority = 100 * labels.most_common(1)[0][1] / labels.total() if name == "pos" else 5.0
-    assert scores["en"] > 2 * majority
+    nothing = knows_nothing(task, test["en"].examples)
+    assert scores["en"] > 2 * nothing
     if kind == "shared":
-        assert scores["en-x-shift"] > 1.5 * majority
+        assert scores["en-x-shift"] > 1.4 * nothing
     else:
-        assert scores["en-x-shift"] < majority
+        assert scores["en-x-shift"] < nothing
