@@ -101,14 +101,17 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
     return pairs
 
 
-def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str]) -> list[Links]:
+def read_links(
+    path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str], first: int | None = None
+) -> list[Links]:
     """The links of sentence pairs in the Pharaoh format, a line for each pair.
 
     Args:
         path: The file.
-        pairs: The words of the pairs; all that the files have, or the first.
+        pairs: The words of the pairs.
         files: Where they were read from.
         languages: Those of the sides.
+        first: How many pairs were asked for, the files may have more; None: all.
 
     Raises:
         InputError: There are more or fewer lines (the message has both numbers), something is not a link, or a link
@@ -116,23 +119,28 @@ def read_links(path: str | Path, pairs: Sequence[Pair], files: Files, languages:
         StorageError: The file cannot be read.
     """
     found = list(read_pharaoh(path))
-    _check_links(path, found, pairs, files, languages)
+    _check_links(path, found, pairs, files, languages, first)
     return found[: len(pairs)]
 
 
 def read_gold_links(
-    path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str]
+    path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str], first: int | None = None
 ) -> list[GoldLinks]:
     """Sure and possible links of sentence pairs; as :func:`read_links`."""
     found = list(read_gold(path))
-    _check_links(path, [[*each.sure, *each.possible] for each in found], pairs, files, languages)
+    _check_links(path, [[*each.sure, *each.possible] for each in found], pairs, files, languages, first)
     return found[: len(pairs)]
 
 
 def _check_links(
-    path: str | Path, found: Sequence[Links], pairs: Sequence[Pair], files: Files, languages: tuple[str, str]
+    path: str | Path,
+    found: Sequence[Links],
+    pairs: Sequence[Pair],
+    files: Files,
+    languages: tuple[str, str],
+    first: int | None,
 ) -> None:
-    rows = sum(1 for _ in read_rows(files, languages))
+    rows = len(pairs) if first is None or len(pairs) < first else sum(1 for _ in read_rows(files, languages))
     if len(found) != rows:
         raise InputError(
             f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_first(files)}",

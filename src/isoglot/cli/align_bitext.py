@@ -61,9 +61,9 @@ def read_pairs(
     pairs = read_word_pairs(files, languages, segment or ("blanks" if links or gold else "auto"), sentences)
     found = None
     if links is not None:
-        found = [GoldLinks(each, []) for each in read_links(links, pairs, files, languages)]
+        found = [GoldLinks(each, []) for each in read_links(links, pairs, files, languages, sentences)]
     elif gold is not None:
-        found = read_gold_links(gold, pairs, files, languages)
+        found = read_gold_links(gold, pairs, files, languages, sentences)
     return pairs, found
 
 
