@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from isoglot.align.normalise import IterativeNormalization, UnitLength
 from isoglot.align.steps import Steps
 from isoglot.core.errors import ConfigError, shown
+from isoglot.model.edits import check_layer
 
 if TYPE_CHECKING:
     import torch
@@ -80,8 +81,7 @@ def run_mapped(
         ConfigError: There is no such layer.
         InputError: The map is for other widths.
     """
-    if not 0 <= layer <= source.depth:
-        raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {source.depth}")
+    check_layer(layer, source.depth)
     here = batch.to(source.device)
     hidden_BTD = source.layers(here, languages[0])[layer].detach()
     there = batch.to(target.device)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.named_paths import parse_named
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.cli.bitext_option import one_each
+from isoglot.core.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,10 +47,8 @@ def read_examples(
         StorageError: It cannot be read.
     """
     found = {}
-    for code, paths in (parse_named(values, option) if values else {}).items():
-        if len(paths) > 1:
-            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
-        data = task.read(paths[0], code)
+    for code, path in (one_each(values, option) if values else {}).items():
+        data = task.read(path, code)
         found[code] = data if most is None else data.head(most)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.model.edits import check_layer
 from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import reader_of
 
@@ -24,10 +25,8 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
         ConfigError: One does not.
     """
     tunable(encoder, config.tune, config.freeze)
-    if config.layer is not None and config.layer > encoder.depth:
-        raise ConfigError(
-            f"there is no layer {config.layer}", remedy=f"choose from 0 (the embeddings) to {encoder.depth}"
-        )
+    if config.layer is not None:
+        check_layer(config.layer, encoder.depth)
     if config.head.pool != "first" and task.kind != "classification":
         raise ConfigError(
             f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
