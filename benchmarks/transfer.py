@@ -5,10 +5,10 @@
 DATA has ``ud/en_ewt-ud-train.conllu.xz`` (and dev) and ``wikiann/train-en.tsv.xz`` (and dev). The encoder is new and
 its vocabulary is learnt from the same sentences: only time is measured here.
 
-First each job as a user has it, from examples to the best epoch, dev included: on a GPU compiled, what compiling took
-apart. Then rounds of one epoch of tagging each, one after the other so that all have the same machine: ours compiled,
-ours as it is, and the peer, ``BertForTokenClassification`` of the same shape on the same tokens, in batches of 32 in
-random order padded to their longest, bfloat16 on a GPU and a fused AdamW: by ``transformers.Trainer`` where
+First each job as a user has it, from examples to the best epoch, dev included: on a GPU steps are recorded, which is in
+the time. Then rounds of one epoch of tagging each, one after the other so that all have the same machine: ours
+recorded, ours as it is, and the peer, ``BertForTokenClassification`` of the same shape on the same tokens, in batches
+of 32 in random order padded to their longest, bfloat16 on a GPU and a fused AdamW: by ``transformers.Trainer`` where
 ``accelerate`` is installed, else by a plain loop of the same steps. The ratio is the median of the rounds'.
 
 Target, on an H200 with the base model: 10 epochs of either job under 90 s; twice the peer's examples a second; all of
@@ -60,7 +60,7 @@ def new_encoder(size: Any, sentences: list[tuple[str, ...]], folder: Path) -> En
 
 
 def trainer_of(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> Trainer:
-    config = build_config(TuneConfig, settings=[f"epochs={epochs}", "batch=32", "keep=1", f"compile={mode}"])
+    config = build_config(TuneConfig, settings=[f"epochs={epochs}", "batch=32", "keep=1", f"record={mode}"])
     return Trainer(encoder, find_task(name), {"en": train}, {"en": dev}, config, None, lambda _: None)
 
 
@@ -74,13 +74,11 @@ def whole_job(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epo
     tuned = trainer.finish()
     wait(encoder.device)
     end = time.monotonic()
-    compiling = sum(entry.get("compile_seconds", 0.0) for entry in tuned.history)
     scored = sum(entry["dev_seconds"] for entry in tuned.history)
     learning = [entry["seconds"] - entry["dev_seconds"] for entry in tuned.history]
     print(
-        f"{name}, compile={mode}: {len(train):,} examples x {epochs} epochs in {end - start - compiling:.1f} s, "
-        f"{ready - start:.1f} s of it reading, {scored:.1f} s dev ({len(dev):,} examples); "
-        f"apart from that {compiling:.1f} s compiling ({len(trainer.compiled)} shapes)",
+        f"{name}, record={mode}: {len(train):,} examples x {epochs} epochs in {end - start:.1f} s, "
+        f"{ready - start:.1f} s of it reading, {scored:.1f} s dev ({len(dev):,} examples)",
         flush=True,
     )
     step = 1000 * sum(learning) / trainer.step
@@ -189,10 +187,10 @@ def rounds(encoder: Encoder, train: Data[Any], ours: dict[str, Trainer], count: 
     """Epochs of tagging, ours and the peer's in turn."""
     peer = Peer(encoder, train, folder)
     peer.run(steps=20)  # warms up
-    found: dict[str, list[float]] = {**{f"compile={mode}": [] for mode in ours}, peer.name: []}
+    found: dict[str, list[float]] = {**{f"record={mode}": [] for mode in ours}, peer.name: []}
     for _ in range(count):
         for mode, trainer in ours.items():
-            found[f"compile={mode}"].append(one_epoch(trainer))
+            found[f"record={mode}"].append(one_epoch(trainer))
         found[peer.name].append(peer.run())
     for name, seconds in found.items():
         many = statistics.median(seconds)
@@ -211,10 +209,10 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--sentences", type=int, default=None)
     parser.add_argument("--job", choices=list(FILES), default=None, help="left out: both")
-    parser.add_argument("--compile", choices=["on", "off"], default=None, help="left out: on for a GPU")
+    parser.add_argument("--record", choices=["auto", "off"], default="auto")
     given = parser.parse_args()
     device = choose_device(given.device)
-    mode = given.compile or ("on" if device.type == "cuda" else "off")
+    mode = given.record if device.type == "cuda" else "off"
     begun = time.monotonic()
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
     print(f"{given.size}, torch {torch.__version__}, {where}", flush=True)
@@ -234,9 +232,9 @@ def main() -> None:
             plain = trainer if mode == "off" else trainer_of(name, encoder, train, dev, given.epochs, "off")
             if name == "ner":
                 rounds(encoder, train, {mode: trainer, "off": plain}, given.rounds, Path(folder))
-            elif mode == "on":
+            elif mode != "off":
                 seconds = one_epoch(plain)
-                print(f"  an epoch of {name}, compile=off: {seconds:.2f} s; compile=on: {one_epoch(trainer):.2f} s")
+                print(f"  an epoch of {name}, record=off: {seconds:.2f} s; record={mode}: {one_epoch(trainer):.2f} s")
     print(f"all of it: {time.monotonic() - begun:.0f} s")
 
 

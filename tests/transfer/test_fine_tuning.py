@@ -262,9 +262,9 @@ def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch
     seen: list[int] = []
     step = Trainer._step
 
-    def noted(self, batch, *rest):
-        seen.extend(batch.numbers)
-        return step(self, batch, *rest)
+    def noted(self, rows_B, *rest):
+        seen.extend(rows_B.tolist())
+        return step(self, rows_B, *rest)
 
     monkeypatch.setattr(Trainer, "_step", noted)
     for settings in (["batch=7"], ["batch_tokens=100"]):

@@ -33,8 +33,6 @@ class TaskBatch:
     mask_BW: torch.Tensor
     """True at a real place."""
     targets_BWK: torch.Tensor | None
-    numbers: tuple[int, ...]
-    """Which rows they are."""
     parts_BW: torch.Tensor | None = None
     """Which text of its row a place is in, where a head asks."""
     firsts_B: torch.Tensor | None = None

@@ -21,19 +21,20 @@ from isoglot.core.errors import InputError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, rate
 from isoglot.core.seeds import derive_seed
+from isoglot.model.encoder import Encoder
 from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints, remove_folder
 from isoglot.pretrain.losses import NumericError
 from isoglot.pretrain.optimiser import Optimiser
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluating, row_length
-from isoglot.transfer.batches import TaskBatch, epoch_batches
+from isoglot.transfer.batches import epoch_batches
 from isoglot.transfer.checks import check_learnt, check_setting
-from isoglot.transfer.compiled import compiled_loss, to_compile
 from isoglot.transfer.kept_epochs import KeptEpochs
+from isoglot.transfer.recorded import Recorder
 from isoglot.transfer.row_vectors import RowVectors
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.shapes import Shapes
-from isoglot.transfer.stored_rows import Shape, StoredRows
+from isoglot.transfer.stored_rows import StoredRows
 from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import Tuned, autocast, copied
 from isoglot.transfer.tuned_folder import finished, learnt_hashes, load_tuned, open_run, run_identity, save_tuned
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Task as Work
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.examples import Data
+    from isoglot.transfer.recorded import Backward
+    from isoglot.transfer.stored_rows import Shape
     from isoglot.transfer.task import Row, Task
 
 _NOTED = 20  # steps between two looks at the loss
@@ -156,14 +159,13 @@ class Trainer:
             for code, found in self.dev_rows.items()
         }
         self.shapes: dict[str, Shapes] = {}
-        self.loss: Callable[[TaskBatch, str], torch.Tensor] = self._plain_loss
-        self.compiled: dict[tuple[str, Shape], float] = {}
-        if to_compile(own, config, self._steps()):
+        self.backward: Backward = self._backward
+        if config.record == "auto" and self.device.type == "cuda" and isinstance(own, Encoder):
             self.shapes = {
                 code: Shapes(stored, rows=config.batch, tokens=config.batch_tokens)
                 for code, stored in self.stored.items()
             }
-            self.loss = compiled_loss(own, self.tuned.head)
+            self.backward = Recorder(self._backward, self.parameters.values(), self.device)
         self.optimiser = self._optimiser()
         self.kept = KeptEpochs(out)
         self.checkpoints = Checkpoints(out or Path(), keep=1)
@@ -193,14 +195,6 @@ class Trainer:
     def _stored(self, rows: Sequence[Row]) -> StoredRows:
         encoder = self.tuned.encoder
         return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.length), self.device)
-
-    def _steps(self) -> int:
-        """Steps of the whole run, about."""
-        config, sizes = self.config, [stored.sizes[:-1] for stored in self.stored.values()]
-        rows = config.epoch_size or sum(map(len, sizes))
-        whole = sum(int(some.sum()) for some in sizes) / max(1, sum(map(len, sizes)))  # tokens of a row
-        size = config.batch if config.batch_tokens is None else max(1, int(config.batch_tokens / whole))
-        return config.epochs * -(-rows // size)
 
     def _optimiser(self) -> Optimiser:
         config = self.config
@@ -250,20 +244,18 @@ class Trainer:
         frozen = evaluating(self.tuned.encoder) if config.head_only else nullcontext()
         with frozen, progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
             while self.epoch < config.epochs and not self._stalled():
-                started, known = time.monotonic(), len(self.compiled)
+                started = time.monotonic()
                 loss = self._one_epoch(work)
                 learnt = time.monotonic()
                 scores = self._dev_scores()
                 self.epoch += 1
-                compiling = sum(list(self.compiled.values())[known:])
                 self.tuned.history.append(
                     {
                         "epoch": self.epoch,
                         "loss": loss,
                         "dev": scores,
-                        "seconds": round(time.monotonic() - started - compiling, 3),
+                        "seconds": round(time.monotonic() - started, 3),
                         "dev_seconds": round(time.monotonic() - learnt, 3),
-                        **({"compile_seconds": round(compiling, 3)} if self.shapes else {}),
                     }
                 )
                 self._save()
@@ -284,50 +276,40 @@ class Trainer:
             tuned.encoder.train()
         tuned.head.train()
         total = torch.zeros((), device=self.device)
-        started, tokens, noted = time.monotonic(), 0, total
+        started, tokens = time.monotonic(), 0
         for number, (code, numbers) in enumerate(batches):
-            shape = self.shapes[code].of(numbers) if self.shapes else None
-            batch = self.stored[code].batch(numbers, shape)
+            stored = self.stored[code]
+            shape = self.shapes[code].of(numbers) if self.shapes else stored.shape(numbers)
             progress = (self.epoch + number / len(batches)) / config.epochs
-            if shape is None or (code, shape) in self.compiled:
-                loss = self._step(batch, code, progress)
-            else:
-                loss, self.compiled[code, shape] = self._first_step(batch, code, progress)
+            loss = self._step(stored.sent(numbers, shape), code, shape, progress)
             total += loss
-            tokens += batch.batch.ids_BT.numel()
+            tokens += shape.rows * shape.tokens
             work.advance(len(numbers))
             if number % _NOTED == 0 and number:
-                # That of so many steps ago is there by now: nothing waits for it.
-                self._check(noted)
+                # Seldom: to look at a number is to wait for all that the device was given before.
+                self._check(loss)
                 speed = rate(tokens, time.monotonic() - started)
-                work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(noted):.3f}, {speed} tokens/s")
-            if number % _NOTED == 0:
-                noted = loss
+                work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(loss):.3f}, {speed} tokens/s")
         self._check(total)
         return float(total) / len(batches)
 
-    def _plain_loss(self, batch: TaskBatch, code: str) -> torch.Tensor:
-        vectors_BWD = self.vectors[code].of(batch)
-        assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
-        return self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
-
-    def _first_step(self, batch: TaskBatch, code: str, progress: float) -> tuple[torch.Tensor, float]:
-        """A step of a shape that is met for the first time, and the seconds it took: it is compiled in it."""
-        wait(self.device)
-        started = time.monotonic()
-        loss = self._step(batch, code, progress)
-        wait(self.device)
-        return loss, time.monotonic() - started
-
-    def _step(self, batch: TaskBatch, code: str, progress: float) -> torch.Tensor:
+    def _step(self, rows_B: torch.Tensor, code: str, shape: Shape, progress: float) -> torch.Tensor:
         config = self.config
         set_seed(self.device, derive_seed(config.seed, "fine-tune dropout", self.step))
         self.optimiser.clear()
-        with autocast(self.device, config.precision):
-            loss = self.loss(batch, code)
-        loss.backward()
+        loss = self.backward(rows_B, code, shape)
         self.optimiser.step(rate_factor(config.schedule, self.step + 1, progress))
         self.step += 1
+        return loss
+
+    def _backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
+        """The loss of some rows, and its gradients; nothing here waits for the device."""
+        batch = self.stored[code].cut(rows_B, shape)
+        with autocast(self.device, self.config.precision):
+            vectors_BWD = self.vectors[code].of(batch)
+            assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
+            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
+        loss.backward()
         return loss.detach()
 
     def _check(self, loss: torch.Tensor) -> None:

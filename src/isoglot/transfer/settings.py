@@ -20,8 +20,8 @@ from isoglot.pretrain.settings import Precision
 from isoglot.transfer.heads import HeadConfig
 from isoglot.transfer.task import Unseen
 
-Compile = Literal["auto", "on", "off"]
-"""In long runs on a GPU, always, or never."""
+Record = Literal["auto", "off"]
+"""On a GPU, or never."""
 _TUNE = re.compile(r"all|head|top-[1-9][0-9]*")
 
 
@@ -64,8 +64,8 @@ class TuneConfig(Config):
     """what a label is that training did not have: refuse it, or count it as wrong; None: as the task has it"""
     precision: Precision = "auto"
     """the number format of matrix products: auto, float32 or bfloat16"""
-    compile: Compile = "auto"
-    """whether torch compiles a step first, for a few shapes: off, on, or auto (on a GPU, from 5,000 steps on)"""
+    record: Record = "auto"
+    """whether a step is recorded for a few shapes and played back: auto (on a GPU, encoders of isoglot's), or off"""
     grid: dict[str, tuple[float | int | str, ...]] = Field({})
     """settings to try, every value of one with every value of the others"""
     best: int = Field(2, ge=1)

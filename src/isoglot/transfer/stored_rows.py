@@ -32,6 +32,8 @@ class Shape(NamedTuple):
     rows: int
     tokens: int
     places: int
+    full: bool = False
+    """Whether every row is known to be that long."""
 
 
 class StoredRows:
@@ -76,22 +78,32 @@ class StoredRows:
     def __len__(self) -> int:
         return self.count
 
-    def batch(self, numbers: Sequence[int], shape: Shape | None = None) -> TaskBatch:
-        """Some rows as a batch on the device.
+    def batch(self, numbers: Sequence[int]) -> TaskBatch:
+        """Some rows as a batch on the device, no wider than its longest row needs."""
+        shape = self.shape(numbers)
+        return self.cut(self.sent(numbers, shape), shape)
+
+    def shape(self, numbers: Sequence[int]) -> Shape:
+        """What some rows need."""
+        chosen = np.asarray(numbers)
+        sizes_B, places = self.sizes[chosen], int(self.widths[chosen].max())
+        tokens = min(rounded(int(sizes_B.max())), self.length)
+        full = bool((sizes_B == tokens).all())
+        return Shape(len(chosen), tokens, places if places == 1 else rounded(places), full)
+
+    def sent(self, numbers: Sequence[int], shape: Shape) -> torch.Tensor:
+        """The numbers of some rows on their way to the device, with those of empty ones up to the rows of a shape."""
+        chosen = np.pad(np.asarray(numbers), (0, shape.rows - len(numbers)), constant_values=self.count)
+        return sent(torch.from_numpy(chosen), self.device)
+
+    def cut(self, rows_B: torch.Tensor, shape: Shape) -> TaskBatch:
+        """The batch of some rows, all of it on the device.
 
         Args:
-            numbers: Which.
-            shape: What it is padded to, with empty rows too; None: as wide as its longest row needs.
+            rows_B: Their numbers.
+            shape: What it is padded to.
         """
-        chosen = np.asarray(numbers)
-        sizes_B, widths_B = self.sizes[chosen], self.widths[chosen]
-        tokens, places = min(rounded(int(sizes_B.max())), self.length), int(widths_B.max())
-        places = places if places == 1 else rounded(places)
-        full = shape is None and bool((sizes_B == tokens).all())
-        if shape is not None:
-            tokens, places = shape.tokens, shape.places
-            chosen = np.pad(chosen, (0, shape.rows - len(chosen)), constant_values=self.count)
-        rows_B = sent(torch.from_numpy(chosen), self.device)
+        tokens, places = shape.tokens, shape.places
         firsts_B2, ends_B2 = self.firsts_R2[rows_B], self.sizes_R2[rows_B]
         along = torch.arange(max(tokens, places), device=self.device)
         mask_BT = along[:tokens] < ends_B2[:, :1]
@@ -106,8 +118,8 @@ class StoredRows:
         if self.parts_P is not None:
             parts_BW = torch.where(mask_BW, self.parts_P[at_BW], 0)
         starts_BT = torch.zeros_like(mask_BT).scatter_(1, places_BW, mask_BW & (places_BW > 0))
-        batch = Batch(ids_BT, mask_BT, starts_BT, full)
-        return TaskBatch(batch, places_BW, mask_BW, targets_BWK, tuple(numbers), parts_BW, firsts_B2[:, 1])
+        batch = Batch(ids_BT, mask_BT, starts_BT, shape.full)
+        return TaskBatch(batch, places_BW, mask_BW, targets_BWK, parts_BW, firsts_B2[:, 1])
 
 
 def _firsts(*counts_R: np.ndarray) -> np.ndarray:
