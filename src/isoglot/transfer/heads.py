@@ -163,8 +163,9 @@ class BiaffineHead(Head):
         heads_BWA = self._inner(self.arc_head(vectors_BWD))
         dependents_BWA = _with_one(self._inner(self.arc_dependent(vectors_BWD)))
         scores_BWW = (dependents_BWA @ self.arcs) @ heads_BWA.transpose(1, 2)
-        itself_WW = torch.eye(scores_BWW.shape[1], dtype=torch.bool, device=scores_BWW.device)
-        itself_WW[0, 0] = False  # the root's own row is never read, and must not be all -inf
+        place_W = torch.arange(scores_BWW.shape[1], device=scores_BWW.device)
+        # Except the root's own: its row is never read, and must not be all -inf.
+        itself_WW = (place_W[:, None] == place_W) & (place_W > 0)
         return scores_BWW.float().masked_fill(~mask_BW[:, None, :] | itself_WW, -torch.inf)
 
     def relation_scores(self, vectors_BWD: torch.Tensor, heads_BW: torch.Tensor) -> torch.Tensor:
