@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -16,6 +17,9 @@ from isoglot.transfer.recorded import Recorder
 from isoglot.transfer.shapes import Shapes
 from isoglot.transfer.stored_rows import Shape
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 FAST = ["epochs=2", "batch=9", "encoder_rate=1e-3", "head.dropout=0", "head.inner_dropout=0", "head.arc_width=16"]
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -27,7 +31,7 @@ def config(*given: str) -> TuneConfig:
 def trainer(encoder, name: str, *given: str, codes: tuple[str, ...] = ("en",)) -> Trainer:
     task = find_task(name)
     train, dev = (
-        dict.fromkeys(codes, task.builtin("en", split, count)) for split, count in (("train", 40), ("dev", 10))
+        dict.fromkeys(codes, found) for found in (task.builtin("en", "train", 40), task.builtin("en", "dev", 10))
     )
     return Trainer(encoder, task, train, dev, config(*given), None, print)
 
@@ -60,8 +64,10 @@ def test_chance_begins_anew():
 class PlayedBack:
     """What stands in for a GPU's graph: it does again what was done, in the same places."""
 
+    again: Callable[[], None]
+
     def replay(self) -> None:
-        self.again()
+        type(self).again()
 
 
 @pytest.fixture
@@ -110,7 +116,7 @@ def test_what_is_played_back_lies_in_the_same_places(without_gpu):
         weight.grad = held
         recording.loss.copy_(backward(recording.rows_B, "en", shape))
 
-    PlayedBack.again = staticmethod(again)  # type: ignore[attr-defined]
+    PlayedBack.again = staticmethod(again)
     for rows, expected in (([3, 4], (14.0, 7.0)), ([5, 6], (22.0, 11.0))):
         loss, gradient, place = step(rows)
         assert (loss, gradient) == expected

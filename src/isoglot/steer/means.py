@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from torch import nn
 
 from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -170,7 +168,7 @@ class LanguageMeans:
         """
         self.check_shape(encoder)
         known = self.about.get("encoder_sha256")
-        if known is not None and known != (found := _hash_of(encoder)):
+        if known is not None and known != (found := encoder_hash(encoder)):
             raise ConfigError(
                 f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})",
                 remedy=remedy,
@@ -231,7 +229,7 @@ class LanguageMeans:
             ConfigError: It has another depth or width.
         """
         self.check_shape(encoder)
-        found = _hash_of(encoder)
+        found = encoder_hash(encoder)
         learned_with = self.about.get("learned_with", self.about.get("encoder_sha256"))
         about = {**self.about, "name": name, "encoder_sha256": found, "learned_with": learned_with}
         own = {"name": name, "encoder_sha256": found}
@@ -295,20 +293,3 @@ def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - one hash, several or none
     return value if isinstance(value, list) else [] if value is None else [value]
-
-
-_hashes: WeakKeyDictionary[nn.Module, tuple[tuple[tuple[int, int], ...], str | None]] = WeakKeyDictionary()
-
-
-def _hash_of(encoder: EncoderLike) -> str | None:
-    """The encoder's hash; computed again only when a weight was written to, so that a sweep may ask for every cell."""
-    if not isinstance(encoder, nn.Module):
-        return encoder_hash(encoder)
-    tensors = encoder.state_dict(keep_vars=True).values()
-    if any(tensor.is_inference() for tensor in tensors):
-        return encoder_hash(encoder)  # such a tensor does not count its changes
-    state = tuple((tensor.data_ptr(), tensor._version) for tensor in tensors)
-    known = _hashes.get(encoder)
-    if known is None or known[0] != state:
-        known = _hashes[encoder] = (state, encoder_hash(encoder))
-    return known[1]
