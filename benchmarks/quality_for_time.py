@@ -81,7 +81,7 @@ def measured(
 
     config = config_of(run)
     with tempfile.TemporaryDirectory() as name:
-        brief = config.model_copy(update={"budget": "3steps"})
+        brief = config.model_copy(update={"budget": "20steps"})  # every size of a batch that grows is among them
         pretrain(brief, shards, vocabulary, Path(name) / "warm", device="auto")
         started = time.perf_counter()
         done = pretrain(config, shards, vocabulary, Path(name) / "run", device="auto")
