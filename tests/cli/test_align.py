@@ -292,6 +292,21 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
         assert not out.exists()
 
 
+@pytest.mark.parametrize("out", ["x.safetensors", "folder", "folder/../x.vec", "map/layer-1.safetensors"])
+def test_apply_never_writes_what_it_reads(run, isoglot, vectors: Path, tmp_path: Path, out: str):
+    assert run("sentences", "--parallel", "@/p.tsv", "--layers", "1").code == 0
+    for name in ("x.safetensors", "folder"):
+        Representations.load(vectors).save(tmp_path / name)
+    write_vectors(tmp_path / "x.vec", ["a"], np.ones((1, 32), dtype=np.float32))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    given = tmp_path / "x.safetensors" if out.startswith("map") else (tmp_path / out).resolve()
+    common = ["align", "apply", "--map", str(tmp_path / "map"), "--vectors", str(given)]
+    result = isoglot(*common, "--out", str(tmp_path / out))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"isoglot: {tmp_path / out} would be written while it is read; name another --out\n"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 # --- what will not do ---
 
 

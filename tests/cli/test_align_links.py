@@ -173,7 +173,7 @@ def test_what_is_read_is_never_written(
         Path(name).write_text("0-0\n" * 9)
     result = isoglot("align", *command, "--sentences", "6", "--out", ".")
     assert (result.code, result.out) == (2, "")
-    assert result.err == f"isoglot: {read} would be written while it is read; name another folder for --out\n"
+    assert result.err == f"isoglot: {read} would be written while it is read; name another --out\n"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         ("one", "other", read), "0-0\n" * 9
     )

@@ -158,7 +158,7 @@ def test_bad_lines_are_counted(isoglot, folder: Path):
     ("arguments", "line"),
     [
         (["clean", "--text", "en.txt", "--out", "out"], "--text 'en.txt' is not language=path; write it as --text en=file.txt"),
-        (["clean", "--text", "en=en.txt", "--out", "."], "en.txt would be written while it is read; name another folder for --out"),
+        (["clean", "--text", "en=en.txt", "--out", "."], "en.txt would be written while it is read; name another --out"),
         (["clean", "--text", "en=en.txt", "--out", "out", "--set", "least_share=2"], "least_share = 2 should be less than or equal to 1"),
         (["clean", "--text", "en=en.txt", "--out", "out", "--workers", "0"], "Invalid value for '--workers'"),
         (["segment", "--text", "en=en.txt", "--out", "out", "--method", "jieba"], "the method 'jieba' is for zh, not for en"),

@@ -29,6 +29,7 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
+from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def apply(
     from isoglot.text.vectors import read_vectors, write_vectors
 
     output = Output(json=json, quiet=quiet)
+    refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
     maps = read_maps(mapping)
     if vectors.suffix == ".vec":
         if out.suffix != ".vec":

@@ -42,7 +42,7 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
     inputs = {path.resolve() for path in read}
     for path in written:
         if path.resolve() in inputs:
-            raise ConfigError(f"{path} would be written while it is read", remedy="name another folder for --out")
+            raise ConfigError(f"{path} would be written while it is read", remedy="name another --out")
 
 
 def place(out: Path | None) -> dict[str, str]:
