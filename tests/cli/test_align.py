@@ -13,7 +13,9 @@ from isoglot.core.errors import shown
 from isoglot.core.files import read_json
 from isoglot.languages import align, documents, parallel
 from isoglot.model import save_encoder
+from isoglot.model.folder import open_encoder
 from isoglot.represent import Representations
+from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.text.alignment import write_pharaoh
 from isoglot.text.vectors import read_vectors, write_vectors
 from isoglot.vocab import train_vocabulary
@@ -102,6 +104,26 @@ def test_json_is_the_same_for_the_same_seed_and_says_everything(run):
     assert first["layers"] != other["layers"]
     assert first["pairs"] == {"train": 120, "test": 30}
     assert [each["direction"] for each in first["layers"][0]["after"]] == ["forward", "backward"]
+
+
+@pytest.mark.parametrize(
+    ("use", "options"),
+    [
+        ("embeddings", WORDS),
+        ("types", (*TEXTS, *WORDS, "--layers", "1")),
+        ("words", (*FILES, "--links", "@/p.align", "--layers", "1")),
+        ("sentences", (*FILES, "--layers", "1")),
+    ],
+)
+def test_metrics_say_which_encoders_they_are_of(run, folder: Path, tmp_path: Path, use: str, options: tuple[str, ...]):
+    source, target = (open_encoder(folder / "model") for _ in range(2))
+    with torch.no_grad():
+        next(target.parameters()).add_(1)
+    save_encoder(target, tmp_path / "other")
+    assert run(use, *options, "--target", str(tmp_path / "other")).code == 0
+    hashes = [encoder_hash(source), encoder_hash(target)]
+    assert read_json(tmp_path / "map" / "metrics.json")["encoder_sha256"] == hashes
+    assert hashes[0] != hashes[1]
 
 
 def test_words_from_files_and_from_the_built_in_gold(run):

@@ -97,6 +97,7 @@ def run_alignment(
     output: Output,
 ) -> None:
     """Open the encoders, do the work, write everything, and show a table."""
+    from dataclasses import replace
     from tempfile import TemporaryDirectory
 
     from isoglot.core.devices import choose_device
@@ -104,6 +105,7 @@ def run_alignment(
     from isoglot.core.record import record_run
     from isoglot.model import load_encoder
     from isoglot.report.alignment import alignment_page, finding
+    from isoglot.represent.encoder_hash import encoder_hash
 
     place = str(choose_device(device))
     first, second = models
@@ -114,6 +116,8 @@ def run_alignment(
         target = source if second in (None, first) else load_encoder(second, device=device)
         with TemporaryDirectory(dir=out, prefix=".vectors-") as scratch:
             result = work(source, target, Path(scratch), {"config": config, "progress": output.progress})
+        hashes = [encoder_hash(source), encoder_hash(target)]
+        result = replace(result, facts={**result.facts, "encoder_sha256": hashes})
         facts = (f"source {first}, target {second or first}", command_line())
         write_text(out / PAGE, alignment_page(result, facts=facts))
         if run.config is not None and "linked_by" in result.facts:
