@@ -18,6 +18,7 @@ from isoglot.transfer import Data, TuneConfig, evaluate, find_task, load_tuned
 from isoglot.transfer.compared import compare_experiments
 from isoglot.transfer.examples import Passage
 from isoglot.transfer.experiment import run_experiment
+from isoglot.transfer.fine_tuning import Trainer
 
 
 @pytest.mark.parametrize("name", recipe_names("transfer"))
@@ -104,6 +105,37 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
     resumed = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2, resume=True)
     assert {id(data) for data in read} == {id(data) for data in test.values()}  # dev was scored epoch by epoch
     assert [line.facts() for line in resumed.lines] == [line.facts() for line in done.lines]
+
+
+def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypatch):
+    task = find_task("topic")
+    data = {"en": task.builtin("en", "dev", 20)}
+    config = build_config(TuneConfig, settings=["tune=head", "epochs=1", "grid.head_rate=[1e-4, 1e-2, 3e-2]"])
+    done = run_experiment(nano(), task, data, data, data, config, tmp_path)
+    (tmp_path / "seed-0" / "02" / "tuned.json").unlink()
+    before = {path: path.read_bytes() for name in ("01", "03") for path in files_under(tmp_path / "seed-0" / name)}
+    prepared: list[float] = []
+
+    class Noted(Trainer):
+        def __init__(self, *given):
+            super().__init__(*given)
+            prepared.append(self.config.rate_of_head)
+
+    monkeypatch.setattr("isoglot.transfer.fine_tuning.Trainer", Noted)
+    resumed = run_experiment(nano(), task, data, data, data, config, tmp_path, resume=True)
+    assert prepared == [1e-2]
+    assert {path: path.read_bytes() for path in before} == before
+    assert [trial.facts() for trial in resumed.trials] == [trial.facts() for trial in done.trials]
+
+
+def files_under(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_examples_are_hashed_once():
+    data = Data([Passage(("a",), "x"), Passage(("b",), "y")], "one.tsv")
+    assert data.sha256 is data.sha256
+    assert data.sha256 == Data(list(data.examples), "other.tsv").sha256 != data.head(1).sha256
 
 
 def test_all_scores_of_a_task_are_there(nano, tmp_path: Path):

@@ -5,7 +5,9 @@ A prediction is an example too, with what was predicted in the place of what is 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -58,6 +60,14 @@ class Data(Generic[ExampleT]):
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash that stands for the examples, computed once for all the runs that learn from them."""
+        digest = hashlib.sha256()
+        for example in self.examples:
+            digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
+        return digest.hexdigest()
 
     def head(self, count: int) -> Data[ExampleT]:
         """The first so many of them."""

@@ -31,7 +31,7 @@ from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
-from isoglot.transfer.tuned_folder import check_begun, check_free, data_hash, learnt_hashes, run_identity
+from isoglot.transfer.tuned_folder import check_begun, check_free, learnt_hashes, run_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -192,7 +192,7 @@ def run_experiment(
         if one.way == "source dev" and (one.test.counts or one.test.unseen):
             unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
             say(f"test {one.language}: {counted({**one.test.counts, **unseen})}")
-    hashes = {language_code(code): data_hash(data) for code, data in test.items()}
+    hashes = {language_code(code): data.sha256 for code, data in test.items()}
     lines = tuple(_lines(trials, task.metric))
     outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes)
     if folder is not None:

@@ -95,16 +95,19 @@ def fine_tune(
     config = config or TuneConfig()
     train = {language_code(code): data for code, data in train.items()}
     dev = {language_code(code): data for code, data in dev.items()}
-    trainer = Trainer(encoder, task, train, dev, config, None if out is None else Path(out), say)
-    if out is not None:
-        identity = run_identity(task, config, learnt_hashes(encoder, train, dev))
-        if open_run(Path(out), identity, resume=resume) and finished(Path(out)):
-            return load_tuned(out, encoder=encoder)
+    folder = None if out is None else Path(out)
+    identity = {} if folder is None else run_identity(task, config, learnt_hashes(encoder, train, dev))
+    if folder is not None and resume and finished(folder):
+        open_run(folder, identity, resume=True)
+        return load_tuned(folder, encoder=encoder)
+    trainer = Trainer(encoder, task, train, dev, config, folder, say)
+    if folder is not None:
+        open_run(folder, identity, resume=resume)
     trainer.resume()
     trainer.train(progress)
     tuned = trainer.finish()
-    if out is not None:
-        save_tuned(tuned, Path(out), source=source)
+    if folder is not None:
+        save_tuned(tuned, folder, source=source)
         remove_folder(trainer.checkpoints.folder)
     return tuned
 

@@ -43,7 +43,7 @@ from isoglot.transfer.layer_maps import check_maps, map_hash
 from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, lines_of, pairs_of
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.tuned import reader_of
-from isoglot.transfer.tuned_folder import check_begun, data_hash, open_run
+from isoglot.transfer.tuned_folder import check_begun, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -367,8 +367,8 @@ def _identity(
     """What makes a run this run; layers and seeds may be added to it."""
     (source,) = train
     tests = {source: test.get(source, dev[source]), **test}
-    hashes = {"train": data_hash(train[source]), "dev": data_hash(dev[source])}
-    hashes |= {f"test {code}": data_hash(data) for code, data in tests.items()}
+    hashes = {"train": train[source].sha256, "dev": dev[source].sha256}
+    hashes |= {f"test {code}": data.sha256 for code, data in tests.items()}
     for each in models:
         hashes[f"{each.name} {source}"] = encoder_hash(each.source) or ""
         for code, encoder in each.others.items():

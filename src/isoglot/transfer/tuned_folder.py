@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,20 +43,12 @@ HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
 _FORMAT = 1
 
 
-def data_hash(data: Data[Any]) -> str:
-    """A SHA-256 that stands for examples."""
-    digest = hashlib.sha256()
-    for example in data.examples:
-        digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
-    return digest.hexdigest()
-
-
 def learnt_hashes(encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]) -> dict[str, Any]:
     """Hashes of all that a run learns from and chooses by."""
     return {
         "encoder": encoder_hash(encoder),
-        "train": {code: data_hash(data) for code, data in train.items()},
-        "dev": {code: data_hash(data) for code, data in dev.items()},
+        "train": {code: data.sha256 for code, data in train.items()},
+        "dev": {code: data.sha256 for code, data in dev.items()},
     }
 
 
@@ -66,8 +57,8 @@ def run_identity(task: Task[Any], config: TuneConfig, hashes: Mapping[str, Any])
     return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
 
 
-def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
-    """Begin a run in a folder, or go on with the one there; whether there was one.
+def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+    """Begin a run in a folder, or go on with the one there.
 
     Raises:
         ConfigError: There is a run and no ``resume``, or it is another run.
@@ -79,10 +70,9 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
             check_free(out)
         check_begun(out, identity)
         sweep(out / FOLDER)
-        return True
-    writable_folder(out)
-    write_json(path, {"format": _FORMAT, **identity})
-    return False
+    else:
+        writable_folder(out)
+        write_json(path, {"format": _FORMAT, **identity})
 
 
 def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
@@ -109,7 +99,7 @@ def check_free(out: Path) -> None:
 
 def finished(out: Path) -> bool:
     """Whether the run in a folder has ended."""
-    return (out / INDEX).exists()
+    return (out / IDENTITY).exists() and (out / INDEX).exists()
 
 
 def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Path]:
