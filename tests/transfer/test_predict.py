@@ -107,6 +107,29 @@ def test_columns_are_words_and_not_sentences(text, tmp_path: Path):
         assert found == [kind(("Eva", ".")), kind(("Ja",))]
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("the DET\ncat NOUN\n\nit PRON\n", 2),
+        ("-DOCSTART- -X- O O\n\nEva NNP B-NP B-PER\nlebt VBZ B-VP O\n", 4),
+        ("Eva   B-PER\nlebt  O\n", 2),
+        ("Eva lebt.\n\nSie schläft.\n", 0),
+        ("Eva lebt.\nSie schläft.\n", 0),
+        ("Ja.\nNein.\n\nDoch.\n", 0),
+        ("Eva lebt.\nJa.\n\nSie schläft.\n", 0),
+        ("Meine Blutgruppe ist 0\n", 0),
+        ("My group is O\n", 0),
+    ],
+)
+def test_text_that_looks_like_columns_is_told(text: str, columns: int, tmp_path: Path):
+    path, told = tmp_path / "new.txt", list[str]()
+    path.write_text(text)
+    lines = [line for line in text.splitlines() if line]
+    assert len(read_unlabelled(find_task("ner"), path, "de", say=told.append)) == len(lines)
+    line = f"{path}: {columns} words a line, each read as a sentence; if they are columns, put tabs between them"
+    assert told == ([line] if columns else [])
+
+
 def test_blank_lines_of_a_text_are_counted(tmp_path: Path):
     (tmp_path / "a.txt").write_text("Ja.\n\n  \nNein.\n")
     counts: Counter[str] = Counter()

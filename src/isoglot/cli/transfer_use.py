@@ -119,7 +119,10 @@ def _predict(
         check_format(task, form)
     chosen = form or FORMATS[task.kind][0]
     counts: Counter[str] = Counter()
-    given = read_unlabelled(task, file, lang, counts=counts) if file is not None else [of_line(task, text or "", lang)]
+    if file is not None:
+        given = read_unlabelled(task, file, lang, counts=counts, say=output.remark)
+    else:
+        given = [of_line(task, text or "", lang)]
     found, rows = tuned.predict(given, lang, progress=output.progress)
     counts.update(rows.counts)
     for what in ("blank, left out", "split", "truncated", "unread"):

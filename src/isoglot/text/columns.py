@@ -69,6 +69,19 @@ def find_prefix(path: str | Path, language: str) -> str | None:
     return language if first.startswith(f"{language}:") else None
 
 
+def blank_columns(path: str | Path) -> int:
+    """How many columns with blanks between them a file seems to have; 0 where its lines are sentences more likely.
+
+    That is a guess: every line has as many words, more than one, and there are several lines without a blank line
+    between, and blank lines elsewhere or a BIO tag at the end of every line. A poem may be so, too.
+    """
+    blocks = [[line.split() for _, line in block] for block in token_blocks(path)]
+    lines = [words for block in blocks for words in block]
+    alike = len({len(words) for words in lines}) == 1 and len(lines[0]) > 1
+    apart = len(blocks) > 1 or all(_TAG.fullmatch(words[-1]) for words in lines)
+    return len(lines[0]) if alike and apart and len(lines) > len(blocks) else 0
+
+
 def _cells(line: str) -> list[str]:
     return line.split("\t" if "\t" in line else " ")
 

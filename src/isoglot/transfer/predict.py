@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.text.columns import find_prefix, read_tokens
+from isoglot.text.columns import blank_columns, find_prefix, read_tokens
 from isoglot.text.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
 from isoglot.text.lines import line_writer, read_lines
 from isoglot.text.segment import segmenter, word_method, word_spans
@@ -22,7 +22,7 @@ from isoglot.transfer.parsing import blanks_of
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isoglot.text.segment import Method
     from isoglot.transfer.task import Kind, Task
@@ -45,6 +45,7 @@ def read_unlabelled(
     *,
     method: Method | None = None,
     counts: Counter[str] | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> list[Example]:
     """Examples without labels from a file.
 
@@ -54,6 +55,7 @@ def read_unlabelled(
         language: Of the text: says how words are found.
         method: How they are; None: as suits the language.
         counts: Where blank lines of a text to tag or parse are counted, of which nothing is predicted.
+        say: Told if the lines of a text look like columns.
 
     Raises:
         InputError: The file is malformed, or there is nothing in it.
@@ -71,6 +73,8 @@ def read_unlabelled(
         lines = list(read_lines(path))
         there = [(number, line.strip()) for number, line in lines if line.strip()]
         found = [_of_text(task.kind, line, split(line), path, number) for number, line in there]
+        if columns := blank_columns(path):
+            say(f"{path}: {columns} words a line, each read as a sentence; if they are columns, put tabs between them")
         if counts is not None:
             counts["blank, left out"] += len(lines) - len(there)
     if not found:
