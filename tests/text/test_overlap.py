@@ -63,6 +63,10 @@ def files(folder: Path) -> dict[str, Path]:
         "test.conllu": CONLLU + "\n",
         "tagged.tsv": "Cats\tB-X\nsleep\tO\nall\tO\nday\tO\nlong\tO\n.\tO\n",
         "prefixed.tsv": "en:Cats\tB-X\nen:sleep\tO\nen:all\tO\nen:day\tO\nen:long\tO\nen:.\tO\n",
+        "conll.txt": "-DOCSTART- -X- O O\n\nCats NNS B-NP B-X\nsleep VB B-VP O\nall DT B-NP O\nday NN I-NP O\nlong RB B-ADVP O\n. . O O\n",
+        "blanks.txt": "Cats B-X\nsleep O\nall O\nday O\nlong O\n. O\n",
+        "xnli.tsv": "language\tgold_label\tsentence1\tsentence2\tpairID\nfr\tneutral\tLes chats dorment.\tNon.\t1\n"
+        "en\tneutral\tCats sleep all day long.\tDogs bark at the moon.\t1\n",
         "nli.tsv": "Cats sleep all day long.\tDogs bark at the moon.\tneutral\n",
     }
     for name, content in contents.items():
@@ -70,12 +74,32 @@ def files(folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in contents}
 
 
-@pytest.mark.parametrize("name", ["plain.txt", "table.tsv", "test.conllu", "tagged.tsv", "prefixed.tsv", "nli.tsv"])
-def test_every_kind_of_test_set(tmp_path: Path, name: str):
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("plain.txt", "plain"),
+        ("table.tsv", "parallel"),
+        ("test.conllu", "conllu"),
+        ("tagged.tsv", "tagged"),
+        ("prefixed.tsv", "tagged"),
+        ("conll.txt", "tagged"),
+        ("blanks.txt", "tagged"),
+        ("xnli.tsv", "inference"),
+        ("nli.tsv", "inference"),
+    ],
+)
+def test_every_kind_of_test_set(tmp_path: Path, name: str, layout: str):
     path = files(tmp_path)[name]
     found = list(held_out_sentences(path, "en"))
     assert sentence_key(found[0]) == "catssleepalldaylong"
-    assert guess_layout(path) == {"plain.txt": "plain", "table.tsv": "parallel", "test.conllu": "conllu", "nli.tsv": "inference"}.get(name, "tagged")  # fmt: skip
+    assert guess_layout(path) == layout
+
+
+@pytest.mark.parametrize("text", ["", "\n", "My blood group is O\n", "Take vitamin B-12\n\nIt is good for you.\nO\n"])
+def test_a_sentence_may_end_like_a_tag(tmp_path: Path, text: str):
+    (tmp_path / "a.txt").write_text(text)
+    assert guess_layout(tmp_path / "a.txt") == "plain"
+    assert list(held_out_sentences(tmp_path / "a.txt", "en")) == [line for line in text.splitlines() if line]
 
 
 def test_tables_without_a_header_and_without_the_language(tmp_path: Path):

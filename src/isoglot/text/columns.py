@@ -69,6 +69,15 @@ def find_prefix(path: str | Path, language: str) -> str | None:
     return language if first.startswith(f"{language}:") else None
 
 
+def ends_in_tag(line: str) -> bool:
+    """Whether a line has columns, and a BIO tag in the last.
+
+    >>> ends_in_tag("EU NNP B-NP B-ORG"), ends_in_tag("O")
+    (True, False)
+    """
+    return bool(len(cells := _cells(line)) > 1 and _TAG.fullmatch(cells[-1]))
+
+
 def blank_columns(path: str | Path) -> int:
     """How many columns with blanks between them a file seems to have; 0 where its lines are sentences more likely.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.text.columns import read_tagged
+from isoglot.text.columns import ends_in_tag, read_tagged
 from isoglot.text.conllu import Tree, read_conllu
-from isoglot.text.inference import LABELS, read_inference
+from isoglot.text.inference import KEYS, LABELS, read_inference
 from isoglot.text.lines import read_lines
 from isoglot.text.parallel import read_parallel
 from isoglot.text.scripts import written_with_blanks
@@ -28,7 +28,7 @@ def held_out_sentences(
     Args:
         path: The file.
         language: Which column of a parallel table; how the words of tagged files are joined.
-        layout: How the file is written; None looks at its name and first line.
+        layout: How the file is written; None looks at its name and first lines.
         columns: The languages of a parallel table that has no header.
 
     Raises:
@@ -68,21 +68,24 @@ def held_out_sentences(
 
 
 def guess_layout(path: str | Path) -> Layout:
-    """How a test set is written, by its name and its first line that is not blank.
+    """How a test set is written, by its name and its first lines that are not blank.
 
     Raises:
-        InputError: The line is not UTF-8 text.
+        InputError: A line is not UTF-8 text.
         StorageError: The file cannot be read.
     """
     if ".conllu" in str(path):
         return "conllu"
     if ".jsonl" in str(path):
         return "inference"
-    first = next((line for _, line in read_lines(path) if line.strip()), "")
-    cells = first.split("\t")
-    if len(cells) == 2 and re.fullmatch(r"O|[BI]-\S+", cells[1]):
+    lines = list(islice((line for _, line in read_lines(path) if line.strip()), 2))
+    cells = lines[0].split("\t") if lines else []
+    certain = 1 if len(cells) > 1 else 2  # One sentence may end in O; the first two hardly will.
+    if sum(map(ends_in_tag, lines[:certain])) == certain:
         return "tagged"
     if len(cells) == 3 and (cells[2] in {*LABELS, "contradictory"} or cells[2].lower().endswith("label")):
+        return "inference"
+    if set(KEYS) <= {cell.lower() for cell in cells}:
         return "inference"
     return "parallel" if len(cells) > 1 else "plain"
 

@@ -21,7 +21,7 @@ Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
 
 _HEADER = ("premise", "hypothesis", "label")
-_KEYS = ("sentence1", "sentence2", "gold_label")
+KEYS = ("sentence1", "sentence2", "gold_label")
 # XNLI's training files have their own word for it.
 _ALIASES = {"contradictory": "contradiction"}
 
@@ -84,8 +84,8 @@ _PLAIN = _Header(3, 0, 1, 2)
 def _header(line: str) -> _Header | None:
     """What a first line says of its columns; None where it is a pair."""
     names = line.lower().split("\t")
-    if set(_KEYS) <= set(names):
-        premise, hypothesis, label = map(names.index, _KEYS)
+    if set(KEYS) <= set(names):
+        premise, hypothesis, label = map(names.index, KEYS)
         return _Header(len(names), premise, hypothesis, label, names.index("language") if "language" in names else None)
     return _PLAIN if names[-1].endswith("label") else None
 
@@ -94,7 +94,7 @@ def _parse_object(line: str, language: str | None, path: str | Path, number: int
     """The pair of a JSON object, or None if it is one of another language."""
     try:
         value = json.loads(line)
-        cells = [value[key] for key in _KEYS]
+        cells = [value[key] for key in KEYS]
         spoken = value.get("language")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
