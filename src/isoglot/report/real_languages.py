@@ -1,4 +1,4 @@
-"""What the encoder of the package made of real sentences, as part of a page."""
+"""What isoglot-mini, the encoder of the package, made of real sentences, as part of a page; its words suit no other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _WORDS = (
 
 
 def real_sections(seen: RealLanguages) -> list[Section]:
-    """The sentences with a vector added, and how many translations were found."""
+    """The sentences with a vector added, and how many translations were found.
+
+    Args:
+        seen: By isoglot-mini: the page says what that encoder has read.
+    """
     return [_shifted(seen), *([_found(seen)] if seen.found else [])]
 
 
