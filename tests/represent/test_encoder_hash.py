@@ -8,10 +8,12 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from isoglot.represent import encoder_hash as room
-from isoglot.represent.encoder_hash import encoder_hash, hashing
+from isoglot.represent.encoder_hash import encoder_hash, hashing, weighted_sum
 
 
 class Weights(nn.Module):
@@ -55,11 +57,22 @@ def in_inference_mode(module: Weights) -> None:
 
 
 def rows_change_places(module: Weights) -> None:
-    with torch.no_grad():
-        module.one[:2] = module.one[:2].flip(0).clone()
+    module.one.data[[0, 1]] = module.one.data[[1, 0]].clone()
 
 
-def a_half(module: Weights) -> None:
+def numbers_change_places(module: Weights) -> None:
+    module.one.data[0, [0, 2]] = module.one.data[0, [2, 0]].clone()
+
+
+def odd_signs(module: Weights) -> None:
+    module.one.data[:, 1::2] *= -1
+
+
+def even_signs(module: Weights) -> None:
+    module.one.data[:2, ::2] *= -1
+
+
+def a_short_one(module: Weights) -> None:
     with torch.no_grad():
         module.short[8] += 1
 
@@ -68,19 +81,54 @@ def another_tensor(module: Weights) -> None:
     module.one = nn.Parameter(module.one.detach() * 2)
 
 
+def another_shape(module: Weights) -> None:
+    module.one = nn.Parameter(module.one.detach().reshape(4, 5))
+
+
 def cast(module: Weights) -> None:
     module.to(torch.bfloat16)
 
 
-@pytest.mark.parametrize(
-    "change", [through_data, through_numpy, in_inference_mode, rows_change_places, a_half, another_tensor, cast]
-)
-def test_every_change_is_seen(change):
+CHANGES = [
+    through_data,
+    through_numpy,
+    in_inference_mode,
+    rows_change_places,
+    numbers_change_places,
+    odd_signs,
+    even_signs,
+    a_short_one,
+    another_tensor,
+    another_shape,
+    cast,
+]
+
+
+@pytest.mark.parametrize("summed", [False, True], ids=["as on the CPU", "as on a GPU"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_is_seen(change, summed, monkeypatch):
+    if summed:
+        monkeypatch.setattr(room, "_mark", weighted_sum)
     module = Weights()
     before = hashed(module)
     assert before == plainly(module)
     change(module)
     assert hashed(module) == plainly(module) != before
+
+
+@given(st.data(), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=30, unique=True), st.integers(1, 9))
+def test_sums_see_words_that_change_or_change_places(data, words, part):
+    one, other = data.draw(st.lists(st.integers(0, len(words) - 1), min_size=2, max_size=2, unique=True))
+    changed, exchanged = list(words), list(words)
+    changed[one] ^= 1 << data.draw(st.integers(0, 62))
+    exchanged[one], exchanged[other] = words[other], words[one]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_PART", part)
+        sums = [int(weighted_sum(torch.tensor(found))) for found in (words, changed, exchanged)]
+        patch.setattr(room, "_PART", 100)
+        whole = int(weighted_sum(torch.tensor(words)))
+    assert sums[0] == whole  # whatever the parts
+    assert whole not in sums[1:]
 
 
 def test_the_same_weights_are_hashed_once(monkeypatch):
