@@ -11,7 +11,7 @@ from transformers import DistilBertConfig, DistilBertModel
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
-from isoglot.core.files import read_json
+from isoglot.core.files import read_json, write_json
 from isoglot.model import HookedEncoder
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.pretrain.losses import NumericError
@@ -247,6 +247,14 @@ def test_a_saved_model_predicts_the_same(nano, tagging, tmp_path: Path):
     assert loaded.predict(dev["en"].examples, "zh")[0] == tuned.predict(dev["en"].examples, "zh")[0]
     (tmp_path / "head.safetensors").write_bytes(b"no")
     with pytest.raises(CorruptFileError, match=r"head.safetensors: 2 bytes with SHA-256"):
+        load_tuned(tmp_path)
+
+
+def test_a_model_with_settings_of_another_version_says_so(nano, tagging, tmp_path: Path):
+    tune(nano(), tagging, config("epochs=1"), tmp_path)
+    index = read_json(tmp_path / "tuned.json")
+    write_json(tmp_path / "tuned.json", {**index, "config": {**index["config"], "warp": 9}})
+    with pytest.raises(InputError, match=r"tuned.json: settings of another version: unknown key 'warp'; make it again"):
         load_tuned(tmp_path)
 
 

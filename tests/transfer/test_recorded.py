@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import pytest
 import torch
 
 from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT
 from isoglot.transfer import TuneConfig, find_task
 from isoglot.transfer.fine_tuning import Trainer, set_seed
@@ -51,7 +54,7 @@ def test_few_shapes_have_the_same_losses(name, extra, nano):
 
 
 def test_nothing_is_recorded_without_a_gpu(nano):
-    assert not isinstance(trainer(nano(), "pos").backward, Recorder)
+    assert trainer(nano(), "pos").recorder is None
 
 
 def test_chance_begins_anew():
@@ -95,23 +98,25 @@ def test_what_is_played_back_lies_in_the_same_places(without_gpu):
         loss.backward()
         return loss.detach()
 
-    recorder, shape = Recorder(backward, [weight, unreached], torch.device("cpu")), Shape(2, 8, 8)
+    recorder, shape = Recorder([weight, unreached], torch.device("cpu")), Shape(2, 8, 8)
 
     def step(rows: list[int]) -> tuple[float, float, torch.Tensor]:
         weight.grad = None
-        loss = recorder(torch.tensor(rows), "en", shape)
+        loss = recorder(backward, torch.tensor(rows), "en", shape)
         assert weight.grad is not None
         assert unreached.grad is None
         return float(loss), float(weight.grad), weight.grad
 
     assert step([1, 2])[:2] == (6.0, 3.0)  # plainly
     assert called == [[1, 2]]
-    held = recorder.gradients["en"][0]
+    held = recorder.gradients[0]
 
     def again() -> None:
         recording = recorder.recordings["en", shape]
         assert recording is not None
         assert held is not None
+        if len(called) == 2:  # just recorded, from gradients of the step before
+            assert float(held) == sum(called[-1])
         held.zero_()
         weight.grad = held
         recording.loss.copy_(backward(recording.rows_B, "en", shape))
@@ -122,9 +127,104 @@ def test_what_is_played_back_lies_in_the_same_places(without_gpu):
         assert (loss, gradient) == expected
         assert place is held
     assert called[1:] == [[3, 4], [3, 4], [5, 6]]  # recorded once, played twice
-    one = recorder(torch.tensor([1, 1]), "en", shape)
-    recorder(torch.tensor([9, 9]), "en", shape)
+    one = recorder(backward, torch.tensor([1, 1]), "en", shape)
+    recorder(backward, torch.tensor([9, 9]), "en", shape)
     assert float(one) == 4.0
+
+
+def test_languages_share_the_gradients_of_what_they_share(without_gpu):
+    shared, own, other = (torch.nn.Parameter(torch.ones(1)) for _ in range(3))
+    private = {"en": own, "de": other}
+
+    def backward(rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
+        loss = (shared * private[language] * rows_B).sum()
+        loss.backward()
+        return loss.detach()
+
+    recorder, shape, parameters = (
+        Recorder([shared, own, other], torch.device("cpu")),
+        Shape(1, 8, 8),
+        (shared, own, other),
+    )
+    PlayedBack.again = staticmethod(lambda: None)
+    for _ in range(2):
+        for language in ("en", "de"):
+            for parameter in parameters:
+                parameter.grad = None
+            recorder(backward, torch.tensor([3.0]), language, shape)
+            reached = [parameter.grad is not None for parameter in parameters]
+            assert reached == [True, language == "en", language == "de"]
+            assert shared.grad is not None
+            assert float(shared.grad) == 3.0
+    assert shared.grad is recorder.gradients[0]
+
+
+def test_what_cannot_be_recorded_says_so(without_gpu):
+    weight = torch.nn.Parameter(torch.ones(1))
+    recorder, shape, called = Recorder([weight], torch.device("cpu")), Shape(1, 8, 8), []
+
+    def backward(rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
+        called.append(1)
+        if len(called) == 2:
+            raise RuntimeError("operation not permitted when stream is capturing\nand more")
+        loss = (weight * rows_B).sum()
+        loss.backward()
+        return loss.detach()
+
+    recorder(backward, torch.tensor([3.0]), "en", shape)
+    with pytest.raises(ConfigError, match=r"not permitted when stream is capturing; set record=off$"):
+        recorder(backward, torch.tensor([3.0]), "en", shape)
+
+
+def test_nothing_keeps_a_finished_run(nano):
+    """An encoder, its optimiser and a GPU's recordings are freed at once and not when chance has it."""
+    found = trainer(nano(), "pos", "epochs=1")
+    found.train(SILENT)
+    found.finish()
+    gone = weakref.ref(found)
+    gc.disable()
+    try:
+        del found
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "plan"),
+    [
+        ("pos", [], "default"),
+        ("pos", ["batch_tokens=64"], "default"),
+        ("parse", ["tune=head"], "default"),
+        ("parse", ["batch_tokens=50"], "emb"),
+        ("nli", ["tune=top-1"], "default"),
+        ("nli", ["tune=head", "head.pool=attention"], "default"),
+        ("ner", ["freeze=1"], "1"),
+    ],
+)
+def test_batches_that_are_filled_up_have_the_same_gradients(name, given, plan, nano):
+    codes = ("en", "en-x-shift")
+    run = trainer(nano(plan, dropout=0.0), name, *given, codes=codes)
+    for code in codes:
+        stored = run.stored[code]
+        shapes = Shapes(stored, rows=9, tokens=run.config.batch_tokens, most=3)
+        for numbers in ([0], [7, 3], [39, 12, 5]):
+            few = shapes.of(numbers)
+            if len(numbers) > few.rows:
+                continue
+            (loss, plain), (other, filled) = (
+                gradients(run, numbers, code, shape) for shape in (stored.shape(numbers), few)
+            )
+            assert other == pytest.approx(loss, rel=1e-5)
+            assert filled.keys() == plain.keys()
+            for one in plain:
+                torch.testing.assert_close(filled[one], plain[one], rtol=1e-3, atol=2e-6, msg=one)
+
+
+def gradients(run: Trainer, numbers: list[int], code: str, shape: Shape) -> tuple[float, dict[str, torch.Tensor]]:
+    run.optimiser.clear()
+    loss = float(run.backward(run.stored[code].sent(numbers, shape), code, shape))
+    return loss, {name: p.grad.clone() for name, p in run.parameters.items() if p.grad is not None}
 
 
 # --- on a GPU ---
@@ -137,9 +237,9 @@ def test_a_recorded_run_has_the_same_losses(name, extra, nano):
     given = [*extra, "precision=float32", "epochs=4"]
     recorded, plain = trainer(encoder, name, *given), trainer(encoder, name, *given, "record=off")
     assert losses(recorded) == pytest.approx(losses(plain), rel=1e-3)
-    assert isinstance(recorded.backward, Recorder)
-    assert all(recorded.backward.recordings.values())
-    assert not isinstance(plain.backward, Recorder)
+    assert recorded.recorder is not None
+    assert all(recorded.recorder.recordings.values())
+    assert plain.recorder is None
 
 
 @on_gpu

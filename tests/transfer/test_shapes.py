@@ -44,3 +44,4 @@ def test_a_shape_holds_its_rows(vocabulary):
         assert batch.mask_BW.sum(dim=1).tolist() == [len(rows[number].places_W) for number in numbers]
     by_tokens = Shapes(stored, rows=4, tokens=120)
     assert all(shape.rows * shape.tokens <= 120 for shape in by_tokens.all)
+    assert {shape.rows for shape in Shapes(stored, rows=512, tokens=None).all} == {50}  # no more than there are

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Task as Work
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.examples import Data
-    from isoglot.transfer.recorded import Backward
     from isoglot.transfer.stored_rows import Shape
     from isoglot.transfer.task import Row, Task
 
@@ -162,13 +161,13 @@ class Trainer:
             for code, found in self.dev_rows.items()
         }
         self.shapes: dict[str, Shapes] = {}
-        self.backward: Backward = self._backward
+        self.recorder: Recorder | None = None
         if config.record == "auto" and self.device.type == "cuda" and isinstance(own, Encoder):
             self.shapes = {
                 code: Shapes(stored, rows=config.batch, tokens=config.batch_tokens)
                 for code, stored in self.stored.items()
             }
-            self.backward = Recorder(self._backward, self.parameters.values(), self.device)
+            self.recorder = Recorder(self.parameters.values(), self.device)
         self.optimiser = self._optimiser()
         self.kept = KeptEpochs(out)
         self.checkpoints = Checkpoints(out or Path(), keep=1)
@@ -304,6 +303,12 @@ class Trainer:
         self.optimiser.step(rate_factor(config.schedule, self.step + 1, progress))
         self.step += 1
         return loss
+
+    def backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
+        """The loss of some rows, and its gradients, recorded where that pays."""
+        if self.recorder is None:
+            return self._backward(rows_B, code, shape)
+        return self.recorder(self._backward, rows_B, code, shape)
 
     def _backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
         """The loss of some rows, and its gradients; nothing here waits for the device."""

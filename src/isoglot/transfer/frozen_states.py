@@ -21,7 +21,6 @@ from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
 from isoglot.transfer.batches import whole_batches
 from isoglot.transfer.stored_rows import StoredRows
-from isoglot.transfer.task import Row
 from isoglot.transfer.tuned import autocast
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.task import Row
 
 MEMORY = 4.0
 """GiB of states of one language that are held in memory, unless told."""
@@ -64,10 +64,7 @@ class FrozenStates:
         self.layer = 0
         self._known: dict[bytes, int] = {}
         self._rows: list[Row] = []
-        nothing = Row(
-            np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64), None, 0
-        )  # batches are filled up with it
-        for row in [nothing, *rows]:
+        for row in rows:
             key = row.ids_N.astype(np.int64, copy=False).tobytes()
             if key not in self._known:
                 self._known[key] = len(self._rows)

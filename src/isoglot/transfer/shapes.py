@@ -70,7 +70,8 @@ class Shapes:
             places = int(stored.widths[: len(stored)][sizes <= width].max())
             places = places if places == 1 else -(-places // _STEP) * _STEP
             size = min(width, stored.length)
-            self.all.append(Shape(rows if tokens is None else max(1, tokens // size), size, places))
+            most_rows = rows if tokens is None else max(1, tokens // size)
+            self.all.append(Shape(min(most_rows, len(stored)), size, places))
 
     def of(self, numbers: Sequence[int]) -> Shape:
         """The shape that holds some rows."""

@@ -166,7 +166,14 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
             f"not a fine-tuned model of format {_FORMAT}", remedy="make it with isoglot transfer", file=folder / INDEX
         )
     task, labels = find_task(index["task"]), Labels(tuple(index["labels"]))
-    config = build_config(TuneConfig, values=index["config"])
+    try:
+        config = build_config(TuneConfig, values=index["config"])
+    except ConfigError as error:
+        raise InputError(
+            f"settings of another version: {error.problem}",
+            remedy="make it again with isoglot transfer",
+            file=folder / INDEX,
+        ) from error
     place = encoder.device if encoder is not None else choose_device(device)
     ours = open_encoder(folder / ENCODER).to(place) if index["ours"] else None
     own = _foreign(folder, index, encoder, str(place)) if ours is None else ours
