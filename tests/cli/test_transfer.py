@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -113,9 +114,12 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
 def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
     out = tmp_path / "out"
     result = isoglot("transfer", "parse", "--model", model, *FAST, "--out", str(out), "--quiet")
-    assert result.out.split("\n")[0].split() == "language chosen by las 95 % over sentences over seeds uas".split()
-    (first, *_) = read_json(out / "result.json")["scores"]
-    assert result.out.split("\n")[1].split()[-1] == f"{first['uas']:.1f}"
+    told, _, head, row, *_ = result.out.split("\n")
+    facts = read_json(out / "result.json")
+    (trial,) = facts["trials"]
+    assert told == f"Learnt from en: las {trial['dev']:.1f} on its dev, epoch {trial['epoch']}."
+    assert head.split() == "language chosen by las 95 % over sentences uas".split()
+    assert row.split()[-1] == f"{facts['scores'][0]['uas']:.1f}"
     to = tmp_path / "parsed.conllu"
     predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
     assert isoglot(*predict, "The cat sees Eva, and sleeps.", "--to", str(to)).code == 0
@@ -286,3 +290,15 @@ def test_the_documents_task(isoglot, model, tmp_path: Path):
 def _written(path: Path) -> Path:
     path.write_text(OWN)
     return path
+
+
+def test_the_table_says_what_guessing_gets_and_how_seeds_differ(isoglot, model):
+    result = isoglot("transfer", "nli", "--model", model, *FAST, "--seeds", "2", "--quiet")
+    told, _, head, row, *_ = result.out.split("\n")
+    guessed = re.fullmatch(
+        r"Learnt from en: accuracy [\d.]+ on its dev, epoch \d; ([\d.]+) by saying the same of all\.", told
+    )
+    assert guessed is not None
+    assert 33 < float(guessed[1]) < 60
+    assert head.split()[-2:] == ["over", "seeds"]
+    assert "±" in row

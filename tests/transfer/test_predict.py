@@ -31,6 +31,8 @@ def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):
     (tmp_path / "a.conllu").write_text(TREE)
     task = find_task("parse")
     (example,) = read_unlabelled(task, tmp_path / "a.conllu", "fr")
+    (tmp_path / "a.txt").write_text(TREE)
+    assert read_unlabelled(task, tmp_path / "a.txt", "fr") == [example]
     assert isinstance(example, Parsed)
     assert example.blanks == (True, True, False, True)
     (before,) = read_conllu(tmp_path / "a.conllu")

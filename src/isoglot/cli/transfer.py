@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,15 +17,16 @@ from isoglot.cli.transfer_map import map_
 from isoglot.cli.transfer_shift import shift
 from isoglot.cli.transfer_use import compare, predict
 from isoglot.core.errors import ConfigError
+from isoglot.core.language_codes import language_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rich.table import Table
 
     from isoglot.cli.transfer_data import Files, Sets
     from isoglot.model import EncoderLike
-    from isoglot.transfer import Task
+    from isoglot.transfer import Data, Task
     from isoglot.transfer.experiment import Outcome
 
 app = typer.Typer(
@@ -202,6 +204,9 @@ def _run(
     device: str,
     seed: int,
 ) -> None:
+    from rich.console import Group
+    from rich.text import Text
+
     from isoglot.core.config import build_config
     from isoglot.core.recipe import load_recipe
     from isoglot.model import load_encoder
@@ -236,7 +241,7 @@ def _run(
         if run is not None and out is not None:
             for file in ("result.json", "result.csv", "sentences.safetensors"):
                 run.add_output(out / file)
-    output.result(done.facts(), _table(task, done))
+    output.result(done.facts(), Group(Text(_learnt(task, done, dev)), _table(task, done)))
     if out is not None:
         output.say(f"\nUse it: isoglot transfer predict TEXT --model {out} --lang LANG")
 
@@ -276,13 +281,26 @@ def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str],
     return train, dev, test
 
 
+def _learnt(task: Task[Any], done: Outcome, dev: Mapping[str, Data[Any]]) -> str:
+    """Whether the task was learnt at all, which scores of other languages do not say."""
+    best = max(done.trials, key=lambda trial: trial.dev)
+    said = f"Learnt from {', '.join(done.languages)}: {task.metric} {best.dev:.1f} on its dev, epoch {best.epoch}"
+    if task.kind == "classification":
+        given = next(data for code, data in dev.items() if language_code(code) == done.languages[0])
+        labels = Counter(example.label for example in given.examples)
+        said += f"; {100 * max(labels.values()) / labels.total():.1f} by saying the same of all"
+    return f"{said}.\n"
+
+
 def _table(task: Task[Any], done: Outcome) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     every = [name for name in done.lines[0].others if all(name in line.others for line in done.lines)]
     others = [name for name in every if " " not in name]
-    for head in ("language", "chosen by", task.metric, "95 % over sentences", "over seeds", *others):
+    several = any(line.facts()["seeds"] > 1 for line in done.lines)
+    heads = ["language", "chosen by", task.metric, "95 % over sentences", *["over seeds"] * several, *others]
+    for head in heads:
         table.add_column(head, justify="left" if head in ("language", "chosen by") else "right")
     words = {
         "source dev": f"{done.languages[0]} dev",
@@ -292,13 +310,12 @@ def _table(task: Task[Any], done: Outcome) -> Table:
     before = None
     for line in done.lines:
         facts = line.facts()
-        spread = f"± {facts['seed_deviation']:.1f}" if facts["seeds"] > 1 else ""
         table.add_row(
             "" if line.language == before else line.language,
             words[line.way],
             f"{facts['score']:.1f}",
             f"{facts['low']:.1f} – {facts['high']:.1f}",
-            spread,
+            *[f"± {facts['seed_deviation']:.1f}"] * several,
             *(f"{line.others[name]:.1f}" for name in others),
         )
         before = line.language

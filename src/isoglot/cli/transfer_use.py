@@ -30,7 +30,7 @@ def predict(
     ] = None,
     form: Annotated[
         Literal["conllu", "bio", "json"] | None,
-        typer.Option("--format", help="conllu, bio or json; left out: the usual one of the task."),
+        typer.Option("--format", help="What is written: conllu, bio or json; left out: the usual one of the task."),
     ] = None,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Where the predictions go; left out: they are printed.")

@@ -61,7 +61,7 @@ def read_unlabelled(
         InputError: The file is malformed, or there is nothing in it.
         StorageError: It cannot be read.
     """
-    if task.kind != "classification" and ".conllu" in Path(path).suffixes:
+    if task.kind != "classification" and _is_treebank(path):
         found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path, heads="optional")]
     elif task.kind == "classification":
         found = [_passage(task, line, path, number) for number, line in read_lines(path)]
@@ -80,6 +80,14 @@ def read_unlabelled(
     if not found:
         raise InputError("there is nothing to predict", remedy="give text, a sentence a line", file=path)
     return found
+
+
+def _is_treebank(path: str | Path) -> bool:
+    """By its name, or its first line that is neither blank nor a comment: ten columns, the first a number."""
+    if ".conllu" in Path(path).suffixes:
+        return True
+    first = next((line for _, line in read_lines(path) if line.strip() and not line.startswith("#")), "")
+    return len(cells := first.split("\t")) == 10 and cells[0][:1].isdigit()
 
 
 def of_line(task: Task[Any], text: str, language: str, *, method: Method | None = None) -> Example:
