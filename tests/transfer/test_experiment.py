@@ -128,6 +128,48 @@ def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypa
     assert [trial.facts() for trial in resumed.trials] == [trial.facts() for trial in done.trials]
 
 
+def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
+    """Of a smaller grid a loser, whose epochs are gone, would be among the best; of fewer seeds the result be lost."""
+    task = find_task("topic")
+    data = {"en": task.builtin("en", "dev", 20)}
+
+    def run(out: Path, grid: str, *settings: str, seeds: int = 2, resume: bool = True):
+        given = ["tune=head", "epochs=2", f"grid.head_rate={grid}", *settings]
+        config = build_config(TuneConfig, settings=given)
+        return run_experiment(nano(), task, data, data, data, config, out, seeds=seeds, resume=resume)
+
+    out = tmp_path / "out"
+    run(out, "[1e-4, 1e-2, 3e-2]", resume=False)
+    before = {path: path.read_bytes() for path in files_under(out)}
+    remedy = "resume with the grid and seeds it has, or more, or name another --out"
+    for left_out, grid, settings, seeds in (
+        ("has finished seed-0/03", "[1e-4, 1e-2]", [], 2),
+        ("has finished seed-1/01", "[1e-4, 1e-2, 3e-2]", [], 1),
+        ("has finished seed-0/01", "[1e-4, 1e-2, 3e-2]", ["seed=1"], 2),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            run(out, grid, *settings, seeds=seeds)
+        assert str(refused.value) == f"{out} {left_out}, which this grid and these seeds leave out; {remedy}"
+    for problem, grid, settings in (
+        ("config.head_rate was 0.0001 and is 0.01", "[1e-2, 3e-2]", []),
+        ("config.best was 2 and is 3", "[1e-4, 1e-2, 3e-2]", ["best=3"]),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            run(out, grid, *settings)
+    assert {path: path.read_bytes() for path in files_under(out)} == before
+
+    more = run(out, "[1e-4, 1e-2, 3e-2, 1e-1]", seeds=3)
+    whole = run(tmp_path / "whole", "[1e-4, 1e-2, 3e-2, 1e-1]", seeds=3, resume=False)
+    assert [line.facts() for line in more.lines] == [line.facts() for line in whole.lines]
+    assert {(trial.seed, trial.setting) for trial in more.trials if trial.chosen} == {
+        (trial.seed, trial.setting) for trial in whole.trials if trial.chosen
+    }
+
+    run(tmp_path / "failed", "[1e-4, 1e-2]", seeds=1, resume=False)
+    (tmp_path / "failed" / "seed-0" / "02" / "tuned.json").unlink()  # as if its loss had not been finite
+    assert [trial.setting for trial in run(tmp_path / "failed", "[1e-4]", seeds=1).trials] == ["head_rate=0.0001"]
+
+
 def files_under(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 

@@ -31,10 +31,10 @@ from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
-from isoglot.transfer.tuned_folder import check_begun, check_free, learnt_hashes, run_identity
+from isoglot.transfer.tuned_folder import INDEX, check_begun, check_free, learnt_hashes, run_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.evaluation import Edit
@@ -149,7 +149,8 @@ def run_experiment(
         out: Folder for models and results; None: nothing is written.
         seeds: How many, from the config's seed on.
         source: The encoder's folder or name.
-        resume: Go on with the experiment in the folder: finished settings are not run again.
+        resume: Go on with the experiment in the folder: finished settings are not run again. Seeds and values at the
+            end of a grid may be added; what is finished cannot be left out.
         edit: What is done to the encoder while a language is tested.
         progress: Shows how far it is.
         say: Told what the user should know.
@@ -227,7 +228,7 @@ def check_experiment(
 
     Raises:
         ConfigError: No seeds or tests, a setting that does not fit, a language the encoder does not have, or a folder
-            with another experiment.
+            with another experiment, or with more of this one.
         InputError: Nothing to learn, no examples of a language, or a label that training does not have and the task
             refuses.
     """
@@ -245,9 +246,27 @@ def check_experiment(
         check_free(Path(out))
     elif out is not None:
         hashes = learnt_hashes(encoder, train, dev)
-        for seed in range(config.seed, config.seed + seeds):
-            for index, setting in enumerate(_of_seed(config, seed).values(), start=1):
-                check_begun(_place(Path(out), seed, index), run_identity(task, setting, hashes))
+        runs = {
+            _place(Path(out), seed, index): run_identity(task, setting, hashes)
+            for seed in range(config.seed, config.seed + seeds)
+            for index, setting in enumerate(_of_seed(config, seed).values(), start=1)
+        }
+        for place, identity in runs.items():
+            check_begun(place, identity)
+        _check_all(Path(out), runs)
+
+
+def _check_all(out: Path, places: Container[Path]) -> None:
+    """Refuse to go on without runs that are finished: their result would be lost, and losers have lost their epochs.
+
+    More settings or seeds may come: whoever lost among fewer loses among more.
+    """
+    for path in sorted(out.glob(f"seed-*/*/{INDEX}")):
+        if path.parent not in places:
+            raise ConfigError(
+                f"{out} has finished {path.parent.relative_to(out)}, which this grid and these seeds leave out",
+                remedy="resume with the grid and seeds it has, or more, or name another --out",
+            )
 
 
 def _of_seed(config: TuneConfig, seed: int) -> dict[str, TuneConfig]:
