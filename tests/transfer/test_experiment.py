@@ -8,17 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.files import read_json
 from isoglot.core.recipe import load_recipe, recipe_names
-from isoglot.transfer import Data, TuneConfig, evaluate, find_task, load_tuned
+from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.compared import compare_experiments
 from isoglot.transfer.examples import Passage
 from isoglot.transfer.experiment import run_experiment
 from isoglot.transfer.fine_tuning import Trainer
+from isoglot.transfer.row_vectors import HeldVectors
+from isoglot.transfer.tuned import place_vectors
 
 
 @pytest.mark.parametrize("name", recipe_names("transfer"))
@@ -168,6 +171,64 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
     run(tmp_path / "failed", "[1e-4, 1e-2]", seeds=1, resume=False)
     (tmp_path / "failed" / "seed-0" / "02" / "tuned.json").unlink()  # as if its loss had not been finite
     assert [trial.setting for trial in run(tmp_path / "failed", "[1e-4]", seeds=1).trials] == ["head_rate=0.0001"]
+
+
+def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
+    task, encoder = find_task("topic"), nano()
+    train, dev = {"en": task.builtin("en", "train", 30)}, {"en": task.builtin("en", "dev", 20)}
+    frozen = ["tune=head", "epochs=2", "unseen=count"]
+    config = build_config(TuneConfig, settings=[*frozen, "grid.head_rate=[1e-3, 1e-2]"])
+    read: list[int] = []
+
+    def counted(encoder, batch, *rest):
+        read.append(len(batch.places_BW))
+        return place_vectors(encoder, batch, *rest)
+
+    monkeypatch.setattr("isoglot.transfer.row_vectors.place_vectors", counted)
+    alone = [
+        fine_tune(encoder, task, train, dev, build_config(TuneConfig, values=one.model_dump(mode="json") | {"seed": s}))
+        for s in (0, 1)
+        for one in config.settings().values()
+    ]
+    assert sum(read) == 4 * 50
+    read.clear()
+    made: list[Tuned] = []
+
+    def noted(*given, **named):
+        made.append(fine_tune(*given, **named))
+        return made[-1]
+
+    monkeypatch.setattr("isoglot.transfer.experiment.fine_tune", noted)
+    run_experiment(encoder, task, train, dev, dev, config, seeds=2)
+    assert sum(read) == 50
+    for one, other in zip(made, alone, strict=True):
+        assert [(each["loss"], each["dev"]) for each in one.history] == [
+            (each["loss"], each["dev"]) for each in other.history
+        ]
+        assert all(torch.equal(one.weights()[name], tensor) for name, tensor in other.weights().items())
+
+    read.clear()  # what vectors depend on
+    varied = build_config(TuneConfig, settings=[*frozen, "grid.layer=[1, 2]", "grid.length=[12, 64]"])
+    run_experiment(encoder, task, train, dev, dev, varied, seeds=2)
+    assert sum(read) == 4 * 50
+    read.clear()  # more than may be held
+    monkeypatch.setattr("isoglot.transfer.row_vectors.HELD", 4 * 30 * encoder.width)
+    run_experiment(encoder, task, train, dev, dev, config, seeds=2)
+    assert sum(read) == 30 + 4 * 20
+
+
+def test_vectors_of_another_encoder_are_left_alone(nano):
+    task, encoder = find_task("topic"), nano()
+    data = {"en": task.builtin("en", "dev", 20)}
+    config = build_config(TuneConfig, settings=["tune=head", "epochs=1"])
+    held, other = HeldVectors(encoder), nano()
+    with torch.no_grad():
+        next(other.parameters()).mul_(-1)
+    losses = [
+        fine_tune(each, task, data, data, config, held=some).history[0]["loss"]
+        for each, some in ((encoder, held), (other, held), (other, None))
+    ]
+    assert losses[0] != losses[1] == losses[2]
 
 
 def files_under(folder: Path) -> list[Path]:

@@ -28,6 +28,7 @@ from isoglot.pretrain.checkpoint import remove_folder
 from isoglot.transfer.checks import check_learnt, check_scored, check_setting
 from isoglot.transfer.fine_tuning import counted, fine_tune
 from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
+from isoglot.transfer.row_vectors import HeldVectors
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
@@ -166,13 +167,24 @@ def run_experiment(
     folder = None if out is None else writable_folder(out)
     trials: list[Trial] = []
     best: tuple[float, Tuned] | None = None
+    held = HeldVectors(encoder)
     for number in range(seeds):
         seed = config.seed + number
         found: list[tuple[Trial, Tuned]] = []
         for index, (name, chosen) in enumerate(_of_seed(config, seed).items(), start=1):
             place = None if folder is None else _place(folder, seed, index)
             tuned = fine_tune(
-                encoder, task, train, dev, chosen, place, source=source, resume=resume, progress=progress, say=say
+                encoder,
+                task,
+                train,
+                dev,
+                chosen,
+                place,
+                source=source,
+                resume=resume,
+                held=held,
+                progress=progress,
+                say=say,
             )
             score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
             trial = Trial(seed, name, score, tuned.epoch, None if place is None else str(place))

@@ -31,7 +31,7 @@ from isoglot.transfer.batches import epoch_batches
 from isoglot.transfer.checks import check_learnt, check_setting
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.recorded import Recorder
-from isoglot.transfer.row_vectors import RowVectors
+from isoglot.transfer.row_vectors import HeldVectors, RowVectors
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.shapes import Shapes
 from isoglot.transfer.stored_rows import StoredRows
@@ -68,6 +68,7 @@ def fine_tune(
     *,
     source: str | None = None,
     resume: bool = False,
+    held: HeldVectors | None = None,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Tuned:
@@ -82,6 +83,7 @@ def fine_tune(
         out: Folder of the run: a checkpoint per epoch, and the result. None: nothing is written.
         source: The encoder's folder or name, by which one that is not ours is found again.
         resume: Go on with the run in the folder.
+        held: Vectors of this encoder that runs before may have left, where only the head learns.
         progress: Shows how far it is.
         say: Told what the user should know: what was split or left out, labels that training does not have.
 
@@ -99,7 +101,7 @@ def fine_tune(
     if folder is not None and resume and finished(folder):
         open_run(folder, identity, resume=True)
         return load_tuned(folder, encoder=encoder)
-    trainer = Trainer(encoder, task, train, dev, config, folder, say)
+    trainer = Trainer(encoder, task, train, dev, config, folder, say, held)
     if folder is not None:
         open_run(folder, identity, resume=resume)
     trainer.resume()
@@ -122,6 +124,7 @@ class Trainer:
         config: Every knob.
         out: The folder of the run, if any.
         say: Told what the user should know.
+        held: Vectors that runs before may have left.
     """
 
     def __init__(
@@ -133,6 +136,7 @@ class Trainer:
         config: TuneConfig,
         out: Path | None,
         say: Callable[[str], None],
+        held: HeldVectors | None = None,
     ) -> None:
         check_setting(encoder, task, config)
         check_learnt(encoder, train, dev, config)
@@ -153,11 +157,13 @@ class Trainer:
             file = next((data.file for data in train.values() if data.file), None)
             raise InputError("there is nothing to learn from", remedy="give examples that are not empty", file=file)
         self.stored = {code: self._stored(rows) for code, rows in self.rows.items()}
-        self.vectors = {code: RowVectors(self.tuned, rows, self.stored[code], code) for code, rows in self.rows.items()}
+        self.vectors = {
+            code: RowVectors(self.tuned, rows, self.stored[code], code, held) for code, rows in self.rows.items()
+        }
         self.dev_rows = {code: self.tuned.rows(data.examples, code, purpose="test") for code, data in dev.items()}
         self.dev_stored = {code: self._stored(found.rows) for code, found in self.dev_rows.items()}
         self.dev_vectors = {
-            code: RowVectors(self.tuned, found.rows, self.dev_stored[code], code)
+            code: RowVectors(self.tuned, found.rows, self.dev_stored[code], code, held)
             for code, found in self.dev_rows.items()
         }
         self.shapes: dict[str, Shapes] = {}
