@@ -241,6 +241,15 @@ def test_examples_are_hashed_once():
     assert data.sha256 == Data(list(data.examples), "other.tsv").sha256 != data.head(1).sha256
 
 
+def test_a_hash_is_of_the_examples_there_are():
+    given = [Passage(("a",), "x")]
+    data = Data(given)
+    before = data.sha256
+    given.append(Passage(("b",), "y"))
+    assert len(data) == 1
+    assert data.sha256 == Data(data.examples).sha256 == before != Data(given).sha256
+
+
 def test_all_scores_of_a_task_are_there(nano, tmp_path: Path):
     task = find_task("parse")
     data = {code: task.builtin(code, "dev", 20) for code in ("en", "zh")}

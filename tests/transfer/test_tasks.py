@@ -139,15 +139,15 @@ def test_what_files_hold(tmp_path: Path):
         "2\tle\tle\tDET\t_\t_\t0\troot\t_\tSpaceAfter=No\n\n"
     )
     (tmp_path / "topic").write_text("The ship sails.\tsea\n")
-    assert find_task("ner").read(tmp_path / "ner", "en").examples == [
+    assert find_task("ner").read(tmp_path / "ner", "en").examples == (
         Tagged(("Eva", "sleeps"), ("B-PER", "O")),
         Tagged(("Bonn",), ("B-LOC",)),
-    ]
-    assert find_task("nli").read(tmp_path / "nli", "en").examples == [Passage(("It rains.", "It is wet."), "neutral")]
+    )
+    assert find_task("nli").read(tmp_path / "nli", "en").examples == (Passage(("It rains.", "It is wet."), "neutral"),)
     (tree,) = find_task("parse").read(tmp_path / "ud", "fr").examples
     assert (tree.words, tree.heads, tree.relations) == (("de", "le"), (2, 0), ("case", "root"))
     assert find_task("pos").read(tmp_path / "ud", "fr").examples[0].tags == ("ADP", "DET")
-    assert find_task("topic").read(tmp_path / "topic", "en").examples == [Passage(("The ship sails.",), "sea")]
+    assert find_task("topic").read(tmp_path / "topic", "en").examples == (Passage(("The ship sails.",), "sea"),)
 
 
 CONTRACTED = (
@@ -170,7 +170,7 @@ def test_pairs_of_one_language_in_a_file_of_several(tmp_path: Path):
     path = tmp_path / "xnli.tsv"
     path.write_text("language\tgold_label\tsentence1\tsentence2\nfr\tneutral\ta\tb\nde\tcontradiction\tc\td\n")
     data = find_task("nli").read(path, "de")
-    assert data.examples == [Passage(("c", "d"), "contradiction")]
+    assert data.examples == (Passage(("c", "d"), "contradiction"),)
     with pytest.raises(InputError) as error:
         find_task("nli").unseen_labels(data, Labels(("neutral",)), "refuse")
     assert str(error.value).startswith(f"{path}: the label 'contradiction'")  # and no line, which would be another's

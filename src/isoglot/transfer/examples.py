@@ -53,10 +53,16 @@ ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)
 
 @dataclass(frozen=True)
 class Data(Generic[ExampleT]):
-    """Examples of one language, and the file they were read from, if any."""
+    """Examples of one language, and the file they were read from, if any.
+
+    They are held as a tuple: what the hash was computed from cannot change.
+    """
 
     examples: Sequence[ExampleT]
     file: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "examples", tuple(self.examples))
 
     def __len__(self) -> int:
         return len(self.examples)
