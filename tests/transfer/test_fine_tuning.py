@@ -229,8 +229,9 @@ def test_a_kill_before_the_checkpoint_loses_no_epoch(nano, tagging, tmp_path: Pa
     assert (tuned.epoch, tuned.epochs.numbers()) == (1, [1])
 
 
-def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path):
+def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path, monkeypatch):
     tuned = tune(nano(), tagging, config("epochs=1"), tmp_path)
+    monkeypatch.setattr("isoglot.transfer.fine_tuning.Trainer", None)  # nothing is prepared for what is refused
     with pytest.raises(ConfigError, match="holds a run already; go on with it by --resume"):
         tune(nano(), tagging, config("epochs=1"), tmp_path)
     with pytest.raises(ConfigError, match=r"is another run: config.epochs was 1 and is 2; resume with the same"):

@@ -37,7 +37,16 @@ from isoglot.transfer.shapes import Shapes
 from isoglot.transfer.stored_rows import StoredRows
 from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import Tuned, autocast, copied
-from isoglot.transfer.tuned_folder import finished, learnt_hashes, load_tuned, open_run, run_identity, save_tuned
+from isoglot.transfer.tuned_folder import (
+    check_begun,
+    check_free,
+    finished,
+    learnt_hashes,
+    load_tuned,
+    open_run,
+    run_identity,
+    save_tuned,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -97,10 +106,13 @@ def fine_tune(
     train = {language_code(code): data for code, data in train.items()}
     dev = {language_code(code): data for code, data in dev.items()}
     folder = None if out is None else Path(out)
+    if folder is not None and not resume:
+        check_free(folder)
     identity = {} if folder is None else run_identity(task, config, learnt_hashes(encoder, train, dev))
-    if folder is not None and resume and finished(folder):
-        open_run(folder, identity, resume=True)
-        return load_tuned(folder, encoder=encoder)
+    if folder is not None and resume:
+        check_begun(folder, identity)
+        if finished(folder):
+            return load_tuned(folder, encoder=encoder)
     trainer = Trainer(encoder, task, train, dev, config, folder, say, held)
     if folder is not None:
         open_run(folder, identity, resume=resume)
