@@ -104,6 +104,9 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
     (tmp_path / "new.txt").write_text("Eva B-PER\nlebt O\n")
     told = isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--to", str(to))
     assert f"isoglot: {tmp_path}/new.txt: 2 words a line, each read as a sentence; if they are columns" in told.err
+    told = isoglot(*predict, "Eva lebt " * 300 + "q" * 2000)
+    assert "isoglot: 1 split (read in several windows)\n" in told.err
+    assert "isoglot: 1 truncated (tokens that did not fit are not read)\n" in told.err
     as_json = json.loads(isoglot(*predict, "Eva lebt.", "--json", "--quiet").out)
     assert as_json[0]["words"] == ["Eva", "lebt", "."]
     columns = isoglot(*predict, "Eva lebt.", "--format", "conllu", "--quiet").out.splitlines()

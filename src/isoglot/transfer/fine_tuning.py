@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 _NOTED = 20  # steps between two looks at the loss
 _MEANT = {
     "split": " (read in several windows)",
+    "truncated": " (tokens that did not fit are not read)",
     "cut apart": " (words that one token held together)",
     "joined": " (words that are in one token with the word before)",
     "unread": " (words of which the tokenizer read nothing)",
