@@ -242,9 +242,6 @@ class Mood(Classification):
         rows = (line.split("\\t") for _, line in read_lines(path))
         return Data([Passage((text,), mood) for text, mood in rows], str(path))
 
-    def line_of(self, path, example, place):
-        return example + 1
-
 
 register(Mood())
 """
@@ -258,6 +255,9 @@ def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
     assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out), "-q").code == 0
     found = isoglot("transfer", "predict", "Ja.", "--task", str(own), "--model", str(out), "--lang", "de", "-q").out
     assert json.loads(found)["label"] in ("calm", "loud")
+    (tmp_path / "other.tsv").write_text("Ja.\tglad\n")
+    wrong = isoglot("transfer", "own", str(own), "--model", model, *files[:5], f"de={tmp_path}/other.tsv")
+    assert wrong.err.startswith(f"isoglot: {tmp_path}/other.tsv: the label 'glad' is not in the training data; ")
     data.write_text("The cat sleeps.\n")
     for command in (
         ["own", str(own), "--model", model, *files],
@@ -285,6 +285,9 @@ def test_the_documents_task(isoglot, model, tmp_path: Path):
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--quiet"]
     assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out)).code == 0
+    (tmp_path / "other.tsv").write_text("Nein.\tcalm\nJa.\tglad\n")
+    wrong = isoglot("transfer", "own", str(own), "--model", model, *files[:5], f"de={tmp_path}/other.tsv")
+    assert wrong.err.startswith(f"isoglot: {tmp_path}/other.tsv:2: the label 'glad' is not in the training data; ")
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\n")
     wrong = isoglot("transfer", "own", str(own), "--model", model, *files)
     assert (wrong.code, wrong.err) == (2, f"isoglot: {data}:2: there is no tab; write text, tab, mood\n")

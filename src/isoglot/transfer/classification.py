@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -26,10 +25,6 @@ class Classification(Task[Passage]):
     metric: ClassVar[str] = "accuracy"
     texts: ClassVar[int] = 1
     """How many texts a passage has: 1, or 2 for a pair."""
-
-    @abstractmethod
-    def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a file at which a label stands."""
 
     def labels(self, example: Passage) -> Sequence[str]:
         """The one there is."""

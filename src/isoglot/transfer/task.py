@@ -153,7 +153,7 @@ class Task(ABC, Generic[ExampleT]):
         """
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a file at which a label stands; for error messages."""
+        """The line of a file at which a label stands, for error messages; None: it is not said."""
         return None
 
     # --- what a kind says ---

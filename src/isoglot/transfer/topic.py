@@ -1,7 +1,7 @@
 """An example of a classification task in one small file: what is a text about?
 
-All that a classification task must say is how it is read, and where a label stands in a file. Rows, head, training and
-scoring are those of its kind; ``register`` makes it known to ``isoglot transfer``.
+All that a classification task must say is how it is read; where a label stands in a file it may say, for errors. Rows,
+head, training and scoring are those of its kind; ``register`` makes it known to ``isoglot transfer``.
 """
 
 from __future__ import annotations
