@@ -285,6 +285,16 @@ def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch
     assert sorted(seen) == sorted([*range(60), *range(60)])
 
 
+def test_speed_is_in_tokens_that_are_read(nano, tagging, monkeypatch):
+    """Padding is none of them."""
+    counts: list[int] = []
+    monkeypatch.setattr("isoglot.transfer.fine_tuning._NOTED", 1)
+    monkeypatch.setattr("isoglot.transfer.fine_tuning.rate", lambda count, _: counts.append(count))
+    tuned = tune(nano(), tagging, config("epochs=1"))
+    rows = tuned.rows(tagging[1]["en"].examples, "en", purpose="learn").rows
+    assert counts[-1] == sum(len(row.ids_N) + 2 for row in rows)
+
+
 def test_what_cannot_be_learnt(nano, tagging):
     task, train, dev = tagging
     with pytest.raises(ConfigError, match="there is no dev data of en; an epoch is chosen by it"):

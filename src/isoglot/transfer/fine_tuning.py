@@ -304,7 +304,7 @@ class Trainer:
             progress = (self.epoch + number / len(batches)) / config.epochs
             loss = self._step(stored.sent(numbers, shape), code, shape, progress)
             total += loss
-            tokens += shape.rows * shape.tokens
+            tokens += int(stored.sizes[numbers].sum())
             work.advance(len(numbers))
             if number % _NOTED == 0 and number:
                 # Seldom: to look at a number is to wait for all that the device was given before.
