@@ -98,8 +98,9 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
     given = ["--means", str(means), "--alpha", "1", "--sentences", "20", "--device", "cpu", "--quiet", "--json"]
     result = isoglot("transfer", "shift", str(runs / "top-1"), *given)
     assert "stayed as they were" in json.loads(result.out)["means"]
-    wrong = isoglot("transfer", "shift", str(runs / "all"), *given)
+    wrong = isoglot("transfer", "shift", str(runs / "all"), *given, "--out", str(tmp_path / "out"))
     assert (wrong.code, wrong.out) == (2, "")
+    assert not (tmp_path / "out").exists()
     assert wrong.err == (
         "isoglot: the means are of the encoder before fine-tuning, which has changed layer 1; learn those of the "
         "fine-tuned one from text\n"
@@ -117,6 +118,10 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
         (["--alpha", "0"], "no alpha but 0; give some"),
         (["--test", "de={}"], "there are no means of the fine-tuned model's languages; give text to learn them from"),
         (["--test", "de={}", "--text", "de={}"], "--text has no en; name a file of it too: --text en=FILE"),
+        (
+            ["--test", "de={}", "--text", "de={}", "--text", "en={}"],
+            "de and en have the same mean in layer 1; choose another layer",
+        ),
         (["--test", "de={}", "--langs", "de"], "--langs chooses from built-in examples"),
         (["--dev", "de={}"], "--test is missing; name what to test on"),
         (["--means", "nowhere", "--learn-from", "9"], "--means and text to learn them from"),

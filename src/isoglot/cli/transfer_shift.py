@@ -107,7 +107,7 @@ def shift(
     """
     from isoglot.report.shift_transfer import shift_svg
     from isoglot.transfer import load_tuned
-    from isoglot.transfer.shift import check_shift, shift_transfer
+    from isoglot.transfer.shift import check_means, check_shift, shift_transfer, shifted_layers
     from isoglot.transfer.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
@@ -120,11 +120,13 @@ def shift(
     tuned = load_tuned(model_folder(run), device=device)
     with of_task_file(task):
         tests, devs = _data(tuned, test, dev, parse_langs(langs), sentences, choose)
-        check_shift(tuned, tests, devs, choose=choose)
+        targets = check_shift(tuned, tests, devs, choose=choose)
     codes = list(dict.fromkeys([tuned.languages[0], *tests]))
     known = _means(
         tuned, codes, means, text, learn_from, builtin=not test, layers=numbers, seed=seed, progress=output.progress
     )
+    # What is refused leaves no folder.
+    check_means(tuned, targets, known, shifted_layers(tuned, numbers), choose=choose, kind=kind)
     read = files_of([*(test or ()), *(dev or ()), *(text or ())])
     with of_task_file(task), recorded(out, read, seed=seed, device=str(tuned.encoder.device)) as record:
         found = shift_transfer(
@@ -214,6 +216,7 @@ def _means(
     from isoglot.steer import LanguageMeans
     from isoglot.steer.builtin_text import SENTENCES, builtin_text
     from isoglot.steer.language_files import read_known
+    from isoglot.transfer.shift import shifted_layers
 
     if folder is not None:
         return read_known(folder)[0]
@@ -229,8 +232,7 @@ def _means(
             "there are no means of the fine-tuned model's languages",
             remedy=f"give text to learn them from: --text {codes[0]}=FILE --text {codes[-1]}=FILE, or --means FOLDER",
         )
-    numbers = [tuned.encoder.depth // 2] if layers is None else layers
-    return LanguageMeans.fit(tuned.encoder, texts, layers=numbers, progress=progress)
+    return LanguageMeans.fit(tuned.encoder, texts, layers=shifted_layers(tuned, layers), progress=progress)
 
 
 def rows(found: ShiftOutcome) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, shown
@@ -24,7 +25,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.alpha import SHARE, alpha_by_dev, alpha_by_means
-from isoglot.steer.shifts import shift
+from isoglot.steer.shifts import make_shift, shift
 from isoglot.transfer.checks import check_scored
 from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.significance import Comparison, compare, holm
@@ -166,12 +167,9 @@ def shift_transfer(
     test, dev = ({language_code(code): data for code, data in some.items()} for some in (test, dev or {}))
     source = tuned.languages[0]
     targets = check_shift(tuned, test, dev, choose=choose)
-    depth = tuned.encoder.depth
-    numbers = chosen_layers([depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers, depth)
     alphas = checked_alphas(alphas, choose)
-    for code in (source, *targets):
-        means.count(code)  # refused by name, before any work
-    whose = "those that were given" if other_encoder == "allow" else whose_means(tuned, means, numbers)
+    numbers = shifted_layers(tuned, layers)
+    whose = check_means(tuned, targets, means, numbers, choose=choose, share=share, kind=kind, other=other_encoder)
     how = _Shifting(tuned, source, means, kind, positions)
     tries = len(numbers) * (len(alphas) if choose == "given" else 1)
     total = sum(len(test[code]) * (1 + tries) for code in targets) + len(test.get(source, ()))
@@ -263,6 +261,53 @@ def check_shift(
         for some in data.values():
             tuned.task.unseen_labels(some, tuned.labels, tuned.config.unseen)
     return targets
+
+
+def shifted_layers(tuned: Tuned, layers: Layers | int | None) -> tuple[int, ...]:
+    """Where to shift, from 0; half-way up unless told, as the paper's 6 of 12.
+
+    Raises:
+        ConfigError: There is no such layer, it is named twice, or none is.
+    """
+    depth = tuned.encoder.depth
+    return chosen_layers([depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers, depth)
+
+
+def check_means(
+    tuned: Tuned,
+    targets: Sequence[str],
+    means: LanguageMeans,
+    layers: Sequence[int],
+    *,
+    choose: Choose,
+    share: float = SHARE,
+    kind: Kind = "mean",
+    other: OtherEncoder = "refuse",
+) -> str:
+    """Whose the means are, in words, if every language can be shifted by them at every layer; nothing is encoded.
+
+    Args:
+        tuned: What was learnt.
+        targets: The languages to shift.
+        means: As :func:`shift_transfer` takes them; this and the rest.
+        layers: Where.
+        choose: How an alpha is found.
+        share: The rule's.
+        kind: How tokens move.
+        other: What to do with means of other weights.
+
+    Raises:
+        ConfigError: A language or a layer has none, they are of another encoder, or the rule finds no alpha.
+    """
+    source = tuned.languages[0]
+    for code in (source, *targets):
+        means.count(code)  # refused by name
+    whose = "those that were given" if other == "allow" else whose_means(tuned, means, layers)
+    for code, layer in product(targets, layers):
+        make_shift(tuned.encoder, means, code, source, layer, kind=kind, other_encoder="allow")
+        if choose == "rule":
+            alpha_by_means(means, code, source, layer, share=share)
+    return whose
 
 
 def whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> str:
