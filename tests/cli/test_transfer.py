@@ -81,6 +81,7 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
         ("--seed", "1"): "holds a run already",
         ("--set", "epochs=2", "--resume"): "is another run: config.epochs was 1 and is 2; resume with the same",
         ("--sentences", "30", "--resume"): "is another run: data.train.en",
+        ("--seed", "1", "--resume"): f"{out} has finished seed-0/01, which this grid and these seeds leave out; resume",
         ("--test", f"sw={files}/de.test.tsv", "--resume"): "the vocabulary has no language 'sw'",
     }.items():
         again = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), *wrong)
