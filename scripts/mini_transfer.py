@@ -1,7 +1,7 @@
 """What isoglot-mini has in other languages of a task learnt in English: the card's tables from ``isoglot transfer``.
 
 A folder holds the output of ``isoglot transfer ner|parse|nli … --json`` as ``ner.json``, ``parse.json``, ``nli.json``.
-Scores are means over the best settings of the grid, with intervals; a setting by itself has none.
+Scores are means over the best settings of the grid, with intervals; of several, a setting by itself has none.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("en", "fr", "de", "ru", "zh")
 ZERO_SHOT = "source dev"
-OTHER_WAYS = {
-    "oracle": "mean, epoch by the language's own dev (oracle)",
-    "averaged": "mean, best three epochs averaged",
-}
+OTHER_WAYS = {"oracle": "epoch by the language's own dev (oracle)", "averaged": "best three epochs averaged"}
 
 
 class Measured(NamedTuple):
@@ -89,26 +86,29 @@ def _scores(task: str, outcome: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def _choices(task: str, outcome: Mapping[str, Any]) -> Iterator[list[str]]:
     title = MEASURED[task].title
-    for trial in _chosen(outcome):
-        values = (test[outcome["metric"]] for test in _by_language(trial["tests"]))
+    for trial in outcome["trials"]:
+        tests = _by_language(trial["tests"]) if trial["chosen"] else [{}] * len(LANGUAGES)
         name = f"{title}: `{trial['setting']}`, English dev {trial['dev']:.1f}"
-        yield [name, *(f"{value:.1f}" for value in values)]
+        yield [name, *(f"{test[outcome['metric']]:.1f}" if test else "–" for test in tests)]
+    mean = "mean, " if len(_chosen(outcome)) > 1 else ""
     for way, words in OTHER_WAYS.items():
         lines = _by_language(outcome["scores"], way)
-        yield [f"{title}: {words}", *(f"{line['score']:.1f}" if line else "–" for line in lines)]
+        yield [f"{title}: {mean}{words}", *(f"{line['score']:.1f}" if line else "–" for line in lines)]
 
 
 def _left(task: str, outcome: Mapping[str, Any]) -> Iterator[list[str]]:
     """Of one task: rows of the mean and of each setting, the shares of English's score that other languages have."""
     chance = MEASURED[task].chance
     title = f"{MEASURED[task].title}{' above chance' if chance else ''}"
-    found = [("mean", [line["score"] for line in _by_language(outcome["scores"])])]
-    for trial in _chosen(outcome):
-        values = [test[outcome["metric"]] for test in _by_language(trial["tests"])]
-        found.append((f"`{trial['setting']}`", values))
+    found = [(title, [line["score"] for line in _by_language(outcome["scores"])])]
+    if len(_chosen(outcome)) > 1:
+        found = [(f"{title}: mean", found[0][1])]
+        for trial in _chosen(outcome):
+            values = [test[outcome["metric"]] for test in _by_language(trial["tests"])]
+            found.append((f"{title}: `{trial['setting']}`", values))
     for name, (english, *others) in found:
         shares = ((value - chance) / (english - chance) for value in others)
-        yield [f"{title}: {name}", *(f"{100 * share:.0f}" for share in shares)]
+        yield [name, *(f"{100 * share:.0f}" for share in shares)]
 
 
 def _notes(outcomes: Mapping[str, Any]) -> str:
@@ -133,7 +133,8 @@ def _notes(outcomes: Mapping[str, Any]) -> str:
             if happened:
                 told.append(f" {data} {code}: {', '.join(happened)}.")
     trained = "one seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
-    of = f"Means of {' and '.join(settings)}, {trained}; in brackets the 95 % interval over test sentences."
+    of = f"Means of {' and '.join(settings)}" if len(settings) > 1 else f"With {min(settings)}, the best on English dev"
+    of = f"{of}, {trained}; in brackets the 95 % interval over test sentences."
     return f"{of} Test sentences: {'; '.join(sizes)}.{''.join(told)}"
 
 

@@ -190,6 +190,18 @@ def test_transfer_in_tables(script: ModuleType, tasks: Path):
     assert "| XNLI, accuracy above chance: `encoder_rate=1` | 57 | 57 | 36 | 14 |" in left, "26.7 of 46.7 above a third"
 
 
+def test_one_setting_of_several_is_no_mean(script: ModuleType, tasks: Path):
+    outcome = script.read_tasks(tasks)["parse"]
+    first, second = outcome["trials"]
+    one = {**outcome, "trials": [first, {**second, "chosen": False, "tests": []}]}
+    parts = script.transfer_tables({"parse": one})
+    assert "With `encoder_rate=1`, the best on English dev, one seed;" in parts["transfer"]
+    assert "| UD, LAS: `encoder_rate=2`, English dev 69.0 | – | – | – | – | – |" in parts["transfer-choices"]
+    assert "| UD, LAS: best three epochs averaged |" in parts["transfer-choices"]
+    assert parts["transfer-left"].count("UD, LAS") == 1
+    assert "mean" not in "".join(parts.values())
+
+
 def test_a_task_that_was_not_run_is_left_out(script: ModuleType, tasks: Path, tmp_path: Path):
     (tmp_path / "parse.json").write_text((tasks / "parse.json").read_text("utf-8"), "utf-8")
     text = "".join(script.transfer_tables(script.read_tasks(tmp_path)).values())
