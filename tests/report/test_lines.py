@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.lines import COLOURS, Line, line_chart, spread
 
 VALUE = st.floats(0, 1e6, allow_nan=False)
 
@@ -42,12 +43,22 @@ def test_points_are_where_their_values_are():
     assert y0 > y1 > y2
 
 
-def test_names_do_not_lie_on_each_other():
-    lines = [Line(name=f"line {n}", points=[(0, 1), (1, 1 + n / 1000)]) for n in range(6)]
-    drawing = line_chart(lines, across="x", up="y", floor_at=1)
-    heights = [float(y) for y in re.findall(r"y='([0-9.]+)' class='name'", drawing)]
-    assert len(heights) == 7
-    assert min(b - a for a, b in zip(sorted(heights), sorted(heights)[1:], strict=False)) >= 12.9
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=6), st.none() | st.integers(0, 1000))
+def test_names_stand_in_the_order_of_the_ends_of_their_lines_and_not_on_each_other(ends, floor):
+    lines = [Line(name=f"line {n}", points=[(0, 1), (1, end)]) for n, end in enumerate(ends)]
+    drawing = line_chart(lines, across="x", up="y", floor_at=floor)
+    places = {name: float(y) for y, name in re.findall(r"y='([0-9.]+)' class='name'[^>]*>([^<]*)<", drawing)}
+    values = {line.name: line.points[-1][1] for line in lines} | ({} if floor is None else {"chance": floor})
+    assert places.keys() == values.keys()
+    for above, below in pairwise(sorted(places, key=lambda name: places[name])):
+        assert values[above] >= values[below]
+        assert places[below] - places[above] >= 12.9
+
+
+def test_names_stay_where_there_is_room():
+    assert spread([10.0, 90.0, 50.0], 0, 100, 17) == [10.0, 90.0, 50.0]
+    assert spread([95.0, 99.0], 0, 100, 17) == [83.0, 100.0]
+    assert spread([1.0, 2.0], 0, 100, 17) == [0.0, 17.0]
 
 
 def test_ticks_are_round_and_layers_are_whole():

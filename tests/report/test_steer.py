@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isoglot.languages.twins import shift
-from isoglot.report.scatter import Point, _spread, scatter
+from isoglot.report.scatter import Point, scatter
 from isoglot.report.steer import (
     at_layer,
     coloured,
@@ -271,8 +271,3 @@ def test_names_of_points_never_overlap():
     assert len(places) == 9
     assert all(low + 16 <= high for low, high in itertools.pairwise(places))
     assert places[-1] <= 400 - 20
-
-
-def test_places_stay_where_there_is_room():
-    assert _spread([10.0, 90.0, 50.0], 0, 100) == [10.0, 90.0, 50.0]
-    assert _spread([95.0, 99.0], 0, 100) == [83.0, 100.0]

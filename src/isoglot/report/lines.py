@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor, log10
+from statistics import fmean
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
@@ -57,20 +58,21 @@ def line_chart(
     right = 16 + int(7.0 * max([len(line.name) for line in lines] + [len(floor_name)]))
     plot = _Plot(lines, width - _LEFT - right, height - _TOP - _BOTTOM, whole=whole)
     parts = [*_axes(plot, across, up)]
+    ends = [plot.y(line.points[-1][1] if line.points else 0.0) for line in lines]
     if floor_at is not None:
-        y = plot.y(floor_at)
+        ends.append(plot.y(floor_at))
+    places = spread(ends, 8, height - 8, _NAME)
+    if floor_at is not None:
         parts.append(
-            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{y:.1f}' y2='{y:.1f}' class='floor'/>"
-            f"<text x='{_LEFT + plot.width + 8}' y='{y + 4:.1f}' class='name' fill='#777'>{escape(floor_name)}</text>"
+            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{ends[-1]:.1f}' y2='{ends[-1]:.1f}' class='floor'/>"
+            f"<text x='{_LEFT + plot.width + 8}' y='{places[-1] + 4:.1f}' class='name' fill='#777'>"
+            f"{escape(floor_name)}</text>"
         )
-    taken = [] if floor_at is None else [plot.y(floor_at)]
-    for number, line in enumerate(lines):
+    for number, (line, place) in enumerate(zip(lines, places, strict=False)):
         colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
         points = [(plot.x(x), plot.y(y)) for x, y in line.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dots = "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3'/>" for x, y in points) if len(points) < 20 else ""
-        place = _free(points[-1][1] if points else 0.0, taken, height)
-        taken.append(place)
         parts.append(
             f"<g fill='{colour}' stroke='{colour}'><polyline points='{path}' fill='none' stroke-width='2' "
             f"stroke-dasharray='{dash}'/>{dots}</g><text x='{_LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
@@ -118,11 +120,26 @@ def _ticks(low: float, high: float, *, whole: bool) -> list[float]:
     return [(first + number) * step for number in range(count)]
 
 
-def _free(wanted: float, taken: Sequence[float], height: int) -> float:
-    """The place nearest to the wanted one, inside the drawing, where a name overlaps none of those before."""
-    options = [wanted + sign * offset for offset in range(height) for sign in (1, -1)]
-    inside = [place for place in options if 8 <= place <= height - 8]
-    return next((place for place in inside if all(abs(place - other) >= _NAME for other in taken)), wanted)
+def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list[float]:
+    """Places for names: as near to the wanted ones as can be, in the same order, no two nearer than a gap.
+
+    With a gap taken off for each name above, places need only never fall: where wanted ones do, they become their mean.
+
+    >>> spread([50.0, 10.0, 52.0], 0, 100, 12)
+    [45.0, 10.0, 57.0]
+    """
+    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
+    groups: list[list[float]] = []
+    for number, at in enumerate(order):
+        groups.append([wanted[at] - number * gap])
+        while len(groups) > 1 and fmean(groups[-2]) > fmean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    level = [fmean(group) for group in groups for _ in group]
+    last = foot - (len(order) - 1) * gap
+    places = list(wanted)
+    for number, at in enumerate(order):
+        places[at] = max(top, min(level[number], last)) + number * gap
+    return places
 
 
 def _axes(plot: _Plot, across: str, up: str) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from isoglot.report.lines import COLOURS
+from isoglot.report.lines import COLOURS, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def scatter(
             f"<line x1='{x0:.1f}' y1='{y0:.1f}' x2='{plot.x(point.x):.1f}' y2='{plot.y(point.y):.1f}' "
             f"stroke='{colour}' stroke-opacity='.35' stroke-width='1.5'/>"
         )
-    places = _spread([plot.y(point.y) for point in points], _TOP + 4, _TOP + plot.height)
+    places = spread([plot.y(point.y) for point in points], _TOP + 4, _TOP + plot.height, _GAP)
     column = _LEFT + plot.width + 30
     for point, colour, place in zip(points, colours, places, strict=True):
         x, y = plot.x(point.x), plot.y(point.y)
@@ -105,22 +105,6 @@ class _Plot:
 
     def y(self, value: float) -> float:
         return _TOP + self.height - value / self.top * self.height
-
-
-def _spread(wanted: Sequence[float], top: float, foot: float) -> list[float]:
-    """Places near the wanted ones, in the same order, none nearer to the next than a line of text."""
-    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
-    places = list(wanted)
-    for before, at in zip([None, *order], order, strict=False):
-        least = top if before is None else places[before] + _GAP
-        places[at] = max(wanted[at], least)
-    over = places[order[-1]] - foot
-    if over > 0:  # push back up from the foot
-        limit = foot
-        for at in reversed(order):
-            places[at] = min(places[at], limit)
-            limit = places[at] - _GAP
-    return places
 
 
 def _marked(plot: _Plot, value: float, name: str) -> str:
