@@ -105,6 +105,18 @@ def test_the_page_shows_everything():
     ElementTree.fromstring(comparison_svg(comparison()))  # noqa: S314 - we wrote it
 
 
+def test_curves_are_not_cut_off_at_0():
+    below = comparison(measured(0, value=-0.2), measured(1, value=-0.1))
+    values = ({"debiased-cka": {0: -0.2}}, {"debiased-cka": {0: -0.1}})
+    moments = tuple(Moment(step=step, tokens=None, values=value) for step, value in enumerate(values))
+    run = Emergence(
+        run="run", languages=("en", "fr"), sentences=50, measures=("debiased-cka",), layers=(0,), moments=moments
+    )
+    for text in (comparison_page(below), emergence_page(run)):
+        (first, second), *_ = (points.split() for points in re.findall(r"<polyline points='([^']*)'", text))
+        assert float(first.split(",")[1]) > float(second.split(",")[1])
+
+
 def test_numbers_are_short():
     assert [number(value) for value in (0.12345, -0.00001, 123.456, None)] == ["0.123", "0.000", "123.5", "–"]
 

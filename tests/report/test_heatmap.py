@@ -53,6 +53,7 @@ def test_a_number_stands_in_its_cell_and_a_missing_one_is_hatched():
     assert ">0.25</text>" in drawing
     assert "aria-label='CKA by y and x, from 0.25 to 1.00'" in drawing
     assert "url(#gap)" not in drawn([[0.5]])
+    assert [said for *_, said in cells(drawn([[-0.001, -0.01]]))] == ["r0, c0: 0.00", "r0, c1: -0.01"]
 
 
 def test_many_columns_scroll_and_drop_their_numbers():

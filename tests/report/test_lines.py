@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from isoglot.report.lines import COLOURS, Line, line_chart, spread
 
-VALUE = st.floats(0, 1e6, allow_nan=False)
+VALUE = st.floats(-1e6, 1e6, allow_nan=False)
 
 
 def numbers(drawing: str) -> list[list[tuple[float, float]]]:
@@ -41,6 +41,15 @@ def test_points_are_where_their_values_are():
     assert abs((x0 + x2) / 2 - x1) < 0.11
     assert abs((y0 + y2) / 2 - y1) < 0.11
     assert y0 > y1 > y2
+
+
+def test_what_is_below_0_is_drawn_there():
+    drawing = line_chart([Line(name="a", points=[(0, -1), (1, 0), (2, 1)])], across="x", up="y")
+    ((_, y0), (_, y1), (_, y2)), *_ = numbers(drawing)
+    assert abs((y0 + y2) / 2 - y1) < 0.11
+    assert y0 > y1 > y2
+    ticks = {tick: float(y) for y, tick in re.findall(r"y='([0-9.]+)' class='tick' text-anchor='end'>([^<]*)", drawing)}
+    assert abs(ticks["0"] - 4 - y1) < 0.11
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=6), st.none() | st.integers(0, 1000))

@@ -384,7 +384,7 @@ def _curve_table(result: Emergence) -> Table:
             table.add_column(f"{name}\nlayer {layer}", justify="right")
     for moment in result.moments:
         values = [moment.values[name][layer] for name in result.measures for layer in result.layers]
-        table.add_row(f"{moment.step:,}", *(f"{value:.3f}" for value in values))
+        table.add_row(f"{moment.step:,}", *(f"{value:z.3f}" for value in values))
     return table
 
 

@@ -255,9 +255,8 @@ def _lines(result: Comparison) -> Section:
 
 
 def _points(found: Sequence[Measured], what: str) -> list[tuple[float, float]]:
-    """Below 0 there is only noise, and the axis begins there."""
     values = [(each.layer, getattr(each, what)) for each in found]
-    return [(float(layer), max(0.0, value)) for layer, value in values if value is not None]
+    return [(float(layer), value) for layer, value in values if value is not None]
 
 
 def _measure(result: Comparison, measure: Measure) -> Section:
@@ -338,7 +337,7 @@ def two(value: float) -> str:
     >>> two(0.456), two(-0.001)
     ('0.46', '0.00')
     """
-    return f"{value:.2f}".replace("-0.00", "0.00")
+    return f"{value:z.2f}"
 
 
 def number(value: float | None) -> str:
@@ -349,4 +348,4 @@ def number(value: float | None) -> str:
     """
     if value is None:
         return "–"
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value + 0.0:.3f}".replace("-0.000", "0.000")
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:z.3f}"

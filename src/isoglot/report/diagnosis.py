@@ -139,7 +139,7 @@ def _pairs(checkup: Checkup) -> Section:
                 caption="The same after a rotation that was learned from other sentences (cross-validated).",
             ),
             Figure(
-                drawing=_matrix(checkup, lambda at: None if at.cka is None else at.cka.value, "CKA", 1.0, ".2f"),
+                drawing=_matrix(checkup, lambda at: None if at.cka is None else at.cka.value, "CKA", 1.0, "z.2f"),
                 caption=f"Debiased CKA in layer {best.layer}: do two languages find the same sentences alike? 1 where "
                 "one is the other turned; 0 where sentences are paired at random.",
             ),
@@ -154,7 +154,7 @@ def _pair_table(checkup: Checkup) -> str:
     rows = []
     for pair in sorted(checkup.pairs, key=lambda pair: -pair.at(best.layer).found[best.way].value):
         at = pair.at(best.layer)
-        cka = ["–", "–"] if at.cka is None else [_figure(at.cka, 1, ".2f"), f"{at.cka.null_high:.3f}"]
+        cka = ["–", "–"] if at.cka is None else [_figure(at.cka, 1, "z.2f"), f"{at.cka.null_high:z.3f}"]
         names = f"{language_name(pair.source)}–{language_name(pair.target)}"
         found = [_figure(at.found[way], 100, ".1f") for way in (best.way, "mapped")]
         rows.append([names, *found, *cka, f"{at.distance:.2f}"])
@@ -236,8 +236,8 @@ def _space(checkup: Checkup) -> Section:
     rows = [
         [
             _layer_name(each, checkup),
-            "–" if each.cka is None else f"{each.cka:.3f}",
-            "–" if each.cka_null is None else f"{each.cka_null:.3f}",
+            "–" if each.cka is None else f"{each.cka:z.3f}",
+            "–" if each.cka_null is None else f"{each.cka_null:z.3f}",
             f"{each.cka_above} of {len(checkup.pairs)}",
             f"{100 * each.probe.linear.value:.1f} %",
             f"{100 * each.probe.spread.value:.1f} %",

@@ -51,8 +51,9 @@ def emergence_finding(result: Emergence) -> str:
     way = "rises" if after > before else "falls"
     title, (one, other) = find_measure(name).title, result.languages
     return (
-        f"{title} of {one} and {other} {way} most in layer {layer}: from {before:.2f} at step {first.step:,} to "
-        f"{after:.2f} at step {last.step:,}, over {len(result.moments)} checkpoints and {result.sentences:,} sentences."
+        f"{title} of {one} and {other} {way} most in layer {layer}: from {before:z.2f} at step {first.step:,} "
+        f"to {after:z.2f} at step {last.step:,}, over {len(result.moments)} checkpoints and {result.sentences:,} "
+        "sentences."
     )
 
 
@@ -66,7 +67,7 @@ def _section(result: Emergence, name: str) -> Section:
     shown = chosen_layers(result.layers, len(COLOURS))
     skipped = "" if len(shown) == len(result.layers) else f" {len(shown)} of {len(result.layers)} layers are drawn."
     rows = [
-        [f"{moment.step:,}", *(f"{moment.values[name][layer]:.3f}" for layer in result.layers)]
+        [f"{moment.step:,}", *(f"{moment.values[name][layer]:z.3f}" for layer in result.layers)]
         for moment in result.moments
     ]
     caption = f"{result.sentences:,} sentences at each checkpoint.{skipped}"
@@ -79,17 +80,14 @@ def _section(result: Emergence, name: str) -> Section:
 
 
 def _curve(result: Emergence, name: str) -> str:
-    """Over tokens where they were counted, else over steps; below 0 there is only noise."""
+    """Over tokens where they were counted, else over steps."""
     tokens = [moment.tokens for moment in result.moments if moment.tokens is not None]
     counted = len(set(tokens)) == len(result.moments)
     places = [count / 1e6 for count in tokens] if counted else [float(moment.step) for moment in result.moments]
     lines = [
         Line(
             name=f"layer {layer}",
-            points=[
-                (place, max(0.0, moment.values[name][layer]))
-                for place, moment in zip(places, result.moments, strict=True)
-            ],
+            points=[(place, moment.values[name][layer]) for place, moment in zip(places, result.moments, strict=True)],
         )
         for layer in chosen_layers(result.layers, len(COLOURS))
     ]

@@ -235,4 +235,4 @@ def _value(cell: Cell | None, form: Form) -> str:
     if cell is None:
         return "–"
     half = cell.half_width(form)
-    return f"{cell.average(form):.3f}" if half is None else f"{cell.average(form):.3f} ± {half:.3f}"
+    return f"{cell.average(form):z.3f}" if half is None else f"{cell.average(form):z.3f} ± {half:.3f}"

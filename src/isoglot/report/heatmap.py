@@ -35,7 +35,7 @@ def heat_map(
     up: str,
     low: float,
     high: float,
-    form: str = ".2f",
+    form: str = "z.2f",
     marked: Collection[tuple[int, int]] = (),
     scale: str = "",
     width: int = 720,

@@ -40,7 +40,7 @@ def line_chart(
     width: int = 720,
     height: int = 340,
 ) -> str:
-    """Draw lines over the same axes, from 0 up.
+    """Draw lines over the same axes, from 0 up, or from what is below 0.
 
     Args:
         lines: What to draw, at most six.
@@ -96,15 +96,16 @@ class _Plot:
         xs = [x for line in lines for x, _ in line.points] or [0.0, 1.0]
         self.width, self.height = width, height
         self.low, self.high = min(xs), max([*xs, min(xs) + 1e-9])
-        self.top = max([y for line in lines for _, y in line.points] + [1e-9]) * 1.05
+        heights = [y for line in lines for _, y in line.points]
+        self.foot, self.top = min([0.0, *heights]), max([1e-9, *heights]) * 1.05
         self.across = _ticks(self.low, self.high, whole=whole)
-        self.up = _ticks(0.0, self.top, whole=False)
+        self.up = _ticks(self.foot, self.top, whole=False)
 
     def x(self, value: float) -> float:
         return _LEFT + (value - self.low) / (self.high - self.low) * self.width
 
     def y(self, value: float) -> float:
-        return _TOP + self.height - value / self.top * self.height
+        return _TOP + (self.top - value) / (self.top - self.foot) * self.height
 
 
 def _ticks(low: float, high: float, *, whole: bool) -> list[float]:
