@@ -76,6 +76,15 @@ def test_ticks_are_round_and_layers_are_whole():
     assert ticks == ["0", "2", "4", "6", "8", "10", "12"]
 
 
+@given(st.lists(VALUE, min_size=1, max_size=9), st.none() | VALUE)
+def test_the_highest_tick_is_above_all_that_is_drawn(values, floor):
+    drawing = line_chart([Line(name="a", points=list(enumerate(values)))], across="x", up="y", floor_at=floor)
+    heights = [float(y) - 4 for y in re.findall(r"y='([0-9.]+)' class='tick' text-anchor='end'", drawing)]
+    drawn = [float(y) for y in re.findall(r"(?:cy|y1)='([0-9.]+)'", drawing)]
+    assert min(heights) <= min(drawn) + 0.11
+    assert 2 <= len(heights) <= 8
+
+
 def test_what_is_said_is_escaped():
     drawing = line_chart([Line(name="<b>", points=[(0, 1)])], across="a & b", up="y")
     assert "<b>" not in drawing

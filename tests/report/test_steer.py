@@ -271,3 +271,4 @@ def test_names_of_points_never_overlap():
     assert len(places) == 9
     assert all(low + 16 <= high for low, high in itertools.pairwise(places))
     assert places[-1] <= 400 - 20
+    assert re.findall(r"text-anchor='end'>([^<]*)<", drawn) == ["0", "10", "20", "30"]

@@ -6,10 +6,11 @@ It needs no drawing library, scales with the page, and is the same bytes for the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, log10
 from statistics import fmean
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
+
+from isoglot.report.axes import LEFT, Axes, round_step, rounded_up, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which stay apart for the colour-blind; lines also differ in their dashes, for print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#9A5B8F", "#5B5B5B", "#B8860B")
 DASHES = ("", "7 4", "2 4", "9 3 2 3", "", "7 4")
-_LEFT, _TOP, _BOTTOM = 58, 20, 52
+_TOP, _BOTTOM = 20, 52
 _NAME = 13
 
 
@@ -56,16 +57,16 @@ def line_chart(
         HTML: an ``svg`` element, and a legend for screens so narrow that the ends of lines are out of sight.
     """
     right = 16 + int(7.0 * max([len(line.name) for line in lines] + [len(floor_name)]))
-    plot = _Plot(lines, width - _LEFT - right, height - _TOP - _BOTTOM, whole=whole)
-    parts = [*_axes(plot, across, up)]
+    plot = _axes(lines, floor_at, width - LEFT - right, height - _TOP - _BOTTOM, whole=whole)
+    parts = plot.drawn(across, up)
     ends = [plot.y(line.points[-1][1] if line.points else 0.0) for line in lines]
     if floor_at is not None:
         ends.append(plot.y(floor_at))
     places = spread(ends, 8, height - 8, _NAME)
     if floor_at is not None:
         parts.append(
-            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{ends[-1]:.1f}' y2='{ends[-1]:.1f}' class='floor'/>"
-            f"<text x='{_LEFT + plot.width + 8}' y='{places[-1] + 4:.1f}' class='name' fill='#777'>"
+            f"<line x1='{LEFT}' x2='{LEFT + plot.width}' y1='{ends[-1]:.1f}' y2='{ends[-1]:.1f}' class='floor'/>"
+            f"<text x='{LEFT + plot.width + 8}' y='{places[-1] + 4:.1f}' class='name' fill='#777'>"
             f"{escape(floor_name)}</text>"
         )
     for number, (line, place) in enumerate(zip(lines, places, strict=False)):
@@ -75,7 +76,7 @@ def line_chart(
         dots = "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3'/>" for x, y in points) if len(points) < 20 else ""
         parts.append(
             f"<g fill='{colour}' stroke='{colour}'><polyline points='{path}' fill='none' stroke-width='2' "
-            f"stroke-dasharray='{dash}'/>{dots}</g><text x='{_LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
+            f"stroke-dasharray='{dash}'/>{dots}</g><text x='{LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
             f"fill='{colour}'>{escape(line.name)}</text>"
         )
     said = escape(f"{up} over {across}: {', '.join(line.name for line in lines)}", {"'": "&#39;"})
@@ -89,36 +90,25 @@ def line_chart(
     )
 
 
-class _Plot:
-    """Where values are drawn."""
-
-    def __init__(self, lines: Sequence[Line], width: int, height: int, *, whole: bool) -> None:
-        xs = [x for line in lines for x, _ in line.points] or [0.0, 1.0]
-        self.width, self.height = width, height
-        self.low, self.high = min(xs), max([*xs, min(xs) + 1e-9])
-        heights = [y for line in lines for _, y in line.points]
-        self.foot, self.top = min([0.0, *heights]), max([1e-9, *heights]) * 1.05
-        self.across = _ticks(self.low, self.high, whole=whole)
-        self.up = _ticks(self.foot, self.top, whole=False)
-
-    def x(self, value: float) -> float:
-        return _LEFT + (value - self.low) / (self.high - self.low) * self.width
-
-    def y(self, value: float) -> float:
-        return _TOP + (self.top - value) / (self.top - self.foot) * self.height
-
-
-def _ticks(low: float, high: float, *, whole: bool) -> list[float]:
-    """Round numbers between two values, about five."""
-    if whole:
-        step: float = max(1, round((high - low) / 8))
-    else:
-        rough = (high - low) / 5
-        unit = 10.0 ** floor(log10(rough))
-        step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough * 0.999)
-    first = -floor(-low / step)
-    count = floor(high / step + 1e-9) - first + 1
-    return [(first + number) * step for number in range(count)]
+def _axes(lines: Sequence[Line], floor_at: float | None, width: int, height: int, *, whole: bool) -> Axes:
+    """Both axes; the vertical one from 0, or what is below it, to the first tick that nothing is above."""
+    xs = [x for line in lines for x, _ in line.points] or [0.0, 1.0]
+    low, high = min(xs), max([*xs, min(xs) + 1e-9])
+    ys = [0.0 if floor_at is None else floor_at, *(y for line in lines for _, y in line.points)]
+    least, most = min([0.0, *ys]), max([1e-9, *ys])
+    step = round_step(least, most)
+    foot, top = min(least, round(least / step) * step), rounded_up(most, step)
+    return Axes(
+        low=low,
+        high=high,
+        across=ticks(low, high, max(1, round((high - low) / 8)) if whole else round_step(low, high)),
+        foot=foot,
+        top=top,
+        up=ticks(foot, top, step),
+        width=width,
+        height=height,
+        head=_TOP,
+    )
 
 
 def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list[float]:
@@ -141,25 +131,3 @@ def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list
     for number, at in enumerate(order):
         places[at] = max(top, min(level[number], last)) + number * gap
     return places
-
-
-def _axes(plot: _Plot, across: str, up: str) -> list[str]:
-    foot = _TOP + plot.height
-    parts = []
-    for value in plot.up:
-        y = plot.y(value)
-        parts.append(
-            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{y:.1f}' y2='{y:.1f}' class='grid'/>"
-            f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' class='tick' text-anchor='end'>{value:g}</text>"
-        )
-    for value in plot.across:
-        x = plot.x(value)
-        parts.append(f"<text x='{x:.1f}' y='{foot + 18}' class='tick' text-anchor='middle'>{value:g}</text>")
-    middle = _LEFT + plot.width / 2
-    parts.append(f"<text x='{middle:.1f}' y='{foot + 42}' class='axis' text-anchor='middle'>{escape(across)}</text>")
-    height = _TOP + plot.height / 2
-    parts.append(
-        f"<text transform='translate(14 {height:.1f}) rotate(-90)' class='axis' text-anchor='middle'>"
-        f"{escape(up)}</text>"
-    )
-    return parts

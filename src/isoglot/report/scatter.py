@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from isoglot.report.axes import LEFT, Axes, round_step, rounded_up, ticks
 from isoglot.report.lines import COLOURS, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LEFT, _TOP, _BOTTOM, _GAP, _LETTER = 58, 26, 56, 17, 7.0
+_TOP, _BOTTOM, _GAP, _LETTER = 26, 56, 17, 7.0
 _START = "#1f2933"
 
 
@@ -56,9 +57,9 @@ def scatter(
     """
     points = [start, *ends]
     longest = max(len(point.name) for point in points)
-    plot = _Plot(points, line_at, width - _LEFT - 44 - int(_LETTER * longest), height - _TOP - _BOTTOM)
+    plot = _axes(points, line_at, width - LEFT - 44 - int(_LETTER * longest), height - _TOP - _BOTTOM)
     colours = [_START, *(COLOURS[number % len(COLOURS)] for number in range(len(ends)))]
-    parts = [*_axes(plot, across, up), _marked(plot, line_at, line_name)]
+    parts = [*plot.drawn(across, up), _marked(plot, line_at, line_name)]
     x0, y0 = plot.x(start.x), plot.y(start.y)
     for point, colour in zip(ends, colours[1:], strict=True):
         parts.append(
@@ -66,7 +67,7 @@ def scatter(
             f"stroke='{colour}' stroke-opacity='.35' stroke-width='1.5'/>"
         )
     places = spread([plot.y(point.y) for point in points], _TOP + 4, _TOP + plot.height, _GAP)
-    column = _LEFT + plot.width + 30
+    column = LEFT + plot.width + 30
     for point, colour, place in zip(points, colours, places, strict=True):
         x, y = plot.x(point.x), plot.y(point.y)
         said = escape(f"{point.name}: {point.x:.1f} % and {point.y:.1f} %")
@@ -91,48 +92,28 @@ def scatter(
     )
 
 
-class _Plot:
-    """Where values are drawn; the horizontal axis begins a little before what is lowest."""
+def _axes(points: Sequence[Point], line_at: float, width: int, height: int) -> Axes:
+    """Both axes; the horizontal one begins a little before what is lowest."""
+    low = max(0.0, 10 * ((min([line_at, *(point.x for point in points)]) - 2) // 10))
+    most = max([1e-9, *(point.y for point in points)])
+    step = round_step(0.0, most)
+    top = rounded_up(most, step)
+    return Axes(
+        low=low,
+        high=100.0,
+        across=ticks(low, 100.0, 10 if low >= 40 else 20),
+        foot=0.0,
+        top=top,
+        up=ticks(0.0, top, step),
+        width=width,
+        height=height,
+        head=_TOP,
+    )
 
-    def __init__(self, points: Sequence[Point], line_at: float, width: int, height: int) -> None:
-        low = min([line_at, *(point.x for point in points)])
-        self.low = max(0.0, 10 * ((low - 2) // 10))
-        self.width, self.height = width, height
-        self.top = min(100.0, 10 * (max(point.y for point in points) // 10 + 1))
 
-    def x(self, value: float) -> float:
-        return _LEFT + (value - self.low) / (100 - self.low) * self.width
-
-    def y(self, value: float) -> float:
-        return _TOP + self.height - value / self.top * self.height
-
-
-def _marked(plot: _Plot, value: float, name: str) -> str:
+def _marked(plot: Axes, value: float, name: str) -> str:
     x = plot.x(value)
     return (
         f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{_TOP}' y2='{_TOP + plot.height}' class='floor'/>"
         f"<text x='{x + 4:.1f}' y='{_TOP - 8}' class='tick'>{escape(name)}</text>"
     )
-
-
-def _axes(plot: _Plot, across: str, up: str) -> list[str]:
-    foot, parts = _TOP + plot.height, []
-    for share in range(6):
-        value = plot.top * share / 5
-        y = plot.y(value)
-        parts.append(
-            f"<line x1='{_LEFT}' x2='{_LEFT + plot.width}' y1='{y:.1f}' y2='{y:.1f}' class='grid'/>"
-            f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' class='tick' text-anchor='end'>{value:g}</text>"
-        )
-    step = 10 if 100 - plot.low <= 60 else 20
-    parts += [
-        f"<text x='{plot.x(number):.1f}' y='{foot + 18}' class='tick' text-anchor='middle'>{number}</text>"
-        for number in range(int(plot.low), 101, step)
-    ]
-    middle = _LEFT + plot.width / 2
-    parts.append(f"<text x='{middle:.1f}' y='{foot + 42}' class='axis' text-anchor='middle'>{escape(across)}</text>")
-    parts.append(
-        f"<text transform='translate(14 {_TOP + plot.height / 2:.1f}) rotate(-90)' class='axis' text-anchor='middle'>"
-        f"{escape(up)}</text>"
-    )
-    return parts
