@@ -105,6 +105,11 @@ def test_the_page_shows_everything():
     ElementTree.fromstring(comparison_svg(comparison()))  # noqa: S314 - we wrote it
 
 
+def test_the_null_of_a_distance_is_stayed_above():
+    assert "stay below. For a distance: what they stay above." in comparison_page(comparison(measured(0, "procrustes")))
+    assert "For a distance" not in comparison_page(comparison())
+
+
 def test_curves_are_not_cut_off_at_0():
     below = comparison(measured(0, value=-0.2), measured(1, value=-0.1))
     values = ({"debiased-cka": {0: -0.2}}, {"debiased-cka": {0: -0.1}})

@@ -172,6 +172,7 @@ def _read(result: Comparison, said: Sequence[str]) -> Section:
     )
     held = [
         "Null: the same with sentences paired at random, its mean and what 95 % of such pairings stay below.",
+        "For a distance: what they stay above." if any(each.kind == "distance" for each in result.measures) else "",
         "Expected by chance: the mean of the null over all pairings there are, by formula."
         if any(each.measure in BIASED and each.expected_null is not None for each in result.measured)
         else "",
