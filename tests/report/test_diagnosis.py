@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -52,9 +54,15 @@ def test_the_page_says_all_that_was_found_and_asks_nothing_of_the_world(checkup:
     assert text == diagnosis_page(checkup, facts=["isoglot diagnose"])
 
 
-def test_one_layer_and_two_languages_need_no_line_chart(checkup: Checkup, tmp_path: Path):
-    from dataclasses import replace
+@pytest.mark.parametrize(
+    ("way", "words"), [("raw", "vectors as they are"), ("centred", "each language’s mean removed")]
+)
+def test_a_title_says_how_most_was_found(checkup: Checkup, way: Literal["raw", "centred"], words: str):
+    best = replace(checkup.best, way=way)
+    assert f"<h2>By cosine, {words}, layer {best.layer} finds most:" in diagnosis_page(replace(checkup, best=best))
 
+
+def test_one_layer_and_two_languages_need_no_line_chart(checkup: Checkup, tmp_path: Path):
     pair = checkup.pairs[0]
     small = replace(
         checkup,

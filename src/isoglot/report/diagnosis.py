@@ -102,7 +102,7 @@ def _found(checkup: Checkup) -> Section:
         )
     ]
     return Section(
-        title=f"By plain cosine, layer {best.layer} finds most: {percent(best.found)}",
+        title=f"By cosine, {_way_words(best.way)}, layer {best.layer} finds most: {percent(best.found)}",
         figures=figures if len(checkup.layers) > 1 else (),
         table=table(
             ["layer", *(f"{name}, %" for name in WAY_NAMES.values())],
