@@ -28,6 +28,9 @@ def finding(result: Alignment) -> str:
     before = result.scores(best, "before")
     where = "" if best.layer is None else f" in layer {best.layer}"
     without = "" if before is None else f", {_percent(before)} without it"
+    layer, most = max(_points(result, "before"), key=lambda point: point[1], default=(0.0, 0.0))
+    if before is not None and most > 100 * before.precision[1].value:
+        without += f"; the most without a map is {most:.1f} %, in layer {layer:.0f}"
     return (
         f"After the map {_percent(after)} of {after.queries:,} held-out {result.languages[0]} {_WHAT[result.use]} have "
         f"their translation nearest{where}{without}."
