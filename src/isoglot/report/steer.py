@@ -208,7 +208,7 @@ def sweep_finding(sweep: Sweep) -> str:
     good = sweep.best("headline")
     if good is None:
         return f"{text}."
-    return f"{text}, most rightly at layer {good[0].layer}, α = {good[0].alpha:g} (headline {good[1]:.2f})."
+    return f"{text}, most rightly at layer {good[0].layer}, α = {good[0].alpha:g} (switched and right {good[1]:.2f})."
 
 
 def most_switched(sweep: Sweep) -> Cell:
@@ -245,8 +245,9 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
     )
     good = sweep.best("headline")
     if good is not None and (scores := sweep.scores[good[0]]).precision is not None:
+        (layer, alpha), value = good
         found.append(
-            f"The best headline is {good[1]:.2f}, at layer {good[0].layer}, α = {good[0].alpha:g}: "
+            f"Switched and right, the headline, is best at layer {layer}, α = {alpha:g}, {value:.2f}: "
             f"{100 * (scores.convert_rate or 0):.0f} % switched; of the {scores.judged or 0:,} tokens that the "
             f"dictionary judges {100 * scores.precision:.0f} % are right; the distinct-type ratio is "
             f"{scores.distinct or 0:.2f}."
