@@ -83,6 +83,18 @@ def test_no_more_is_claimed_than_was_found(changes, line):
     assert line in findings(comparison(measured(0, **changes)))[0]
 
 
+def test_layers_at_the_floor_are_named():
+    two, three, five = (measured(layer, value=0.1, low=0.09) for layer in (2, 3, 5))
+    for low, names in (
+        ([two, three, five], "layers 2, 3 and 5"),
+        ([five], "layer 5"),
+        ([replace(two, other_layer=4), five], "layers 2 and 4 and layer 5"),
+    ):
+        said = findings(comparison(measured(0), *low))
+        assert f"In {names} the interval is not above what the untrained encoder has." in said
+    assert not any("not above" in text for text in findings(comparison()))
+
+
 def test_the_paper_form_is_spoken_of_where_it_is_far_off():
     high = measured(1, "paper-cka", value=0.97, null_mean=0.95)
     said = " ".join(findings(comparison(high, measured(1))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.compare.forms import FORMS, Form
+from isoglot.diagnose.names import listed
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
@@ -69,6 +70,8 @@ def findings(result: Comparison) -> list[str]:
     above = [each for each in found if each.null_edge is None or each.value > each.null_edge]
     best = best_layer(above or found, distance=False)
     said = [_best(result, best)]
+    if low := [each for each in found if each is not best and not _beyond_floor(each)]:
+        said.append(f"In {_pair_names(low)} the interval is not above what the untrained encoder has.")
     if best.without_top is not None and best.value - best.without_top > MUCH:
         said.append(
             f"Much of that is the strongest {'direction' if result.top == 1 else f'{result.top} directions'} of either "
@@ -116,7 +119,7 @@ def _best(result: Comparison, best: Measured) -> str:
 
 def _scale(result: Comparison, best: Measured) -> str:
     """What the value is worth beside floor and ceiling."""
-    beyond = best.floor is None or best.low is None or best.low > best.floor
+    beyond = _beyond_floor(best)
     poor = "" if beyond else "That is no more than the untrained encoder has."
     if best.ceiling is None:
         return poor
@@ -130,6 +133,10 @@ def _scale(result: Comparison, best: Measured) -> str:
     if not beyond:
         return f"{poor} {text}."
     return f"{text}: this is {100 * best.place:.0f} % of the way from floor to ceiling."
+
+
+def _beyond_floor(each: Measured) -> bool:
+    return each.floor is None or each.low is None or each.low > each.floor
 
 
 def _diagonal(result: Comparison) -> str:
@@ -158,6 +165,12 @@ def _pair_name(each: Measured) -> str:
     if each.layer == each.other_layer:
         return f"layer {each.layer}"
     return f"layers {each.layer} and {each.other_layer}"
+
+
+def _pair_names(found: Sequence[Measured]) -> str:
+    if len(found) == 1 or any(each.layer != each.other_layer for each in found):
+        return listed([_pair_name(each) for each in found])
+    return f"layers {listed([str(each.layer) for each in found])}"
 
 
 # --- sections ---
@@ -265,10 +278,10 @@ def _measure(result: Comparison, measure: Measure) -> Section:
     best = best_layer(found, distance=measure.kind == "distance")
     kind = f"Less is more alike; identical spaces have {measure.ideal:g}." if measure.kind == "distance" else ""
     about = [f"{measure.meaning} {kind}".strip(), f"Measured on {found[0].rows:,} sentences, {_draws(found[0])}."]
-    if full := [_pair_name(each) for each in found if each.saturated]:
+    if full := [each for each in found if each.saturated]:
         about.append(
-            f"Saturated in {', '.join(full)}: every random pairing gives the same value there, so that it says nothing "
-            "of which sentence goes with which. Fewer columns or more sentences would leave it room."
+            f"Saturated in {_pair_names(full)}: every random pairing gives the same value there, so that it says "
+            "nothing of which sentence goes with which. Fewer columns or more sentences would leave it room."
         )
     return Section(
         title=f"{measure.title}: most alike in {_pair_name(best)}",
