@@ -114,6 +114,7 @@ def test_the_page_shows_everything():
     assert page.count("class='marked'") == 3 * 3 * 2
     assert "&lt;A&gt;" in page
     assert re.search(r"<td[^>]*>0.280 to 0.320</td>", page)
+    assert page.count("<polygon") == page.count("Shaded: what other sentences would give, 95 %.") == 1
     ElementTree.fromstring(comparison_svg(comparison()))  # noqa: S314 - we wrote it
 
 

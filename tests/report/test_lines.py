@@ -43,6 +43,14 @@ def test_points_are_where_their_values_are():
     assert y0 > y1 > y2
 
 
+def test_a_band_lies_around_its_line_and_inside_the_drawing():
+    line = Line(name="a", points=[(0, 1), (1, 2)], band=[(0, -3, 4), (1, 1, 9)])
+    around, along = numbers(line_chart([line], across="x", up="y"))
+    assert [x for x, _ in around] == [along[0][0], along[1][0], along[1][0], along[0][0]]
+    assert around[3][1] < along[0][1] < around[0][1] <= 288
+    assert 20 <= around[2][1] < along[1][1] < around[1][1]
+
+
 def test_what_is_below_0_is_drawn_there():
     drawing = line_chart([Line(name="a", points=[(0, -1), (1, 0), (2, 1)])], across="x", up="y")
     ((_, y0), (_, y1), (_, y2)), *_ = numbers(drawing)

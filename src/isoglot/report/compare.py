@@ -248,7 +248,10 @@ def _lines(result: Comparison) -> Section:
     name = main_measure(result)
     assert name is not None  # noqa: S101 - the caller has looked
     found, measure = result.of(name), next(each for each in result.measures if each.name == name)
-    lines = [Line(name="these two", points=_points(found, "value"))]
+    band = [
+        (float(each.layer), each.low, each.high) for each in found if each.low is not None and each.high is not None
+    ]
+    lines = [Line(name="these two", points=_points(found, "value"), band=band)]
     for title, what in (
         ("ceiling", "ceiling"),
         (f"without top {result.top}", "without_top"),
@@ -262,7 +265,8 @@ def _lines(result: Comparison) -> Section:
         figures=(
             Figure(
                 drawing=line_chart(lines, across="layer", up=measure.title, whole=True),
-                caption=f"{measure.meaning} On {found[0].rows:,} sentences.",
+                caption=f"{measure.meaning} On {found[0].rows:,} sentences."
+                + (" Shaded: what other sentences would give, 95 %." if band else ""),
             ),
         ),
     )

@@ -28,6 +28,8 @@ class Line:
 
     name: str
     points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] = ()
+    """A place on the horizontal axis with what is shaded there, from a value to another: such as an interval."""
 
 
 def line_chart(
@@ -74,6 +76,8 @@ def line_chart(
         points = [(plot.x(x), plot.y(y)) for x, y in line.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dots = "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3'/>" for x, y in points) if len(points) < 20 else ""
+        if line.band:
+            parts.append(_shaded(plot, line.band, colour))
         parts.append(
             f"<g fill='{colour}' stroke='{colour}'><polyline points='{path}' fill='none' stroke-width='2' "
             f"stroke-dasharray='{dash}'/>{dots}</g><text x='{LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
@@ -95,6 +99,7 @@ def _axes(lines: Sequence[Line], floor_at: float | None, width: int, height: int
     xs = [x for line in lines for x, _ in line.points] or [0.0, 1.0]
     low, high = min(xs), max([*xs, min(xs) + 1e-9])
     ys = [0.0 if floor_at is None else floor_at, *(y for line in lines for _, y in line.points)]
+    ys += [y for line in lines for _, *ends in line.band for y in ends]
     least, most = min([0.0, *ys]), max([1e-9, *ys])
     step = round_step(least, most)
     foot, top = min(least, round(least / step) * step), rounded_up(most, step)
@@ -109,6 +114,12 @@ def _axes(lines: Sequence[Line], floor_at: float | None, width: int, height: int
         height=height,
         head=_TOP,
     )
+
+
+def _shaded(plot: Axes, band: Sequence[tuple[float, float, float]], colour: str) -> str:
+    around = [(x, low) for x, low, _ in band] + [(x, high) for x, _, high in reversed(band)]
+    points = " ".join(f"{plot.x(x):.1f},{plot.y(y):.1f}" for x, y in around)
+    return f"<polygon points='{points}' fill='{colour}' fill-opacity='.14'/>"
 
 
 def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list[float]:
