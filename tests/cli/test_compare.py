@@ -146,6 +146,15 @@ def test_the_grid(run, folder: Path, tmp_path: Path):
     assert list(record["inputs"]) == [str(folder / "figure7.toml")]
 
 
+def test_what_is_saturated_is_said_to_be(run):
+    few = ("--sentences", "30")  # in 32 columns
+    result = run("@/run", *FILES, *few, "--measure", "pwcca", "--measure", "rsa", "--device", "cpu")
+    assert result.code == 0, result.err
+    rows = [line.split() for line in result.out.splitlines() if line[:1].isdigit()]
+    assert [row[1] for row in rows] == ["saturated"] * 3
+    assert all(float(row[2]) < 1 for row in rows)
+
+
 def test_emergence(run, tmp_path: Path):
     result = run("emergence", "@/run", *FILES, "--device", "cpu")
     assert result.code == 0, result.err

@@ -350,7 +350,7 @@ def _table(result: Comparison) -> Group:
     for measure in others:
         second.add_column(measure.title, justify="right")
     for row in zip(*(result.of(measure.name) for measure in others), strict=True):
-        second.add_row(_layers_name(row[0]), *(number(each.value) for each in row))
+        second.add_row(_layers_name(row[0]), *("saturated" if each.saturated else number(each.value) for each in row))
     shown += ["", second] if others and main else [second] if others else []
     return Group(*shown)
 
