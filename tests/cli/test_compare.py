@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,17 @@ def test_emergence(run, tmp_path: Path):
     assert "<polyline" in page
     assert "text seen, million tokens" in page
     assert len((tmp_path / "out" / "emergence.csv").read_text().splitlines()) == 1 + 3 * 3
+
+
+def test_one_checkpoint_is_no_curve(run, folder: Path, tmp_path: Path):
+    shutil.copytree(folder / "run", folder / "short")
+    for step in (2, 4):
+        (kept,) = (folder / "short").rglob(f"*{step}")
+        shutil.rmtree(kept)
+    result = run("emergence", "@/short", *FILES, "--device", "cpu")
+    assert result.code == 0, result.err
+    assert "The run has kept one checkpoint, of step 6: a curve needs more." in " ".join(result.out.split())
+    assert not (tmp_path / "out" / "emergence.svg").exists()
 
 
 def test_help_shows_all_three_with_an_example(isoglot):

@@ -178,5 +178,8 @@ def test_a_curve_is_over_tokens_or_steps():
     assert "text seen, million tokens" in emergence_page(result)
     bare = replace(result, moments=tuple(replace(moment, tokens=None) for moment in moments))
     assert ">step</text>" in emergence_page(bare)
-    assert "a curve needs more" in emergence_finding(replace(result, moments=moments[:1]))
+    alone = emergence_page(replace(result, moments=moments[:1]))
+    assert "a curve needs more" in alone
+    assert "<svg" not in alone
+    assert "<td class='number'>0.100</td>" in alone
     ElementTree.fromstring(emergence_svg(result))  # noqa: S314 - we wrote it

@@ -238,7 +238,7 @@ def emergence(
     A run keeps its two newest checkpoints: train with --set checkpoints.every=100 --set checkpoints.keep=1000 to keep
     one of every hundred steps.
 
-    --out gets emergence.json, emergence.csv, emergence.svg and emergence.html.
+    --out gets emergence.json, emergence.csv, emergence.html, and emergence.svg of two checkpoints or more.
     """
     from isoglot.compare.emergence import KEEP_ALL, open_run, trace_emergence
     from isoglot.compare.models import chosen_measures
@@ -269,9 +269,10 @@ def emergence(
         if run is not None and out is not None:
             texts = {
                 "emergence.html": emergence_page(result, facts=[command_line()]),
-                "emergence.svg": emergence_svg(result),
                 "emergence.csv": as_csv(result.as_rows()),
             }
+            if len(result.moments) > 1:
+                texts["emergence.svg"] = emergence_svg(result)
             write_all(out, "emergence.json", result.as_dict(), texts, run)
     output.result({**place(out), **result.as_dict()}, _curve_table(result))
     output.say(f"\n{emergence_finding(result)}")

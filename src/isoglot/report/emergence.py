@@ -34,7 +34,7 @@ def emergence_page(result: Emergence, *, facts: Sequence[str] = ()) -> str:
 
 
 def emergence_svg(result: Emergence) -> str:
-    """The curve of the first measure as a file of its own."""
+    """The curve of the first measure as a file of its own; it needs two checkpoints."""
     name = _ordered(result)[0]
     title = f"{find_measure(name).title} of {' and '.join(result.languages)} over the training"
     return svg_file(_curve(result, name), title, f"{result.sentences:,} held-out sentences at each checkpoint")
@@ -71,10 +71,11 @@ def _section(result: Emergence, name: str) -> Section:
         for moment in result.moments
     ]
     caption = f"{result.sentences:,} sentences at each checkpoint.{skipped}"
+    curve = [Figure(drawing=_curve(result, name), caption=caption)] if len(result.moments) > 1 else []
     return Section(
         title=f"{measure.title} over the training",
         words=(measure.meaning,),
-        figures=(Figure(drawing=_curve(result, name), caption=caption),),
+        figures=curve,
         table=table(["step", *(f"layer {layer}" for layer in result.layers)], rows, numbers_from=0),
     )
 
