@@ -24,6 +24,8 @@ _QUIET = (
 _FRAME = """<!doctype html><meta charset='utf-8'><iframe id='page' width='{width}' height='900' style='border:0'
 srcdoc="{page}" onload="const e = document.getElementById('page').contentDocument.documentElement;
 document.body.dataset.widest = e.scrollWidth; document.body.dataset.text = e.innerText.length;
+const cut = box => box.querySelector('svg') && box.scrollWidth > box.clientWidth;
+document.body.dataset.cut = [...e.querySelectorAll('.scroll')].filter(cut).length;
 const asked = document.getElementById('page').contentWindow.performance.getEntriesByType('resource');
 document.body.dataset.asked = asked.map(one => one.name).filter(name => !name.startsWith('data:')).join(' ');"></iframe>"""
 
@@ -34,6 +36,7 @@ class Seen:
     Attributes:
         widest: How many pixels the page is wide; more than it was given means that it scrolls sideways.
         letters: How many letters are to be seen.
+        cut: How many figures are wider than their place, and scroll.
         console: Lines the page wrote to the console.
         asked: What it asked the world for.
     """
@@ -41,6 +44,7 @@ class Seen:
     def __init__(self, dom: str, log: str) -> None:
         self.widest = int(re.findall(r'data-widest="(\d+)"', dom)[0])
         self.letters = int(re.findall(r'data-text="(\d+)"', dom)[0])
+        self.cut = int(re.findall(r'data-cut="(\d+)"', dom)[0])
         self.console = re.findall(r"CONSOLE.*", log)
         self.asked = re.findall(r'data-asked="([^"]*)"', dom)[0].split()
 

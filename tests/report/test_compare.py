@@ -118,6 +118,13 @@ def test_the_page_shows_everything():
     ElementTree.fromstring(comparison_svg(comparison()))  # noqa: S314 - we wrote it
 
 
+@pytest.mark.parametrize(("width", "cut"), [(1280, 0), (500, 0), (390, 4)])
+def test_figures_are_whole_on_all_but_the_narrowest_screens(look, width, cut):
+    found = look(comparison_page(comparison()), width)
+    assert found.widest <= width
+    assert found.cut == cut
+
+
 def test_the_null_of_a_distance_is_stayed_above():
     assert "stay below. For a distance: what they stay above." in comparison_page(comparison(measured(0, "procrustes")))
     assert "For a distance" not in comparison_page(comparison())

@@ -24,8 +24,13 @@ figure, section > .scroll { margin: 1rem 0 0; }
 figure { padding: .8rem; background: #fff; border: 1px solid #dedad0; border-radius: 8px; }
 figure svg { width: 100%; height: auto; display: block; }
 figcaption { font-size: .92rem; color: #52606d; padding: .5rem .3rem 0; }
-.scroll { overflow-x: auto; }
-.scroll svg { min-width: 560px; }
+/* A shadow at an edge says that there is more: the first two grounds move with what is scrolled, and cover it. */
+.scroll { overflow-x: auto; background: linear-gradient(to right, #fff 40%, #fff0) 0 / 3rem 100% no-repeat local,
+  linear-gradient(to left, #fff 40%, #fff0) 100% / 3rem 100% no-repeat local,
+  linear-gradient(to right, #1f293340, #1f293300) 0 / 1rem 100% no-repeat,
+  linear-gradient(to left, #1f293340, #1f293300) 100% / 1rem 100% no-repeat, #fff; }
+.scroll table { background: none; }
+.scroll svg { min-width: 420px; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; background: #fff; }
 th, td { padding: .45rem .5rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
 th { border-bottom: 2px solid #b8b2a3; vertical-align: bottom; }
@@ -40,6 +45,8 @@ code { font: .9em/1.4 Menlo, Consolas, monospace; background: #ece9e1; padding: 
   font: bold .85rem Helvetica, Arial, sans-serif; }
 .legend li { color: var(--c); }
 @media (max-width: 700px) { .legend { display: flex; } }
+@media (max-width: 520px) { main { padding: 1.2rem .8rem 3rem; } figure { padding: .5rem; }
+  .tick { font-size: 14px; } }
 .grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }
 """
 
