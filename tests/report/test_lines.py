@@ -84,6 +84,11 @@ def test_ticks_are_round_and_layers_are_whole():
     assert ticks == ["0", "2", "4", "6", "8", "10", "12"]
 
 
+def test_one_place_has_one_tick():
+    drawing = line_chart([Line(name="a", points=[(0.4874, 1)])], across="x", up="y")
+    assert re.findall(r"class='tick' text-anchor='middle'>([^<]*)<", drawing) == ["0.4874"]
+
+
 @given(st.lists(VALUE, min_size=1, max_size=9), st.none() | VALUE)
 def test_the_highest_tick_is_above_all_that_is_drawn(values, floor):
     drawing = line_chart([Line(name="a", points=list(enumerate(values)))], across="x", up="y", floor_at=floor)

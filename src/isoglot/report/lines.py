@@ -97,7 +97,11 @@ def line_chart(
 def _axes(lines: Sequence[Line], floor_at: float | None, width: int, height: int, *, whole: bool) -> Axes:
     """Both axes; the vertical one from 0, or what is below it, to the first tick that nothing is above."""
     xs = [x for line in lines for x, _ in line.points] or [0.0, 1.0]
-    low, high = min(xs), max([*xs, min(xs) + 1e-9])
+    low, high = min(xs), max(xs)
+    if high - low < 1e-9:  # one place has one tick
+        across, high = [low], low + 1
+    else:
+        across = ticks(low, high, max(1, round((high - low) / 8)) if whole else round_step(low, high))
     ys = [0.0 if floor_at is None else floor_at, *(y for line in lines for _, y in line.points)]
     ys += [y for line in lines for _, *ends in line.band for y in ends]
     least, most = min([0.0, *ys]), max([1e-9, *ys])
@@ -106,7 +110,7 @@ def _axes(lines: Sequence[Line], floor_at: float | None, width: int, height: int
     return Axes(
         low=low,
         high=high,
-        across=ticks(low, high, max(1, round((high - low) / 8)) if whole else round_step(low, high)),
+        across=across,
         foot=foot,
         top=top,
         up=ticks(foot, top, step),
