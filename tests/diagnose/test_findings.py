@@ -112,6 +112,19 @@ def test_a_map_that_is_no_better_than_one_of_words_is_said_to_learn_words(made_u
     assert "it may well learn from the pairs which words go together" in text
 
 
+def test_a_rotation_from_too_few_pairs_is_not_advised_against(made_up):
+    made_up.best = {"mapping": Interval(-0.2, -0.22, -0.18)}
+    few = replace(made_up.checkup(), sentences=300, width=384)
+    assert said(few, "gain")[-1] == (
+        "A rotation of one language onto the other, fitted on 240 pairs and tested on others, loses 20.0 points (18.0 "
+        "to 22.0), but so few pairs cannot fix 384 dimensions: whether one would help is open. Give more: "
+        "--sentences 2000."
+    )
+    assert tones(few, "gain")[-1] == "plain"
+    enough = replace(few, sentences=1440)
+    assert said(enough, "gain")[-1].endswith("others, loses 20.0 points (18.0 to 22.0): leave it.")
+
+
 def test_two_languages_are_judged_once(made_up):
     made_up.found = {"en": 0.02, "de": 0.02}
     assert said(made_up.checkup(), "languages") == []

@@ -8,6 +8,7 @@ about a thousand candidates; with far fewer, translations are easier to find.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.diagnose.names import language_name, listed
@@ -30,6 +31,8 @@ BEHIND = 0.1
 """A language is behind the others where its pairs surely find less than theirs by this much."""
 WORTH = 0.01
 """A gain is worth naming from one point on."""
+ENOUGH = 3
+"""Pairs a dimension; of a rotation that was fitted on fewer and loses, nothing is advised."""
 UNKNOWN = 0.01
 """Unknown tokens of a language, as a share, that are a defect."""
 UNKNOWN_MANY = 0.1
@@ -231,6 +234,10 @@ def surely_gains(gain: Interval) -> bool:
     return gain.low > 0 and gain.value >= WORTH
 
 
+def _surely_loses(gain: Interval) -> bool:
+    return gain.high < 0 and -gain.value >= WORTH
+
+
 def what_helps(checkup: Checkup) -> list[Finding]:
     """What removing means, CSLS and a map would gain in the best layer."""
     best = checkup.best
@@ -239,12 +246,17 @@ def what_helps(checkup: Checkup) -> list[Finding]:
         _gain("Removing each language’s mean", best.centring, "over vectors as they are; it costs nothing"),
         _gain("Searching by CSLS instead of cosine", best.csls, f"{over}; it costs nothing"),
     ]
-    fitted = round(checkup.sentences * (1 - 1 / checkup.settings.get("folds", 5)))
-    mapping = _gain(
-        f"A rotation of one language onto the other, fitted on {fitted:,} pairs and tested on others,",
-        best.mapping,
-        over,
-    )
+    share = 1 - 1 / checkup.settings.get("folds", 5)
+    fitted = round(checkup.sentences * share)
+    rotation = f"A rotation of one language onto the other, fitted on {fitted:,} pairs and tested on others,"
+    if _surely_loses(best.mapping) and fitted < ENOUGH * checkup.width:
+        wanted = 1000 * ceil(ENOUGH * checkup.width / share / 1000)
+        text = (
+            f"{rotation} loses {points(best.mapping, sign='', turned=True)}, but so few pairs cannot fix "
+            f"{checkup.width:,} dimensions: whether one would help is open. Give more: --sentences {wanted}."
+        )
+        return [*said, Finding("gain", "plain", text)]
+    mapping = _gain(rotation, best.mapping, over)
     beyond = best.mapping_over_first
     if surely_gains(best.mapping) and beyond is not None and beyond.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
@@ -259,7 +271,7 @@ def what_helps(checkup: Checkup) -> list[Finding]:
 def _gain(what: str, gain: Interval, over: str) -> Finding:
     if surely_gains(gain):
         return Finding("gain", "good", f"{what} gains {points(gain, sign='')} {over}.")
-    if gain.high < 0 and -gain.value >= WORTH:
+    if _surely_loses(gain):
         return Finding("gain", "warn", f"{what} loses {points(gain, sign='', turned=True)}: leave it.")
     if gain.low > 0 or gain.high < 0 or max(-gain.low, gain.high) < WORTH:
         return Finding("gain", "plain", f"{what} makes no difference that matters: {points(gain)}.")
