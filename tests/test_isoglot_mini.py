@@ -169,5 +169,5 @@ def test_the_words_it_was_given_are_known_and_no_test_of_it(isoglot, tmp_path: P
     assert (found.code, found.out) == (2, "")
     assert found.err == (
         f"isoglot: {file}: training has seen 2 of 3 source words of the dictionary, such as {english[0]!r}, "
-        f"{english[1]!r}; score on others, or give --allow-leak\n"
+        f"{english[1]!r}; give --leave-out-known or --allow-leak\n"
     )

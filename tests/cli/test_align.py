@@ -126,6 +126,17 @@ def test_metrics_say_which_encoders_they_are_of(run, folder: Path, tmp_path: Pat
     assert hashes[0] != hashes[1]
 
 
+def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path, tmp_path: Path):
+    (tmp_path / "test.txt").write_text((folder / "test.txt").read_text() + "cat chat\n")
+    options = (*WORDS[:2], "--test", f"en-fr={tmp_path / 'test.txt'}")
+    for command in (("embeddings", *options), ("types", *TEXTS, *options, "--layers", "1")):
+        assert "leave them out with --leave-out-known" in run(*command).err
+        assert "1 source word left out: known from training" in run(*command, "--leave-out-known").out
+        assert read_json(tmp_path / "map" / "metrics.json")["left_out_known"] == 1
+    both = run(*command, "--leave-out-known", "--allow-leak")
+    assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
+
+
 def test_words_from_files_and_from_the_built_in_gold(run):
     for given in ((*FILES, "--links", "@/p.align"), ("--langs", "eng,fra", "--sentences", "80")):
         result = run("words", *given, "--layers", "0,-1", "--json", "--quiet")
@@ -477,7 +488,7 @@ def test_one_line_says_what_is_wrong(run, folder: Path, use: str, options: tuple
             "embeddings",
             {"d": "dog chien\n", "t": "cat chat\n"},
             ("--dictionary", "en-fr=@d", "--test", "en-fr=@t"),
-            "1 of 1 source words of the test is known to pretraining from a dictionary: 'cat'; take them out",
+            "1 of 1 source words of the test is known to pretraining from a dictionary: 'cat'; leave them out",
         ),
     ],
 )

@@ -172,7 +172,7 @@ def test_the_words_it_was_given_go_along_and_are_no_test_of_it(isoglot, encoder:
         words = ("retrieve", "words", "--model", target, "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
         assert isoglot(*words).err == (
             "isoglot: en-fr.txt: training has seen 1 of 2 source words of the dictionary, such as 'girl'; "
-            "score on others, or give --allow-leak\n"
+            "give --leave-out-known or --allow-leak\n"
         )
     assert isoglot("export", "other", "again", "--format", "packed", "-q").code == 0
     assert not (tmp_path / "again" / "dictionaries.json.zst").exists()

@@ -234,7 +234,7 @@ def test_two_dictionaries_do_not_change_each_other(words, folder: Path):
     assert both[1]["coverage"]["entries"] == 2
 
 
-REMEDY = "score on others, or give --allow-leak"
+REMEDY = "give --leave-out-known or --allow-leak"
 
 
 def test_words_training_was_given_are_refused(words, folder: Path, tmp_path: Path):
@@ -250,6 +250,16 @@ def test_words_training_was_given_are_refused(words, folder: Path, tmp_path: Pat
         f"{REMEDY}\n"
     )
     assert words(*options, "--allow-leak").code == 0
+    both = words(*options, "--allow-leak", "--leave-out-known")
+    assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
+    rest = words(*options, "--leave-out-known")
+    assert "en-fr: 4 source words left out: known from training" in rest.out
+    rest = json.loads(words(*options, "--leave-out-known", "--json").out)
+    assert rest["left_out_known"] == {"en-fr": 4}
+    assert rest["pairs"][0]["coverage"]["sources"] == 3
+    (folder / "known.txt").write_text("dog chien\ncat chat\n")
+    none = words(*options[:-1], "en-fr=known.txt", "--leave-out-known")
+    assert none.err == ("isoglot: known.txt: training has seen all 2 source words of the dictionary; score on others\n")
     about = {"dictionaries": [seen(["Dog", "CAT"], ["chien"])]}
     save_encoder(encoder, tmp_path / "capitals", about=about)
     capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])

@@ -50,6 +50,9 @@ class AlignConfig(Config):
     allow_leak: bool = False
     """Whether what was trained on may be scored on."""
 
+    leave_out_known: bool = False
+    """Whether source words of a test that pretraining knew a translation of are left out; else they are refused."""
+
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
     """Decides the split and every draw."""
 

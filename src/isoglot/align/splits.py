@@ -83,7 +83,13 @@ def limited(pairs_P2: np.ndarray, limit: int, *, seed: int) -> np.ndarray:
 
 
 def refuse_leak(
-    train: Iterable[str], test: Iterable[str], what: str, *, allow: bool, where: str = "in training as well"
+    train: Iterable[str],
+    test: Iterable[str],
+    what: str,
+    *,
+    allow: bool,
+    where: str = "in training as well",
+    otherwise: str = "take them out of one of the two",
 ) -> int:
     """How much of the test was trained on; more than nothing is refused, unless allowed.
 
@@ -97,6 +103,6 @@ def refuse_leak(
         verb = "is" if len(leaked) == 1 else "are"
         raise InputError(
             f"{len(leaked):,} of {len(asked):,} {what} of the test {verb} {where}: {examples}",
-            remedy="take them out of one of the two, or allow the leak with --allow-leak",
+            remedy=f"{otherwise}, or allow the leak with --allow-leak",
         )
     return len(leaked)

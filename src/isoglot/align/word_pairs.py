@@ -12,7 +12,7 @@ import numpy as np
 
 from isoglot.align.splits import held_out, refuse_leak
 from isoglot.core.errors import InputError
-from isoglot.retrieve.leaks import in_case_of
+from isoglot.retrieve.leaks import in_case_of, without_known
 from isoglot.retrieve.words import match_dictionary
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class WordSplit:
     Args:
         train: The dictionary.
         test: Another to score on; None holds out a share of the first.
-        config: How much to hold out, and whether a leak is allowed.
+        config: How much to hold out, and what to do about a leak.
         seen: Source words whose translation pretraining was given: none of them is held out.
 
     Raises:
@@ -55,11 +55,18 @@ class WordSplit:
             if entries is not None and not entries:
                 raise InputError(f"the {name} has no entries", remedy="write source, a blank, target a line")
         if self.test is not None:
+            if config.leave_out_known:
+                self.test, self.leaked["left_out_known"] = without_known(self.test, seen)
             asked = [entry.source for entry in self.test]
             learned = [entry.source for entry in self.train]
             self.leaked["leaked"] = refuse_leak(learned, asked, "source words", allow=config.allow_leak)
             self.leaked["leaked_to_pretraining"] = refuse_leak(
-                seen, asked, "source words", allow=config.allow_leak, where="known to pretraining from a dictionary"
+                seen,
+                asked,
+                "source words",
+                allow=config.allow_leak,
+                where="known to pretraining from a dictionary",
+                otherwise="leave them out with --leave-out-known",
             )
 
     def words(self, side: int) -> list[str]:

@@ -26,6 +26,7 @@ from isoglot.cli.align_run import (
 from isoglot.cli.bitext_option import one_each, paths_of, two_bitexts
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.leak_options import LeaveOutKnown
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
@@ -63,6 +64,7 @@ def embeddings(
     test: TestDictionary = None,
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
+    leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
     device: Device = "auto",
@@ -73,7 +75,7 @@ def embeddings(
 ) -> None:
     """Align the embedding matrices of two encoders: words of one subword, by a dictionary."""
     output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalise, allow_leak, seed, settings, leave_out_known=leave_out_known)
     languages, files = _dictionaries(dictionary, test)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -112,6 +114,7 @@ def types(
     ] = None,
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
+    leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
     device: Device = "auto",
@@ -122,7 +125,7 @@ def types(
 ) -> None:
     """Align words averaged over their contexts in text of each language, by a dictionary, in every layer."""
     output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalise, allow_leak, seed, settings, leave_out_known=leave_out_known)
     languages, files = _dictionaries(dictionary, test)
     texts = one_each(text, "--text")
     if set(texts) != set(languages):

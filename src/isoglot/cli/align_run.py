@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.leak_options import left_out, refuse_both
 from isoglot.cli.output import Output, command_line
 
 if TYPE_CHECKING:
@@ -72,17 +73,27 @@ Normalise = Annotated[
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
 
 
-def align_config(method: str, normalise: str, allow_leak: bool, seed: int, settings: list[str] | None) -> AlignConfig:
+def align_config(
+    method: str,
+    normalise: str,
+    allow_leak: bool,
+    seed: int,
+    settings: list[str] | None,
+    *,
+    leave_out_known: bool = False,
+) -> AlignConfig:
     """The config of a map, from the options.
 
     Raises:
-        ConfigError: The map has no such option.
+        ConfigError: The map has no such option, or what is known is to be left out and scored on.
     """
     from isoglot.align import AlignConfig, make_map
     from isoglot.core.config import build_config
 
     values = {"method": method, "normalise": normalise, "allow_leak": allow_leak, "seed": seed}
+    values |= {"leave_out_known": leave_out_known}
     config = build_config(AlignConfig, values=values, settings=settings or ())
+    refuse_both(leave_out_known=config.leave_out_known, allow_leak=config.allow_leak)
     make_map(config)  # which knows its options
     return config
 
@@ -125,6 +136,8 @@ def run_alignment(
         for path in [*result.save(out), out / PAGE]:
             run.add_output(path)
     output.result({"out": str(out), **result.as_dict()}, _table(result))
+    if result.facts.get("left_out_known"):
+        output.say(left_out(result.facts["left_out_known"]))
     output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")
 
 

@@ -11,6 +11,7 @@ import typer
 
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.leak_options import LeaveOutKnown, left_out, refuse_both
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import parse_named
@@ -216,6 +217,7 @@ def words(
         list[str] | None,
         typer.Option("--shards", metavar="LANG=DIR", help="What the model learned from, to find words it was given."),
     ] = None,
+    leave_out_known: LeaveOutKnown = False,
     allow_leak: Annotated[
         bool, typer.Option("--allow-leak", help="Score on words whose translations training was given, too.")
     ] = False,
@@ -237,12 +239,13 @@ def words(
 
     From two files of word vectors, or from a model: with --text in every layer.
 
-    Words that a dictionary gave to the model's training are refused.
+    Words that a dictionary gave to the model's training are refused, unless --leave-out-known or --allow-leak is given.
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    _check_origin(source, target, model, {"--text": text, "--shards": shards})
+    _check_origin(source, target, model, {"--text": text, "--shards": shards, "--leave-out-known": leave_out_known})
+    refuse_both(leave_out_known=leave_out_known, allow_leak=allow_leak)
     if source is None and (words_as == "contexts") != bool(text):
         raise ConfigError(
             "--words-as contexts needs --text, and embeddings have no use for it",
@@ -254,7 +257,7 @@ def words(
     def find() -> _Found:
         from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
         from isoglot.retrieve.from_model import context_side, embedding_side
-        from isoglot.retrieve.leaks import refuse_leak, words_seen
+        from isoglot.retrieve.leaks import refuse_leak, without_known, words_seen
         from isoglot.retrieve.vector_files import read_side
         from isoglot.text.dictionary import read_dictionary
 
@@ -266,13 +269,16 @@ def words(
             return _Found([pair], {"source": str(source), "target": str(target)}, [_covered(pair)])
         files = _dictionaries(dictionary)
         entries = {pair: list(read_dictionary(file)) for pair, file in files.items()}
-        wanted = words_by_language(entries)
-        texts = _texts(text, wanted)
+        texts = _texts(text, words_by_language(entries))
         encoder, name = _encoder(model, device)
-        if not allow_leak:
-            for languages, rows in entries.items():
-                given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
-                refuse_leak(rows, given, files[languages], remedy="score on others, or give --allow-leak")
+        left: dict[str, int] = {}
+        for languages, rows in {} if allow_leak else entries.items():
+            given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
+            if leave_out_known:
+                entries[languages], left["-".join(languages)] = without_known(rows, given, files[languages])
+            else:
+                refuse_leak(rows, given, files[languages], remedy="give --leave-out-known or --allow-leak")
+        wanted = words_by_language(entries)
         look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=first, name=name)
         by_language = {
             code: look(encoder, texts[code], looked, code, progress=output.progress)
@@ -284,7 +290,9 @@ def words(
             score_dictionary(*change(*own_words(by_language, pair, rows)), rows, files[pair], score=score)
             for pair, rows in entries.items()
         ]
-        return _Found(found, {"model": name, "words_as": words_as}, [_covered(pair) for pair in found])
+        remarks = [f"{pair}: {left_out(words)}" for pair, words in left.items() if words]
+        facts = {"model": name, "words_as": words_as, "left_out_known": left}
+        return _Found(found, facts, [*(_covered(pair) for pair in found), *remarks])
 
     read = [*files_of(dictionary), *files_of(text), source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)

@@ -58,6 +58,27 @@ def in_case_of(words: Iterable[str], seen: Collection[str]) -> frozenset[str]:
     return frozenset(word.lower() for word in seen) if lower else frozenset(seen)
 
 
+def without_known(
+    entries: Sequence[Entry], seen: Collection[str], file: str | Path | None = None
+) -> tuple[list[Entry], int]:
+    """The entries with source words that training knew no translation of, and how many source words were left out.
+
+    >>> from isoglot.text.dictionary import Entry
+    >>> without_known([Entry("cat", "chat"), Entry("dog", "chien"), Entry("dog", "cabot")], {"Dog"})
+    ([Entry(source='cat', target='chat', weight=1.0)], 1)
+
+    Raises:
+        InputError: Nothing is left.
+    """
+    words = {entry.source for entry in entries}
+    known = words & in_case_of(words, seen)
+    if words and known == words:
+        raise InputError(
+            f"training has seen all {len(words):,} source words of the dictionary", remedy="score on others", file=file
+        )
+    return [entry for entry in entries if entry.source not in known], len(known)
+
+
 def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Path, remedy: str) -> None:
     """Refuse a dictionary with source words that training knew a translation of.
 
