@@ -16,6 +16,7 @@ from isoglot.model import save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import Representations
 from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.retrieve.words import Coverage
 from isoglot.text.alignment import write_pharaoh
 from isoglot.text.vectors import read_vectors, write_vectors
 from isoglot.vocab import train_vocabulary
@@ -131,8 +132,16 @@ def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path,
     options = (*WORDS[:2], "--test", f"en-fr={tmp_path / 'test.txt'}")
     for command in (("embeddings", *options), ("types", *TEXTS, *options, "--layers", "1")):
         assert "leave them out with --leave-out-known" in run(*command).err
-        assert "1 source word left out: known from training" in run(*command, "--leave-out-known").out
-        assert read_json(tmp_path / "map" / "metrics.json")["left_out_known"] == 1
+        said = run(*command, "--leave-out-known").out
+        metrics = read_json(tmp_path / "map" / "metrics.json")
+        assert metrics["left_out_known"] == 1
+        assert "1 source word left out: known from training" in said
+        assert f"Test dictionary: {Coverage(**metrics['test_dictionary'])}" in said
+        forward = metrics["layers"][0]["after"][0]
+        words, others = (forward[name] for name in ("queries", "other_spelling_queries"))
+        assert "All entries / spelt differently, after the map: " in said
+        assert said.count(f" % of {words} / {others} words") == 2
+        assert "other_spelling_p@1" in (tmp_path / "map" / "metrics.csv").read_text()
     both = run(*command, "--leave-out-known", "--allow-leak")
     assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
 

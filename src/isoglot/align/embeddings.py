@@ -63,6 +63,13 @@ def align_embeddings(
         test=len(pairs.test_P2),
         facts={**pairs.facts, "of_several_subwords": [len(each.missing) for each in found]},
         layers=align_layers(
-            layers, pairs.train_P2, pairs.test_P2, config, total=1, device=target.device, progress=progress
+            layers,
+            pairs.train_P2,
+            pairs.test_P2,
+            config,
+            alike=pairs.alike,
+            total=1,
+            device=target.device,
+            progress=progress,
         ),
     )

@@ -20,6 +20,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
+from isoglot.retrieve.spelling import SpeltAlike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,6 +77,7 @@ def align_layers(
     test_P2: np.ndarray,
     config: AlignConfig,
     *,
+    alike: SpeltAlike | None = None,
     total: int | None = None,
     device: torch.device | None = None,
     progress: Progress = SILENT,
@@ -87,6 +89,7 @@ def align_layers(
         train_P2: Pairs of rows to learn from.
         test_P2: Pairs of rows to score on.
         config: How.
+        alike: Rows whose translation is spelt the same, of words: a second P@1 leaves them out.
         total: How many layers there are.
         device: Where to compute: a CUDA device, or else the CPU.
         progress: Shows layers done; rounds, where a map takes many.
@@ -101,6 +104,10 @@ def align_layers(
         [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)] for pairs_P2 in (train_P2, test_P2)
     )
     train_pairs, gold = (np.stack([rows[1] for rows in both], axis=1) for both in (train_rows, test_rows))
+    if alike is not None:
+        alike = SpeltAlike(
+            *(np.flatnonzero(np.isin(kept[0], same)) for kept, same in zip(test_rows, alike, strict=True))
+        )
     found = []
     outer, inner = (SILENT, progress) if config.method in _IN_ROUNDS else (progress, SILENT)
     with outer.task("align", total=total, unit="layers") as task:
@@ -109,8 +116,8 @@ def align_layers(
             asked, answers = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], test_rows, strict=True))
             try:
                 mapping = make_map(config).fit(X, Y, pairs=train_pairs, progress=inner)
-                before = _score(asked, answers, gold, config) if X.shape[1] == Y.shape[1] else None
-                after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config)
+                before = _score(asked, answers, gold, config, alike) if X.shape[1] == Y.shape[1] else None
+                after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config, alike)
             except InputError as error:
                 name = "the embeddings" if rows.layer is None else f"layer {rows.layer}"
                 raise InputError(f"{name}: {error.problem}", remedy=error.remedy) from error
@@ -130,12 +137,19 @@ def _taken(rows_ND: np.ndarray, which: np.ndarray, place: torch.device | None) -
     return taken if place is None else torch.from_numpy(taken).to(place)
 
 
-def _score(X: Any, Y: Any, gold: np.ndarray, config: AlignConfig) -> RetrievalScores:  # noqa: ANN401
+def _score(
+    X: Any,  # noqa: ANN401 - an array or a tensor
+    Y: Any,  # noqa: ANN401
+    gold: np.ndarray,
+    config: AlignConfig,
+    alike: SpeltAlike | None,
+) -> RetrievalScores:
     return score_retrieval(
         X,
         Y,
         Gold.from_pairs(gold),
         (config.retrieval,),
+        alike=alike,
         neighbourhood=config.neighbourhood,
         resamples=config.resamples,
         seed=config.seed,

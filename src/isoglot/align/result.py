@@ -119,7 +119,11 @@ class Alignment:
                     figures = {f"p@{k}": interval for k, interval in scores.precision.items()} | {"mrr": scores.mrr}
                     for name, interval in figures.items():
                         row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
-                    yield row | {"hubness": scores.hubness}
+                    row["hubness"] = scores.hubness
+                    if scores.other_spelling is not None:
+                        queries, other = scores.other_spelling
+                        row |= {"other_spelling_queries": queries, "other_spelling_p@1": other and other.value}
+                    yield row
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the maps, ``metrics.json`` and ``metrics.csv``; returns the files.

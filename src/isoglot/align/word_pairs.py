@@ -13,6 +13,7 @@ import numpy as np
 from isoglot.align.splits import held_out, refuse_leak
 from isoglot.core.errors import InputError
 from isoglot.retrieve.leaks import in_case_of, without_known
+from isoglot.retrieve.spelling import SpeltAlike, spelt_alike
 from isoglot.retrieve.words import match_dictionary
 
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 
 class WordPairs(NamedTuple):
-    """Pairs of rows for both parts, and how much of the dictionary they are."""
+    """Pairs of rows for both parts, which of the test are spelt the same, and how much of the dictionary they are."""
 
     train_P2: np.ndarray
     test_P2: np.ndarray
+    alike: SpeltAlike
     facts: dict[str, Any]
 
 
@@ -80,16 +82,18 @@ class WordSplit:
         Raises:
             InputError: There are none in one of the parts; the message has how many words of how many were found.
         """
+        facts: dict[str, Any]
         train, facts = self._match("dictionary", self.train, source_words, target_words)
         if self.test is not None:
             test, more = self._match("test dictionary", self.test, source_words, target_words)
-            return WordPairs(
-                train.pairs_P2, test.pairs_P2, {"dictionary": facts, "test_dictionary": more, **self.leaked}
-            )
+            alike = spelt_alike(test, source_words, target_words)
+            facts = {"dictionary": facts, "test_dictionary": more, **self.leaked}
+            return WordPairs(train.pairs_P2, test.pairs_P2, alike, facts)
+        alike = spelt_alike(train, source_words, target_words)
         sources_P = train.pairs_P2[:, 0]
         eligible_P = np.array([source_words[row] not in self.seen for row in sources_P])
         out_P = held_out(sources_P, self.config.test_share, seed=self.config.seed, eligible_N=eligible_P)
-        return WordPairs(train.pairs_P2[~out_P], train.pairs_P2[out_P], {"dictionary": facts})
+        return WordPairs(train.pairs_P2[~out_P], train.pairs_P2[out_P], alike, {"dictionary": facts})
 
     @staticmethod
     def _match(

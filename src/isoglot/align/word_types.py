@@ -92,7 +92,14 @@ def align_types(
         test=len(pairs.test_P2),
         facts={**pairs.facts, "not_in_the_text": [len(each.missing) for each in found]},
         layers=align_layers(
-            rows, pairs.train_P2, pairs.test_P2, config, total=len(chosen), device=target.device, progress=progress
+            rows,
+            pairs.train_P2,
+            pairs.test_P2,
+            config,
+            alike=pairs.alike,
+            total=len(chosen),
+            device=target.device,
+            progress=progress,
         ),
     )
 

@@ -136,9 +136,31 @@ def run_alignment(
         for path in [*result.save(out), out / PAGE]:
             run.add_output(path)
     output.result({"out": str(out), **result.as_dict()}, _table(result))
-    if result.facts.get("left_out_known"):
-        output.say(left_out(result.facts["left_out_known"]))
+    for line in _of_words(result):
+        output.say(line)
     output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")
+
+
+def _of_words(result: Alignment) -> list[str]:
+    """Of words: how many were found, how many left out, and P@1 without those spelt the same as their translation."""
+    from isoglot.retrieve.words import Coverage
+
+    name = "test_dictionary" if "test_dictionary" in result.facts else "dictionary"
+    if name not in result.facts:
+        return []
+    lines = [f"{name.replace('_', ' ').capitalize()}: {Coverage(**result.facts[name])}"]
+    if result.facts.get("left_out_known"):
+        lines.append(left_out(result.facts["left_out_known"]))
+    for when in ("before", "after"):
+        scores = result.scores(result.best, when)
+        if scores is not None and scores.other_spelling is not None:
+            queries, other = scores.other_spelling
+            found = "–" if other is None else f"{100 * other.value:.1f} %"
+            lines.append(
+                f"All entries / spelt differently, {when} the map: {100 * scores.precision[1].value:.1f} % / {found} "
+                f"of {scores.queries:,} / {queries:,} words"
+            )
+    return lines
 
 
 def _table(result: Alignment) -> Table:

@@ -18,7 +18,7 @@ from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
-from isoglot.cli.retrieve_table import retrieval_table
+from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of
 from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
@@ -387,12 +387,7 @@ def _opened(shards: list[str] | None) -> list[Shards]:
 
 
 def _covered(pair: PairScores) -> str:
-    coverage = pair.coverage
-    assert coverage is not None  # noqa: S101 - for the type checker: words have it
-    return (
-        f"{pair.name}: {coverage.entries_found:,} of {coverage.entries:,} entries have both words "
-        f"({coverage.sources_found:,} of {coverage.sources:,} source words)"
-    )
+    return f"{pair.name}: {pair.coverage}\n{pair.name}, {spelling(pair)}"
 
 
 def _index(model: str | None, source: Path | None) -> Path | None:

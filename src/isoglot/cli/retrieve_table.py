@@ -47,6 +47,18 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
     return Group(*parts, Text("\n".join([*remarks, f"{finding(pairs)} (chance: {_chance(pairs)})"])))
 
 
+def spelling(pair: PairScores) -> str:
+    """P@1 where it is best, of all words and of those without a translation spelt the same: both directions' mean."""
+    best = pair.best
+    scores = [pair.of(best.layer, best.centre).of(best.method, way) for way in ("forward", "backward")]
+    others = [each.other_spelling for each in scores if each.other_spelling is not None]
+    found = [other.precision.value for other in others if other.precision is not None]
+    words = sum(other.queries for other in others)
+    other = f"{100 * sum(found) / len(found):.1f} %" if found else "–"
+    total = sum(each.queries for each in scores)
+    return f"all entries / spelt differently: {100 * best.value:.1f} % / {other} of {total:,} / {words:,} words"
+
+
 def _arrows(pair: PairScores) -> str:
     first, second = pair.source.name, pair.target.name
     return f"{first} to {second} / {second} to {first}"

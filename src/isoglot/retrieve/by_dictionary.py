@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
 from isoglot.retrieve.layers import PairScores, Side, score_layers
+from isoglot.retrieve.spelling import spelt_alike
 from isoglot.retrieve.words import match_dictionary
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def score_dictionary(
         gold, coverage = match_dictionary(entries, source.items or (), target.items or ())
     except InputError as error:
         raise InputError(error.problem, remedy=error.remedy, file=file) from error
-    return score(source, target, gold, coverage=coverage)
+    alike = spelt_alike(gold, source.items or (), target.items or ())
+    return score(source, target, gold, coverage=coverage, alike=alike)
 
 
 def words_by_language(dictionaries: Mapping[tuple[str, str], Sequence[Entry]]) -> dict[str, list[str]]:

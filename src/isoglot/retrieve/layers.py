@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.methods import Method
     from isoglot.retrieve.scores import MethodScores
+    from isoglot.retrieve.spelling import SpeltAlike
     from isoglot.retrieve.words import Coverage
 
 Centre = Literal["none", "mean"]
@@ -157,6 +158,7 @@ def score_layers(
     seed: int = 0,
     device: str | torch.device | None = None,
     coverage: Coverage | None = None,
+    alike: SpeltAlike | None = None,
     progress: Progress = SILENT,
 ) -> PairScores:
     """Score every layer that both sides have, in both directions.
@@ -173,6 +175,7 @@ def score_layers(
         seed: For the intervals.
         device: Where to compute.
         coverage: Goes into the result.
+        alike: Rows with a right row spelt the same: a second P@1 leaves them out.
         progress: Shows layers done; rows, where the matrices are large.
 
     >>> X = np.eye(4, 3) + 1
@@ -206,6 +209,7 @@ def score_layers(
                     gold,
                     methods,
                     candidates=candidates,
+                    alike=alike,
                     neighbourhood=neighbourhood,
                     resamples=resamples,
                     seed=seed,

@@ -50,16 +50,11 @@ def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[s
 
 def metrics_csv(pairs: Sequence[PairScores]) -> str:
     """A line for each pair, layer, centre, method and direction; ``source`` is the side that was asked for."""
+    rows = [_csv_row(pair, each, scores) for pair in pairs for each in pair.layers for scores in each.scores.methods]
     buffer = io.StringIO(newline="")
-    writer: csv.DictWriter[str] | None = None
-    for pair in pairs:
-        for each in pair.layers:
-            for scores in each.scores.methods:
-                row = _csv_row(pair, each, scores)
-                if writer is None:
-                    writer = csv.DictWriter(buffer, list(row), lineterminator="\n")
-                    writer.writeheader()
-                writer.writerow(row)
+    writer = csv.DictWriter(buffer, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return buffer.getvalue()
 
 

@@ -17,6 +17,7 @@ from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Direction, Method, Rules, check_options
 from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
 from isoglot.retrieve.rows import Matrix, paired_rows
+from isoglot.retrieve.spelling import OtherSpelling, SpeltAlike, other_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,7 @@ class MethodScores:
         found_QK: Their best rows on the other side, best first.
         scores_QK: The scores of those.
         ranks_Q: The rank of the best right row of each.
+        other_spelling: Of words, P@1 of those without a translation spelt the same.
     """
 
     method: Method
@@ -60,12 +62,20 @@ class MethodScores:
     found_QK: np.ndarray = field(repr=False, compare=False)
     scores_QK: np.ndarray = field(repr=False, compare=False)
     ranks_Q: np.ndarray = field(repr=False, compare=False)
+    other_spelling: OtherSpelling | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The figures alone, for JSON."""
         figures = {f"p@{k}": asdict(interval) for k, interval in self.precision.items()}
         head = {name: getattr(self, name) for name in ("method", "direction", "queries", "candidates")}
-        return head | figures | {"mrr": asdict(self.mrr), "best_mrr": asdict(self.best_mrr), "hubness": self.hubness}
+        figures |= {"mrr": asdict(self.mrr), "best_mrr": asdict(self.best_mrr)}
+        return head | figures | {"hubness": self.hubness} | self._spelling()
+
+    def _spelling(self) -> dict[str, Any]:
+        if self.other_spelling is None:
+            return {}
+        queries, found = self.other_spelling
+        return {"other_spelling_queries": queries, "other_spelling_p@1": None if found is None else asdict(found)}
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,7 @@ def score_retrieval(
     *,
     candidates: Candidates = "gold",
     directions: Sequence[Direction] = get_args(Direction),
+    alike: SpeltAlike | None = None,
     neighbourhood: int = NEIGHBOURHOOD,
     sharpness: float = SHARPNESS,
     resamples: int = 1000,
@@ -115,6 +126,7 @@ def score_retrieval(
         candidates: ``gold``: only rows that are right for something are asked for and found, as Liu et al. (2020) rank
             over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
         directions: ``forward``, ``backward`` or both.
+        alike: Rows with a right row spelt the same: a second P@1 leaves them out.
         neighbourhood: For CSLS and margins.
         sharpness: For the inverted softmax.
         resamples: For the intervals.
@@ -149,7 +161,12 @@ def score_retrieval(
             for direction in directions:
                 scored = _score(rules, gold, method, direction, resamples, seed)
                 asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
-                results.append(_outer(scored, asked, answers))
+                scored = _outer(scored, asked, answers)
+                if alike is not None:
+                    rows = alike.source_rows if direction == "forward" else alike.target_rows
+                    other = other_spelling(scored.queries_Q, scored.ranks_Q, rows, resamples=resamples, seed=seed)
+                    scored = replace(scored, other_spelling=other)
+                results.append(scored)
     order = {method: place for place, method in enumerate(methods)}
     return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
 

@@ -11,6 +11,7 @@ from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.leaks import refuse_leak
 from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method
 from isoglot.retrieve.scores import ALL, Candidates, MethodScores, RetrievalScores, score_retrieval
+from isoglot.retrieve.spelling import spelt_alike
 from isoglot.text.dictionary import Entry, read_dictionary
 from isoglot.text.lines import line_writer
 from isoglot.text.vectors import Vectors, read_vectors
@@ -35,6 +36,12 @@ class Coverage:
     sources_found: int
     targets: int
     targets_found: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.entries_found:,} of {self.entries:,} entries have both words "
+            f"({self.sources_found:,} of {self.sources:,} source words)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,7 @@ def retrieve_words(
         gold,
         methods,
         candidates=candidates,
+        alike=spelt_alike(gold, tables[0].words, tables[1].words),
         neighbourhood=neighbourhood,
         sharpness=sharpness,
         resamples=resamples,
