@@ -44,11 +44,13 @@ from isoglot.cli.steer_options import (
 from isoglot.core.errors import ConfigError
 from isoglot.steer.language_files import MEANS, SETS
 
+EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Language as a direction: learn its mean in every layer, add the difference of two and the model answers in "
     "the other language; or take languages out.",
-    epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 2',
+    epilog=EXAMPLE,
 )
 
 ERASER = "eraser.safetensors"
@@ -135,10 +137,7 @@ def fit(
     )
 
 
-@app.command(
-    "translate",
-    epilog='Example: isoglot steer translate "The girl can help me." --from en --to de --alpha 2',
-)
+@app.command("translate", epilog=EXAMPLE)
 def translate(
     source: Annotated[str, typer.Option("--from", metavar="LANG", help="The language of the text.")],
     target: Annotated[str, typer.Option("--to", metavar="LANG", help="The language to go to.")],
