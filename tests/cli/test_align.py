@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from itertools import islice
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import pytest
 import torch
 
 from isoglot.align import Center, load_map
+from isoglot.cli.align import embeddings, types
+from isoglot.cli.align_words import words
 from isoglot.core.errors import shown
 from isoglot.core.files import read_json
 from isoglot.languages import align, documents, parallel
-from isoglot.model import save_encoder
+from isoglot.model import load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import Representations
 from isoglot.represent.encoder_hash import encoder_hash
@@ -144,6 +147,15 @@ def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path,
         assert "other_spelling_p@1" in (tmp_path / "map" / "metrics.csv").read_text()
     both = run(*command, "--leave-out-known", "--allow-leak")
     assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
+
+
+def test_without_a_source_it_is_isoglot_mini(isoglot, tmp_path: Path):
+    options = ("--langs", "en,fr", "--sentences", "40", "--layers", "0", "--out", str(tmp_path / "map"), *QUICK)
+    assert isoglot("align", "sentences", *options, "--quiet").code == 0
+    hashes = read_json(tmp_path / "map" / "metrics.json")["encoder_sha256"]
+    assert hashes == [encoder_hash(load_encoder("isoglot-mini", device="cpu"))] * 2
+    for verb in (embeddings, types, words):
+        assert signature(verb).parameters["source"].default == "isoglot-mini"
 
 
 def test_words_from_files_and_from_the_built_in_gold(run):

@@ -57,9 +57,9 @@ align_words.add_to(app)
     "--test en-fr=test.txt --out map/",
 )
 def embeddings(
-    source: Source,
     dictionary: Dictionary,
     out: Out,
+    source: Source = "isoglot-mini",
     target: Target = None,
     test: TestDictionary = None,
     method: Method = "procrustes",
@@ -93,12 +93,12 @@ def embeddings(
     "--dictionary en-fr=train.txt --test en-fr=test.txt --out map/",
 )
 def types(
-    source: Source,
     text: Annotated[
         list[str], typer.Option("--text", metavar="LANG=FILE", help="Text of a language, for contexts. Once for each.")
     ],
     dictionary: Dictionary,
     out: Out,
+    source: Source = "isoglot-mini",
     target: Target = None,
     test: TestDictionary = None,
     layers: LayerList = "all",
@@ -162,8 +162,8 @@ def types(
     "--out map/",
 )
 def sentences(
-    source: Source,
     out: Out,
+    source: Source = "isoglot-mini",
     target: Target = None,
     parallel: Parallel = None,
     test_parallel: TestParallel = None,

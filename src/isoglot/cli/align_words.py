@@ -46,8 +46,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def words(
-    source: Source,
     out: Out,
+    source: Source = "isoglot-mini",
     target: Target = None,
     parallel: Parallel = None,
     links: Annotated[
