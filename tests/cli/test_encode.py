@@ -99,6 +99,17 @@ def test_lines_of_one_word_to_a_vec(encode, tmp_path: Path, folder: Path):
     )
 
 
+def test_a_folder_with_another_verbs_run_is_left_alone(encode, isoglot, tmp_path: Path):
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "run.json").write_text("{}")
+    said = f"isoglot: {tmp_path / 'report'} holds another verb's run (run.json); name another --out\n"
+    assert encode("report", "--lang", "en").err == said
+    assert encode("v", "--lang", "en").code == encode("v", "--lang", "en").code == 0
+    paths = ("--map", str(tmp_path / "map"), "--vectors", str(tmp_path / "v"), "--out", str(tmp_path / "report"))
+    assert isoglot("align", "apply", *paths).err == said
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["run.json"]
+
+
 @pytest.mark.usefixtures("without_mini")
 def test_what_cannot_be_done_is_one_line(encode, tmp_path: Path, folder: Path):
     (folder / "empty.txt").write_text("")

@@ -48,7 +48,8 @@ def test_shared_options_mean_the_same_everywhere():
     for command in VERBS.values():
         for option in command.params:
             for flag in {"--json", "--quiet", "--debug", "--seed", "--device", "--out", "--set"} & set(option.opts):
-                meanings.setdefault(flag, set()).add(option.help)
+                name = f"{flag} {option.metavar}" if flag == "--out" else flag  # a folder, or vectors in a file
+                meanings.setdefault(name, set()).add(option.help)
     assert {flag: len(texts) for flag, texts in meanings.items() if len(texts) > 1} == {}
 
 

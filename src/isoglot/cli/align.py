@@ -28,9 +28,9 @@ from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import LeaveOutKnown
 from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import refuse_overwriting
+from isoglot.cli.run_files import refuse_another_run, refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def apply(
     vectors: Annotated[
         Path, typer.Option("--vectors", metavar="PATH", help="What isoglot encode wrote, or word vectors as .vec.")
     ],
-    out: Out,
+    out: VectorsOut,
     layer: Annotated[
         int | None, typer.Option("--layer", min=0, help="The layer to map; left out: the one the map is of.")
     ] = None,
@@ -239,6 +239,7 @@ def apply(
 
     output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
+    refuse_another_run(out)
     maps = read_maps(mapping)
     if vectors.suffix == ".vec":
         if out.suffix != ".vec":

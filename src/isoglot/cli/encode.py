@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, Out, Quiet
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, VectorsOut
 from isoglot.cli.output import Output
+from isoglot.cli.run_files import refuse_another_run
 from isoglot.core.errors import ConfigError, InputError, shown
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def encode(
     text: Annotated[
         Path, typer.Option("--text", metavar="FILE", help="One sentence a line; for words, with blanks between them.")
     ],
-    out: Out,
+    out: VectorsOut,
     model: ModelArgument = "isoglot-mini",
     lang: Annotated[
         str | None,
@@ -71,6 +72,7 @@ def encode(
     output = Output(json=json, quiet=quiet)
     chosen = parse_layers(layers)
     _check_options(out, pool, words, chosen, resume)
+    refuse_another_run(out)
     encoder = load_encoder(model, device=device)
     common: dict[str, Any] = {
         "layers": chosen,

@@ -43,6 +43,14 @@ Device = Annotated[
 _OUT = typer.Option("--out", metavar="DIR", help="Folder for the results; made if missing.")
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
+VectorsOut = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        metavar="PATH",
+        help="Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of the recipe. May be repeated."),

@@ -45,6 +45,18 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
             raise ConfigError(f"{path} would be written while it is read", remedy="name another --out")
 
 
+def refuse_another_run(out: Path) -> None:
+    """What keeps no run record leaves a folder alone where another verb keeps one.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    from isoglot.core.record import RECORD
+
+    if (out / RECORD).exists():
+        raise ConfigError(f"{out} holds another verb's run ({RECORD})", remedy="name another --out")
+
+
 def place(out: Path | None) -> dict[str, str]:
     """Where the results are, for JSON."""
     return {} if out is None else {"out": str(out)}

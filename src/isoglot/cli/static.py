@@ -92,7 +92,7 @@ def vectors(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A folder from isoglot static train, or any .vec file.")
     ],
-    out: Out,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The .vec to write.")],
     words: Annotated[
         Path | None,
         typer.Option("--words", metavar="FILE", help="Words, one a line; left out: all that the model has."),
