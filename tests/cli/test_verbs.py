@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,23 @@ def test_help_says_what_it_does_with_an_example(isoglot, path: tuple[str, ...]):
     assert result.code == 0
     assert f"Example: isoglot {' '.join(path)}" in " ".join(result.out.split())
     assert all(option.help for option in VERBS[path].params if option.name != "help")
+
+
+@pytest.mark.parametrize("path", VERBS, ids=" ".join)
+def test_help_has_no_types_of_python_and_breaks_lines_where_the_width_does(isoglot, path: tuple[str, ...]):
+    shown = isoglot(*path, "--help").out
+    assert "--json" in shown
+    assert not re.search(r"<(bool|int|float)( range)?>|922337203", shown)
+    prose = shown[: shown.index("╭")].splitlines()
+    lines = [line.strip() for line in prose]
+    for line, following in pairwise(lines):
+        if line and following:  # one paragraph: the next word would not have fitted
+            assert len(line) + 1 + len(following.split()[0]) > len(prose[0]) - 2
+
+
+def test_a_bound_that_help_does_not_show_holds(isoglot):
+    line = "isoglot: Invalid value for '--seed': Input should be less than or equal to 9223372036854775807 "
+    assert isoglot("demo", "--seed", str(2**63)).err.startswith(line)
 
 
 @pytest.mark.parametrize("path", VERBS, ids=" ".join)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.main import get_command
 
 from isoglot import __version__
 from isoglot.cli import (
@@ -34,6 +35,7 @@ from isoglot.cli import (
     vocab,
 )
 from isoglot.cli.options import Session
+from isoglot.cli.readable_help import HELP, make_readable
 from isoglot.core.errors import IsoglotError, one_line, shown
 from isoglot.core.files import storage_error
 
@@ -45,7 +47,7 @@ app = typer.Typer(
     help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
     epilog="Example: isoglot doctor",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
 )
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 app.command("diagnose", epilog=diagnose.EXAMPLE)(diagnose.diagnose)
@@ -86,7 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     session = Session()
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
-        code = app(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
+        command = get_command(app)
+        make_readable(command)
+        code = command(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         if not error.format_message().strip():  # a group without a verb, whose help was shown

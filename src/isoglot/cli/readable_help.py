@@ -1,0 +1,46 @@
+"""What Typer's help says otherwise than people read it, put right for every verb in one place."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any
+
+import typer
+from typer.core import TyperOption
+
+HELP = ["-h", "--help"]
+"""What asks for help."""
+_LARGE = 2**31  # a bound that nobody meets is not worth its digits
+
+
+def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's commands is its own
+    """Paragraphs have one line each, which fits any width; flags take no value, and numbers are N.
+
+    Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, and numbers as
+    ``<int range>``.
+    """
+    command.help = joined(command.help or "")
+    asked = command.get_help_option(typer.Context(command, help_option_names=HELP))
+    for option in (*command.params, asked):
+        if isinstance(option, TyperOption):
+            _make_option_readable(option)
+    for child in getattr(command, "commands", {}).values():
+        make_readable(child)
+
+
+def joined(text: str) -> str:
+    r"""A text with one line a paragraph.
+
+    >>> joined("What it\n does.\n\nMore\nof it.")
+    'What it does.\n\nMore of it.'
+    """
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(text).split("\n\n"))
+
+
+def _make_option_readable(option: TyperOption) -> None:
+    if option.is_flag:
+        option.metavar = ""
+    elif option.metavar is None and (option.min, option.max) != (None, None):
+        option.metavar = "N"
+    if option.max is not None and option.max >= _LARGE:
+        option.max = None  # for the help alone: values are checked by the type
