@@ -91,6 +91,8 @@ def test_no_command_shows_the_help(isoglot):
     result = isoglot()
     assert result.code == 0
     assert "Usage: isoglot" in result.out
+    for verb in ("steer translate", "diagnose", "doctor"):
+        assert f"\n isoglot {verb} " in result.out
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -98,6 +100,7 @@ def test_a_group_without_a_verb_shows_its_help(isoglot, group: str):
     result = isoglot(group)
     assert (result.code, result.err) == (2, "")
     assert f"Usage: isoglot {group}" in result.out
+    assert re.search(rf"Examples?: isoglot {group} ", " ".join(result.out.split()))
 
 
 def test_doctor_shows_versions_devices_and_parts(isoglot):

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="isoglot",
     help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
-    epilog="Example: isoglot doctor",
+    epilog=f"Examples:\n\n{steer.EXAMPLE.removeprefix('Example: ')}\n\n"
+    "isoglot diagnose --out report/\n\nisoglot doctor",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP},
 )

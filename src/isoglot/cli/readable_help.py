@@ -16,6 +16,8 @@ _LARGE = 2**31  # a bound that nobody meets is not worth its digits
 def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's commands is its own
     """Paragraphs have one line each, which fits any width; flags take no value, and numbers are N.
 
+    A group without an example of its own has that of its first verb.
+
     Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, and numbers as
     ``<int range>``.
     """
@@ -24,8 +26,11 @@ def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's c
     for option in (*command.params, asked):
         if isinstance(option, TyperOption):
             _make_option_readable(option)
-    for child in getattr(command, "commands", {}).values():
+    children = list(getattr(command, "commands", {}).values())
+    for child in children:
         make_readable(child)
+    if children and not command.epilog:
+        command.epilog = children[0].epilog
 
 
 def joined(text: str) -> str:
