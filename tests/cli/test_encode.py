@@ -68,7 +68,7 @@ def test_words_to_a_folder_in_bfloat16(encode, tmp_path: Path):
     )
     assert result.code == 0
     assert result.out == (
-        f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentences went through in several windows\n"
+        f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentence sent through in several windows\n"
     )
     assert {path.name for path in (tmp_path / "v").iterdir()} == {
         "representations.json",

@@ -143,9 +143,9 @@ def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     assert [line.split("\t")[5] for line in lines[1:7]] == ["2", "3", "4", "6", "7", "8"]
     shown = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "de,en", "--quiet")
     assert "de to en / en to de" in shown.out
-    assert "1 rows of table.tsv have a blank sentence and were left out" not in shown.out
+    assert "1 row of table.tsv left out for a blank sentence" not in shown.out
     both = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "fr,en", "--sentences", "4", "--quiet")
-    assert "1 rows of table.tsv have a blank sentence and were left out" in both.out
+    assert "1 row of table.tsv left out for a blank sentence" in both.out
 
 
 def test_a_table_without_names(sentences, folder: Path, tmp_path: Path):

@@ -12,6 +12,7 @@ from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, Vecto
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_another_run
 from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from isoglot.model import EncoderLike
@@ -148,18 +149,20 @@ def _report(output: Output, found: Representations, out: Path) -> None:
     header = {key: value for key, value in found.header.items() if key not in ("words", "missing")}
     facts = {"out": str(out), "rows": len(found), **header}
     unit = {"types": "word types", "words": "words", "word-first": "words"}.get(header["pool"], "sentences")
-    lines = [f"{len(found):,} {unit} x {found.width} in layers {_ranges(found.layers)} written to {out}"]
+    lines = [f"{counted(len(found), unit)} x {found.width} in layers {_ranges(found.layers)} written to {out}"]
     if header["pool"] == "types":
         asked = len(found) + len(found.missing)
         facts["missing"] = list(found.missing)
         lines.append(f"{len(found):,} of {asked:,} words were met")
     texts = "words" if unit in ("word types", "words") else "sentences"
     remarks = {
-        "cut": f"{texts} were cut to {header['length']} tokens",
-        "split": "sentences went through in several windows",
-        "unread": f"{texts} were nothing to the tokenizer and stand as [UNK]",
+        "cut": (texts, f"cut to {header['length']} tokens"),
+        "split": ("sentences", "sent through in several windows"),
+        "unread": (texts, "read as [UNK]: nothing to the tokenizer"),
     }
-    lines += [f"{header[event]:,} {remark}" for event, remark in remarks.items() if header.get(event)]
+    lines += [
+        f"{counted(header[event], units)} {what}" for event, (units, what) in remarks.items() if header.get(event)
+    ]
     output.result(facts, Text("\n".join(lines)))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from isoglot.core.errors import ConfigError
+from isoglot.core.progress import counted
 
 LeaveOutKnown = Annotated[
     bool,
@@ -32,4 +33,4 @@ def left_out(words: int) -> str:
     >>> left_out(1)
     '1 source word left out: known from training'
     """
-    return f"{words:,} source word{'s' * (words != 1)} left out: known from training"
+    return f"{counted(words, 'source words')} left out: known from training"

@@ -22,6 +22,7 @@ from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of
 from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -163,7 +164,7 @@ def sentences(
             found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
         left_out = {one.name: one.left_out for one in sets if one.left_out}
         remarks = [
-            f"{count:,} rows of {file} have a blank sentence and were left out" for file, count in left_out.items()
+            f"{counted(count, 'rows')} of {file} left out for a blank sentence" for file, count in left_out.items()
         ]
         return _Found(found, {"model": name, "pool": pool, "left_out": left_out}, remarks)
 

@@ -105,11 +105,11 @@ class _LineTask:
 
     def finish(self) -> None:
         seconds = self.progress.clock() - self.start
-        self._write(f"{self.done:,} {self.unit} in {duration(seconds)}, {self._rate(seconds)}")
+        self._write(f"{counted(self.done, self.unit)} in {duration(seconds)}, {self._rate(seconds)}")
 
     def _state(self, seconds: float) -> str:
         if self.total is None:
-            return f"{self.done:,} {self.unit}, {self._rate(seconds)}"
+            return f"{counted(self.done, self.unit)}, {self._rate(seconds)}"
         left = seconds / self.done * (self.total - self.done) if self.done else 0.0
         share = f"{100 * self.done / max(self.total, 1):.0f} %"
         return f"{self.done:,}/{self.total:,} {self.unit} ({share}), {self._rate(seconds)}, {duration(left)} left"
@@ -165,8 +165,21 @@ class _BarTask:
         self.bars.update(self.task, state=self._state())
 
     def _state(self) -> str:
-        state = f"{self.done:,} {self.unit}, {rate(self.done, time.monotonic() - self.start)} {self.unit}/s"
+        state = f"{counted(self.done, self.unit)}, {rate(self.done, time.monotonic() - self.start)} {self.unit}/s"
         return f"{state}, {self.words}" if self.words else state
+
+
+def counted(number: int, units: str) -> str:
+    """A number with its unit, which is named in the plural.
+
+    >>> counted(2000, "layers of pairs"), counted(1, "layers of pairs"), counted(1, "word types"), counted(1, "tries")
+    ('2,000 layers of pairs', '1 layer of pairs', '1 word type', '1 try')
+    """
+    if number == 1:
+        plural = next((word for word in units.split() if word.endswith("s")), units)
+        one = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
+        units = units.replace(plural, one, 1)
+    return f"{number:,} {units}"
 
 
 def rate(done: float, seconds: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError
+from isoglot.core.progress import counted
 from isoglot.diagnose.found import fold_numbers
 from isoglot.diagnose.sentences import distinct_rows
 from isoglot.represent import extract
@@ -62,11 +63,11 @@ def encode_sets(
             there = ", ".join(one.sentences)
             raise ConfigError(f"no pair of languages with {config.pivot} in {one.name}", remedy=f"choose among {there}")
         for count, why in (
-            (given.left_out, "have a blank sentence"),
-            (repeated, "repeat a sentence of an earlier one"),
+            (given.left_out, "a blank sentence"),
+            (repeated, "a sentence of an earlier one"),
         ):
             if count:
-                remarks.append(f"{count:,} rows of {one.name} {why} and were left out.")
+                remarks.append(f"{counted(count, 'rows')} of {one.name} left out for {why}.")
         vectors = {
             code: extract(encoder, texts, layers=layers, pool=pool, language=code, name=name, progress=progress)
             for code, texts in one.sentences.items()

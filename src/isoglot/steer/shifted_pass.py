@@ -155,7 +155,7 @@ def decode_shifted(
     with (
         evaluating(encoder),
         torch.inference_mode(),
-        progress.task(f"{source} to {target}", total=len(rows.ids) * len(made), unit="sentences") as task,
+        progress.task(f"{source} to {target}", total=len(rows.ids) * len(made), unit="translations") as task,
     ):
         for group in rows.batches(tokens):
             batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=size).to(encoder.device)
