@@ -159,10 +159,11 @@ def test_a_table_without_names(sentences, folder: Path, tmp_path: Path):
     )
 
 
-def test_tatoeba(sentences):
-    result = sentences("--model", "model", "--parallel", "tatoeba", "--langs", "fr", "--quiet")
-    assert result.code == 0
-    assert "fr to en / en to fr" in result.out
+@pytest.mark.parametrize(("langs", "said"), [("fr", "fr-en"), ("en,fr", "en-fr"), ("fra,eng", "fr-en")])
+def test_tatoeba_keeps_the_order_of_languages(sentences, langs: str, said: str):
+    result = sentences("--model", "model", "--parallel", "tatoeba", "--langs", langs, "--quiet")
+    assert f"of {said} translations" in result.out
+    assert f"P@1 in %: {' to '.join(said.split('-'))} / " in result.out
 
 
 def test_sentences_from_vectors(isoglot, sentences, folder: Path, tmp_path: Path):
@@ -260,7 +261,7 @@ def test_words_training_was_given_are_refused(words, folder: Path, tmp_path: Pat
     assert rest["pairs"][0]["coverage"]["sources"] == 3
     (folder / "known.txt").write_text("dog chien\ncat chat\n")
     none = words(*options[:-1], "en-fr=known.txt", "--leave-out-known")
-    assert none.err == ("isoglot: known.txt: training has seen all 2 source words of the dictionary; score on others\n")
+    assert none.err == "isoglot: known.txt: training has seen all 2 source words of the dictionary; score on others\n"
     about = {"dictionaries": [seen(["Dog", "CAT"], ["chien"])]}
     save_encoder(encoder, tmp_path / "capitals", about=about)
     capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])
@@ -320,7 +321,10 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
         ),
         (
             (*model, "--parallel", "en=a.txt", "--parallel", "table.tsv"),
-            "--parallel 'table.tsv' is a whole set, and there is more; give one table or folder",
+            (
+                "--parallel 'table.tsv' is a whole set, and there is more; name the language of a file: "
+                "--parallel en=table.tsv; or give one table or folder"
+            ),
         ),
         (
             (*model, "--parallel", "none.tsv"),

@@ -53,7 +53,8 @@ def read_sets(parallel: list[str], langs: str | None = None, limit: int | None =
         return [aligned_set({code: paths[0] for code, paths in files.items()}, limit=limit)]
     if len(parallel) > 1:
         raise ConfigError(
-            f"--parallel {shown(str(whole[0]))} is a whole set, and there is more", remedy="give one table or folder"
+            f"--parallel {shown(str(whole[0]))} is a whole set, and there is more",
+            remedy=f"name the language of a file: --parallel en={whole[0]}; or give one table or folder",
         )
     if not whole[0].exists():
         raise ConfigError(

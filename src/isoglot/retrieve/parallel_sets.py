@@ -83,20 +83,26 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
 
 
 def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = None) -> list[ParallelSet]:
-    """Tatoeba's test set of each language with English.
+    """Tatoeba's test set of each language with English, which comes second unless it is named before the language.
 
     Raises:
         ConfigError: No language but English is named.
         InputError: There is no test set of a language.
         StorageError: A file cannot be read.
     """
-    others = [code for code in dict.fromkeys(map(language_code, languages)) if code != "en"]
+    named = list(dict.fromkeys(map(language_code, languages)))
+    others = [code for code in named if code != "en"]
     if not others:
         raise ConfigError(
             f"--parallel {shown(str(folder))} is a folder of test sets with English, and no language is chosen",
             remedy="choose some, such as --langs de,fr",
         )
-    return [aligned_set(tatoeba_files(folder, code), limit=limit) for code in others]
+    found = []
+    for code in others:
+        files = tatoeba_files(folder, code)
+        order = [each for each in named if each in files] if "en" in named else list(files)
+        found.append(aligned_set({each: files[each] for each in order}, limit=limit))
+    return found
 
 
 def _chained(first: dict[str, str], rest: Iterable[dict[str, str]]) -> Iterator[dict[str, str]]:
