@@ -19,6 +19,9 @@ def scores(found: float | None) -> Any:
     return SimpleNamespace(of=lambda _: SimpleNamespace(queries=200, precision={1: SimpleNamespace(value=found)}))
 
 
+MAP: Any = SimpleNamespace()  # is not looked at
+
+
 def alignment(*layers: tuple[float | None, float]) -> Alignment:
     return Alignment(
         use="sentences",
@@ -28,9 +31,7 @@ def alignment(*layers: tuple[float | None, float]) -> Alignment:
         test=200,
         facts={},
         layers=tuple(
-            LayerAlignment(
-                layer=number, target_layer=number, mapping=SimpleNamespace(), before=scores(before), after=scores(after)
-            )
+            LayerAlignment(layer=number, target_layer=number, mapping=MAP, before=scores(before), after=scores(after))
             for number, (before, after) in enumerate(layers)
         ),
     )
