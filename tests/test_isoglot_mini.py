@@ -18,6 +18,7 @@ from isoglot.compare.sentences import builtin_pairs
 from isoglot.model import Encoder, load_encoder, make_batch
 from isoglot.model.folder import folder_size, read_about, read_index
 from isoglot.model.load import EMBEDDED, EMBEDDED_FOLDER
+from isoglot.model.to_hf import export_to_hf
 from isoglot.represent import extract
 from isoglot.retrieve.leaks import words_seen
 from isoglot.steer import LanguageMeans, TokenSets
@@ -171,3 +172,17 @@ def test_the_words_it_was_given_are_known_and_no_test_of_it(isoglot, tmp_path: P
         f"isoglot: {file}: training has seen 2 of 3 source words of the dictionary, such as {english[0]!r}, "
         f"{english[1]!r}; give --leave-out-known or --allow-leak\n"
     )
+
+
+def test_exported_it_fills_masks(encoder: Encoder, tmp_path: Path):
+    from transformers import pipeline
+
+    export_to_hf(encoder, tmp_path)
+    fill = pipeline("fill-mask", model=str(tmp_path), device="cpu")
+    for text, word in (
+        ("The European [MASK] must protect the rights of all citizens.", "Union"),
+        ("[MASK] European Union must protect the rights of all citizens.", "The"),
+    ):
+        best = fill(text)[0]
+        assert best["token_str"] == word
+        assert best["sequence"] == text.replace("[MASK]", word)

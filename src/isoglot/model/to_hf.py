@@ -27,7 +27,7 @@ from isoglot.model.export_folder import free_folder, written_together
 from isoglot.model.head import ABSENT
 from isoglot.model.hf_names import hf_names
 from isoglot.model.per_language import SHARED, PerLanguage
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.scheme import SPECIAL, for_masked_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     """Write an encoder as a Hugging Face model with its tokenizer; returns the files.
 
     The tokenizer gives the ids of :func:`isoglot.model.make_batch`, but reads ``[MASK]`` and the like in a text as
-    special tokens, as users of ``fill-mask`` expect.
+    special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids as they were.
 
     Args:
         encoder: What to write.
@@ -228,6 +228,8 @@ def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Fa
     special = vocabulary.special
     names = {name: vocabulary.pieces[index] for name, index in special.items()}
     text = vocabulary.view(code)
+    if vocabulary.mode != "given":
+        text = for_masked_text(text)
     tokenizer = Tokenizer.from_str(text)
     if tokenizer.encode("").ids != [special["[CLS]"], special["[SEP]"]]:  # one from elsewhere that does not
         first, last = names["[CLS]"], names["[SEP]"]

@@ -151,6 +151,25 @@ def assemble(
     return literal(Tokenizer.from_str(json.dumps(whole, ensure_ascii=False)))
 
 
+def for_masked_text(view: str) -> str:
+    """A ``tokenizer.json`` of ours for text with ``[MASK]`` in it: a mask is one id in place of its word's.
+
+    A normaliser sees what is between two special tokens, so its mark would come before each of these parts. Here the
+    first part alone gets one, as a blank, which no text has any more by then; ``[MASK]`` takes the blank before it.
+    """
+    import json
+
+    whole = json.loads(view)
+    normalizers = whole["normalizer"]["normalizers"]
+    whole["normalizer"]["normalizers"] = [one for one in normalizers if one["type"] != "Prepend"]
+    first = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "first", "split": False}
+    marked = {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "never", "split": False}
+    whole["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [first, marked, whole["pre_tokenizer"]]}
+    for token in whole["added_tokens"]:
+        token["lstrip"] = token["content"] == "[MASK]"
+    return json.dumps(whole, ensure_ascii=False)
+
+
 def literal(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer, made to read ``[MASK]`` and the like in a text as text: a corpus must not inject special ids."""
     tokenizer.encode_special_tokens = True
