@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
+import subprocess
+import sys
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -77,6 +82,24 @@ def test_a_run_stops_when_its_time_is_over_and_goes_on(isoglot, given, tmp_path:
     assert read_json(tmp_path / "run" / "run.json")["status"] == "stopped"
     facts = json.loads(isoglot(*run, "--resume", "--json", "--quiet").out)
     assert (facts["finished"], facts["steps"]) == (True, 2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process")
+def test_ctrl_c_says_how_to_go_on(given, tmp_path: Path):
+    run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "1h", "--device", "cpu", "--out", f"{tmp_path}/run"]
+    command = [sys.executable, "-m", "isoglot", *run]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "run" / "checkpoints").exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    told = [line for line in errors.splitlines() if line.startswith("isoglot: ")]
+    assert told[0] == "isoglot: interrupted: this step is ended and saved; Ctrl-C again ends at once"
+    saved = re.fullmatch(r"isoglot: saved at step (\d+); the same command with --resume goes on", told[1])
+    assert saved is not None
+    assert (tmp_path / "run" / "checkpoints" / f"step-{int(saved[1]):08}" / "state.json").exists()
+    assert told[2:] == ["isoglot: interrupted"]
 
 
 def test_lines_in_a_pipe_and_a_refused_checkpoint(isoglot, given, tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain import train
 from isoglot.pretrain.log import read_metrics
@@ -46,6 +48,48 @@ def test_a_run_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus, nano):
     assert not (tmp_path / "cut" / "encoder.json").exists()
     assert run(tmp_path / "cut", stop_after=0.0).finished
     assert_same_end(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_an_interrupted_run_saves_its_step_and_ends_with_the_same_bits(tmp_path: Path, corpus, nano, monkeypatch):
+    """Ctrl-C in the middle of steps 3 and 6, none of which would have been saved."""
+    config = nano("log.every=1", "budget=7steps", "checkpoints.every=100")
+    run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", resume=True)
+    run(tmp_path / "whole")
+    real = train.Trainer._step
+
+    def interrupted(self):
+        if self.position.step in (2, 5):
+            signal.raise_signal(signal.SIGINT)
+        real(self)
+
+    monkeypatch.setattr(train.Trainer, "_step", interrupted)
+    for step in (3, 6):
+        said: list[str] = []
+        with pytest.raises(KeyboardInterrupt, match=f"^saved at step {step}$"):
+            run(tmp_path / "cut", say=said.append)
+        assert said[-1] == "interrupted: this step is ended and saved; Ctrl-C again ends at once"
+        assert read_json(tmp_path / "cut" / "run.json")["status"] == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert run(tmp_path / "cut").finished
+    assert_same_end(tmp_path / "cut", tmp_path / "whole")
+
+
+def test_interrupted_twice_it_ends_at_once_and_a_run_without_a_checkpoint_says_so(
+    tmp_path: Path, corpus, nano, monkeypatch
+):
+    run = partial(pretrain, nano("budget=2steps"), corpus.shards, corpus.vocabulary, tmp_path, device="cpu")
+
+    def interrupted(self):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(train.Trainer, "_step", interrupted)
+        with pytest.raises(KeyboardInterrupt, match=r"^$"):
+            run()
+    said: list[str] = []
+    assert run(resume=True, say=said.append).finished
+    assert said == [f"the run in {tmp_path} has no checkpoint yet: it begins again"]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ def encode(
         found.header["words"] = names
         found.save(out)
     else:
-        found = extract(encoder, text, pool=pool, out=out, resume=resume, **common)
+        with output.resumable(out):
+            found = extract(encoder, text, pool=pool, out=out, resume=resume, **common)
     _report(output, found, out)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import Progress, choose_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from rich.console import Console, RenderableType
 
 
@@ -44,6 +48,17 @@ class Output:
         """What the user should know beside the result, in a line on standard error; with ``--json``, too."""
         if not self.quiet:
             sys.stderr.write(f"isoglot: {text}\n")
+
+    @contextmanager
+    def resumable(self, out: Path | None) -> Iterator[None]:
+        """Ctrl-C in the block is followed by how to go on, where anything is written."""
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            if out is not None:
+                saved = f"{interrupt}; " if str(interrupt) else ""
+                self.remark(f"{saved}the same command with --resume goes on")
+            raise
 
     def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold
         """The result: ``value`` as JSON, or ``shown`` for people."""

@@ -81,8 +81,9 @@ def pretrain(
 ) -> None:
     """Train an encoder whose languages share what the plan says.
 
-    A run that was cut short goes on with --resume; with a budget of steps or tokens it ends, on the CPU, with the same
-    bits as one that was not. For many processes: torchrun --nproc-per-node=8 -m isoglot pretrain …
+    Ctrl-C ends the step and saves it. A run that was cut short goes on with --resume; with a budget of steps or tokens
+    it ends, on the CPU, with the same bits as one that was not. For many processes: torchrun --nproc-per-node=8 -m
+    isoglot pretrain …
     """
     output = Output(json=json, quiet=quiet)
     if list_recipes:
@@ -172,20 +173,21 @@ def _train(
 ) -> None:
     from isoglot.pretrain.train import pretrain as run
 
-    done = run(
-        config,
-        given.shards,
-        given.vocabulary,
-        given.out,
-        device=device,
-        dictionaries=given.dictionaries,
-        parallel=given.parallel,
-        resume=resume,
-        stop_after=stop_after,
-        command=command_line(),
-        progress=output.progress,
-        say=output.remark,
-    )
+    with output.resumable(given.out):
+        done = run(
+            config,
+            given.shards,
+            given.vocabulary,
+            given.out,
+            device=device,
+            dictionaries=given.dictionaries,
+            parallel=given.parallel,
+            resume=resume,
+            stop_after=stop_after,
+            command=command_line(),
+            progress=output.progress,
+            say=output.remark,
+        )
     if done.rank == 0:
         output.result(_facts(done), _table(done))
         if not done.finished:

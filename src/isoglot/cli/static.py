@@ -72,17 +72,18 @@ def train(
     config = build_config(KINDS[method], values=values, settings=settings or [])
     if method == "glove":
         _warn_of_slowness(output)
-    learned = train_static(
-        config,
-        _opened(shards),
-        open_vocabulary(vocab),
-        out,
-        workers=workers,
-        resume=resume,
-        command=command_line(),
-        progress=output.progress,
-        say=output.remark,
-    )
+    with output.resumable(out):
+        learned = train_static(
+            config,
+            _opened(shards),
+            open_vocabulary(vocab),
+            out,
+            workers=workers,
+            resume=resume,
+            command=command_line(),
+            progress=output.progress,
+            say=output.remark,
+        )
     assert learned is not None  # noqa: S101 - for the type checker: nothing stops it before the end
     output.result({"out": str(out), **learned.facts}, _table(out, learned.facts))
 

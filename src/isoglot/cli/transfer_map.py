@@ -172,7 +172,7 @@ def map_(
     fitted = {each.name: _maps(each, source, given[each.name], bitexts, chosen, fitting, out, output) for each in every}
     every = [replace(each, maps={code: one.maps for code, one in fitted[each.name].items()}) for each in every]
     check_with_maps(every, source, chosen, config, out, seeds=seeds)  # what is refused leaves the folder as it was
-    with recorded(out, read, seed=seed, device=str(english.device), config=config) as run:
+    with output.resumable(out), recorded(out, read, seed=seed, device=str(english.device), config=config) as run:
         if out is not None:
             for each in every:
                 for code, one in fitted[each.name].items():

@@ -27,6 +27,7 @@ from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoint
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.flops import measured_peak, step_flops
+from isoglot.pretrain.interrupt import patient_interrupt
 from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
 from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.optimiser import build_optimiser
@@ -104,6 +105,7 @@ def pretrain(
 
     Raises:
         ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.
+        KeyboardInterrupt: Ctrl-C. One process alone has ended its step and written a checkpoint, unless it came twice.
         NumericError: A loss was not finite.
         StorageError: The folder cannot be written to, or the disk is full.
     """
@@ -115,17 +117,23 @@ def pretrain(
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
+        begun = False
         if world.first:
             identity = identity_of(config, shards, vocabulary, dictionaries, parallel)
-            if not open_folder(out, identity, resume=resume) and resume:
+            begun = open_folder(out, identity, resume=resume)
+            if resume and not begun:
                 say(f"there is no run in {out} to resume: this one begins")
         with _recorded(trainer, command) as record, closing(trainer):
             trainer.resume()
+            if begun and trainer.saved is None and not trainer.checkpoints.refused:
+                say(f"the run in {out} has no checkpoint yet: it begins again")
             finished = trainer.train(progress if world.first else SILENT, end)
             if finished:
                 trainer.finish(record)
             else:
                 trainer.pause(record)
+            if trainer.interrupted and not finished:
+                raise KeyboardInterrupt(f"saved at step {trainer.position.step}")
         refused = tuple(trainer.checkpoints.refused)
         return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank, finished=finished)
 
@@ -205,6 +213,7 @@ class Trainer:
         self.checkpoints = Checkpoints(out, config.checkpoints.keep)
         self.position = Position(rows=self.batches.sampler.state())
         self.saved: int | None = None
+        self.interrupted = False
         self.metrics: MetricsLog | None = None
         self.peak: float | None = None
         given = [found for one in shards.values() for found in one.index.get("dictionaries", ())]
@@ -248,7 +257,7 @@ class Trainer:
     # --- the loop ---
 
     def train(self, progress: Progress, end: float | None = None) -> bool:
-        """Take steps until the budget is spent, or until a moment of the monotonic clock; whether it is spent."""
+        """Take steps until the budget is spent, a moment of the monotonic clock or Ctrl-C; whether it is spent."""
         config, position = self.config, self.position
         total = self.budget.steps(self.batches.tokens(1.0))
         if self.budget.kind == "tokens" and config.batch.ramp:
@@ -256,7 +265,9 @@ class Trainer:
         left = None if total is None else max(0, total - position.step)
         self.encoder.train()
         self.speed = Speed()
-        with progress.task("pretrain", total=left, unit="steps") as task:
+        alone = self.world.size == 1  # several would have to agree on the step
+        patient = patient_interrupt(self.say) if alone else nullcontext(bool)
+        with progress.task("pretrain", total=left, unit="steps") as task, patient as interrupted:
             while not self._spent():
                 self._step()
                 task.advance()
@@ -267,7 +278,8 @@ class Trainer:
                 if position.step % config.checkpoints.every == 0:
                     self._save()
                 position.seconds = self._seconds()
-                if self._over(end):
+                self.interrupted = interrupted()
+                if self.interrupted or self._over(end):
                     break
         return self._spent()
 
