@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import types
+from pathlib import Path
 
 import pytest
 import torch
 
-from isoglot.core.devices import choose_device, cpu_count, list_devices
+from isoglot.core import devices
+from isoglot.core.devices import choose_device, cpu_count, list_devices, machine_memory
 from isoglot.core.errors import DeviceError
 
 
@@ -15,6 +17,15 @@ def test_the_cpu_is_always_there():
     assert f"{cpu_count()} cores" in last.chip
     assert last.memory > 2**28
     assert choose_device("cpu") == torch.device("cpu")
+
+
+def test_a_container_has_the_memory_it_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(devices, "_LIMIT", limit)
+    whole = machine_memory()
+    for text, found in (("max\n", whole), (f"{2**50}\n", whole), (f"{2**20}\n", 2**20)):
+        limit.write_text(text)
+        assert machine_memory() == found
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "tpu", "", "CPU"])

@@ -13,6 +13,8 @@ from isoglot.core.errors import DeviceError, shown
 if TYPE_CHECKING:
     import torch
 
+_LIMIT = Path("/sys/fs/cgroup/memory.max")  # a container's, where it has one
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceInfo:
@@ -53,8 +55,8 @@ def list_devices() -> list[DeviceInfo]:
         facts = torch.cuda.get_device_properties(index)
         found.append(DeviceInfo(name=f"cuda:{index}", chip=facts.name, memory=facts.total_memory))
     if torch.backends.mps.is_available():
-        found.append(DeviceInfo(name="mps", chip="Apple GPU", memory=_memory()))
-    found.append(DeviceInfo(name="cpu", chip=f"{_cpu_model()}, {cpu_count()} cores", memory=_memory()))
+        found.append(DeviceInfo(name="mps", chip="Apple GPU", memory=machine_memory()))
+    found.append(DeviceInfo(name="cpu", chip=f"{_cpu_model()}, {cpu_count()} cores", memory=machine_memory()))
     return found
 
 
@@ -65,10 +67,16 @@ def cpu_count() -> int:
     return os.cpu_count() or 1
 
 
-def _memory() -> int:
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 0
+def machine_memory() -> int:
+    """The memory this process may use in bytes, which in a container is less than the machine's; 0: not known."""
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return 0
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit = int(_LIMIT.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # there is none
+        return machine
+    return min(machine, limit)
 
 
 def _cpu_model() -> str:

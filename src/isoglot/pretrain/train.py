@@ -30,6 +30,7 @@ from isoglot.pretrain.flops import measured_peak, step_flops
 from isoglot.pretrain.interrupt import patient_interrupt
 from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
 from isoglot.pretrain.losses import Losses, not_finite
+from isoglot.pretrain.memory import check_memory
 from isoglot.pretrain.optimiser import build_optimiser
 from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.run_folder import BEST, fitting_vocabulary, identity_of, open_folder
@@ -117,6 +118,8 @@ def pretrain(
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
+        if world.device.type == "cpu":
+            check_memory(config, encoder.config, processes=world.size, precision=trainer.passes.precision)
         begun = False
         if world.first:
             identity = identity_of(config, shards, vocabulary, dictionaries, parallel)

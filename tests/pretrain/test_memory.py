@@ -1,0 +1,68 @@
+"""What a step needs at least, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError
+from isoglot.core.recipe import load_recipe
+from isoglot.model import Encoder, encoder_config
+from isoglot.pretrain import memory
+from isoglot.pretrain.memory import check_memory, kept_numbers
+from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.train import pretrain
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+def test_the_estimate_is_less_than_what_torch_keeps_but_not_by_much(preset, dropout: float):
+    shape = encoder_config(preset, "nano", vocabulary_size=50, dropout=dropout)
+    encoder = Encoder(shape).train()
+    weights = {parameter.untyped_storage().data_ptr() for parameter in encoder.parameters()}
+    kept: dict[int, torch.Tensor] = {}  # by place, and held so that no place is taken twice
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    rows, length = 4, 64
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        encoder(torch.full((rows, length), 7), torch.zeros(rows, 2, dtype=torch.long), torch.full((rows, 2), 7))
+    found = sum(tensor.untyped_storage().nbytes() for place, tensor in kept.items() if place not in weights)
+    assert 0.6 < 4 * kept_numbers(shape, rows=rows, length=length) / found < 1
+
+
+def test_the_paper_s_step_is_refused_on_a_small_machine(monkeypatch: pytest.MonkeyPatch):
+    recipe = load_recipe("table1/sep-l1-3", room="pretrain")
+    shape = encoder_config("paper", "base", vocabulary_size=100)
+
+    def check(*settings: str) -> None:
+        check_memory(
+            build_config(PretrainConfig, recipe=recipe, settings=settings), shape, processes=1, precision="float32"
+        )
+
+    monkeypatch.setattr(memory, "machine_memory", lambda: 24_000_000_000)
+    with pytest.raises(ConfigError) as caught:
+        check()
+    assert str(caught.value) == (
+        "a step needs more than 111 GB for 768 rows of 256 tokens at once, and this machine has 24; "
+        "add --set batch.accumulate=12, or train a smaller model.size or fewer batch.rows"
+    )
+    check("batch.accumulate=12")
+    check("budget=0steps")
+    with pytest.raises(ConfigError, match="56 GB for 384 rows"):
+        check("batch.accumulate=2")
+    for known in (0, 240_000_000_000):  # on some systems it is not known
+        monkeypatch.setattr(memory, "machine_memory", lambda known=known: known)
+        check()
+
+
+def test_what_is_refused_leaves_no_folder(corpus, nano, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "machine_memory", lambda: 10_000)
+    with pytest.raises(ConfigError, match=r"add --set batch\.accumulate=8, or"):
+        pretrain(nano(), corpus.shards, corpus.vocabulary, tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
