@@ -46,6 +46,17 @@ def test_train_and_inspect(isoglot, named, tmp_path: Path):
     assert any_tokenizer["mode"] == "given"
 
 
+def test_a_vocabulary_is_not_written_over_another(isoglot, named, vocabulary: Path):
+    before = {path: path.read_bytes() for path in vocabulary.rglob("*") if path.is_file()}
+    result = isoglot("vocab", "train", *named, "--size", "600", "--out", str(vocabulary))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"isoglot: {vocabulary} holds a vocabulary already, and what was made with it would not fit another; "
+        "name another --out, or delete the folder\n"
+    )
+    assert {path: path.read_bytes() for path in vocabulary.rglob("*") if path.is_file()} == before
+
+
 def test_train_graded(isoglot, named, tmp_path: Path):
     command = ("vocab", "train", *named, "--mode", "graded", "--size", "600", "--out", str(tmp_path / "v"), "--quiet")
     assert isoglot(*command, "--keep", "band", "--band", "1-10").code == 0

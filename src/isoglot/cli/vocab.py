@@ -79,12 +79,20 @@ def train(
     debug: Debug = False,
 ) -> None:
     """Learn a vocabulary from text and write it to a folder that transformers can open, too."""
+    from isoglot.core.compressed import is_stored
+    from isoglot.core.errors import ConfigError
     from isoglot.core.record import record_run
     from isoglot.vocab import train_vocabulary
+    from isoglot.vocab.vocabulary import INDEX
 
     output = Output(json=json, quiet=quiet)
     texts = parse_named(text)
     grading = _grading(keep, band, dictionary)
+    if is_stored(out / INDEX):
+        raise ConfigError(
+            f"{out} holds a vocabulary already, and what was made with it would not fit another",
+            remedy="name another --out, or delete the folder",
+        )
     with record_run(out, command=command_line(), seed=seed) as run:
         for paths in texts.values():
             for path in paths:
