@@ -14,7 +14,7 @@ from isoglot.core.errors import ConfigError
 if TYPE_CHECKING:
     from isoglot.model import Encoder
 
-EXAMPLE = "Example: isoglot export runs/sep/model hf/sep-fr --lang fr"
+EXAMPLE = "Example: isoglot export runs/sep hf/sep-fr --lang fr"
 
 
 def export(
