@@ -56,7 +56,7 @@ def test_what_cannot_be_done_is_one_line(isoglot, model: Path, tmp_path: Path):
     assert (result.code, result.out) == (2, "")
     assert result.err == (
         "isoglot: the encoder has parts for each language and none is named: one language's view can be exported; "
-        "choose one of en, fr\n"
+        "choose one of en, fr: --lang en\n"
     )
     assert isoglot("export", "isoglot-mini", target).err == (
         "isoglot: isoglot-mini does not come with this version; train one with isoglot pretrain RECIPE --out DIR, "

@@ -203,7 +203,10 @@ def test_blank_text(tmp_path: Path):
 def test_a_language_must_be_named_and_known(trained):
     with pytest.raises(ConfigError) as caught:
         trained("union").encode("a")
-    assert str(caught.value) == "a union vocabulary encodes by language and none is named; choose one of en, fr, de"
+    assert (
+        str(caught.value)
+        == "a union vocabulary encodes by language and none is named; choose one of en, fr, de: --lang en"
+    )
     with pytest.raises(ConfigError) as caught:
         trained("joint").encode("a", "ru")
     assert str(caught.value) == "the vocabulary has no language 'ru'; choose one of de, en, fr"

@@ -37,7 +37,7 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
         if language is None:
             raise ConfigError(
                 "the encoder has parts for each language and none is named",
-                remedy=f"choose one of {', '.join(self)}",
+                remedy=f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
             )
         if language not in self:
             raise ConfigError(f"the encoder has no language {shown(language)}", remedy=nearest_name(language, self))

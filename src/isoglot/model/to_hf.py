@@ -109,7 +109,7 @@ def _checked(config: EncoderConfig, language: str | None) -> str | None:
         named = "none is named" if language is None else f"none for {shown(language)}"
         raise ConfigError(
             f"the encoder has parts for each language and {named}: one language's view can be exported",
-            remedy=f"choose one of {', '.join(config.languages)}",
+            remedy=f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
         )
     return code
 

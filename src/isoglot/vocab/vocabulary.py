@@ -227,7 +227,7 @@ class Vocabulary:
         if language is None:
             raise ConfigError(
                 f"a {self.mode} vocabulary encodes by language and none is named",
-                remedy=f"choose one of {', '.join(self.languages)}",
+                remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
             )
         return self._code(language)
 
