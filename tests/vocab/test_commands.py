@@ -38,6 +38,7 @@ def test_train_and_inspect(isoglot, named, tmp_path: Path):
     shown = isoglot("vocab", "inspect", str(out), "--encode", "The cat sleeps.", "--lang", "en")
     assert shown.code == 0
     assert "decoded: The cat sleeps." in shown.out
+    assert "Shared pieces have one id for both; isoglot anchors counts those that are met in text of both." in shown.out
     encoded = json.loads(isoglot("vocab", "inspect", str(out), "--encode", "a b", "--lang", "en", "--json").out)[
         "encoded"
     ]
@@ -114,7 +115,10 @@ def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabula
     dictionary = ("--dictionary", f"en-fr={tmp_path}/d.txt")
     result = isoglot("anchors", "--vocab", str(vocabulary), *dictionary, "--figure", "svg", "--out", str(out))
     assert result.code == 0
-    assert "en-fr: " in result.out
+    anchors = read_json(out / "anchors.json")["pairs"][0]["anchors"]
+    assert f"en-fr: {anchors:,} anchors (pieces met in text of both); " in result.out
+    often = isoglot("anchors", "--vocab", str(vocabulary), "--at-least", "9").out
+    assert " anchors (pieces met in text of both 9 times or more); " in often
     assert "true friends" in result.out
     assert {path.name for path in out.iterdir()} == {"anchors.json", "anchors.svg", "run.json"}
     assert [pair["languages"] for pair in read_json(out / "anchors.json")["pairs"]] == [

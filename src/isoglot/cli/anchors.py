@@ -106,12 +106,14 @@ def _shown(report: AnchorReport) -> RenderableType:
     from rich.text import Text
 
     parts: list[RenderableType] = []
+    often = "" if report.at_least == 1 else f" {report.at_least} times or more"
     for pair in report.pairs:
         first, second = pair.languages
+        shares = [f"{100 * pair.tokens[code]:.1f} %" for code in pair.languages]
         parts.append(
             Text(
-                f"{first}-{second}: {pair.anchors:,} anchors; {100 * pair.tokens[first]:.1f} % of the tokens "
-                f"of {first}, {100 * pair.tokens[second]:.1f} % of {second}",
+                f"{first}-{second}: {pair.anchors:,} anchors (pieces met in text of both{often}); {shares[0]} of "
+                f"the tokens of {first}, {shares[1]} of {second}",
                 "bold",
             )
         )

@@ -206,4 +206,7 @@ def _shown(vocabulary: Vocabulary) -> Any:  # noqa: ANN401 - what Rich can print
         others = [other for other in vocabulary.languages if other != code]
         shared = [f"{other} {len(vocabulary.anchors(code, other)):,}" for other in others]
         table.add_row(code, f"{count:,}", "  ".join(shared))
-    return Group(Text("\n".join(lines)), table)
+    if len(facts["languages"]) < 2:
+        return Group(Text("\n".join(lines)), table)
+    meaning = "Shared pieces have one id for both; isoglot anchors counts those that are met in text of both."
+    return Group(Text("\n".join(lines)), table, Text(meaning))
