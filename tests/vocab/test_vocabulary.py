@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.languages import documents, twin
-from isoglot.vocab import Vocabulary, train_vocabulary
+from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 from isoglot.vocab.scheme import BYTES, SPECIAL
 
 MODES = ("joint", "union", "disjoint", "graded")
@@ -208,8 +208,25 @@ def test_a_language_must_be_named_and_known(trained):
         == "a union vocabulary encodes by language and none is named; choose one of en, fr, de: --lang en"
     )
     with pytest.raises(ConfigError) as caught:
-        trained("joint").encode("a", "ru")
+        trained("union").encode("a", "ru")
     assert str(caught.value) == "the vocabulary has no language 'ru'; choose one of de, en, fr"
+
+
+def test_what_reads_several_languages_alike_reads_any_other(trained, texts, tmp_path: Path):
+    joint = trained("joint")
+    for language in ("ru", "eng", None):
+        assert joint.encode("the cat", language) == joint.encode("the cat", "en")
+        assert joint.line_encoder(language).encode(["the cat"]) == joint.line_encoder("en").encode(["the cat"])
+    assert joint.dictionary_words("ru") == frozenset()
+    with pytest.raises(ConfigError, match="'xx' is not a language"):
+        joint.encode("a", "xx")
+    for strict in (joint.ids_of, joint.counts, lambda code: build_shards(texts["en"], joint, code, tmp_path / "s")):
+        with pytest.raises(ConfigError, match="the vocabulary has no language 'ru'"):
+            strict("ru")
+    assert not (tmp_path / "s").exists()
+    alone = train_vocabulary({"en": texts["en"]}, mode="joint", size=400)
+    with pytest.raises(ConfigError, match="the vocabulary has no language 'ru'"):
+        alone.encode("a", "ru")
 
 
 # --- files ---

@@ -315,7 +315,7 @@ class _Work:
         from isoglot.represent import extract
 
         try:
-            code = language_for(encoder, language)
+            code = encoder.vocabulary.code_of(language_for(encoder, language))
             return extract(encoder, sentences, language=code, pool=self.config.pool, name=name)
         except ConfigError as error:
             raise ConfigError(f"{name}: {error.problem}", remedy=error.remedy) from error

@@ -77,7 +77,7 @@ def token_facts(vocabulary: Vocabulary, sentences: Sequence[str], language: str)
     """Count over sentences of a language.
 
     Raises:
-        ConfigError: The vocabulary does not have the language.
+        ConfigError: The vocabulary cannot read the language.
     """
     split, method = _word_splitter(language)
     unknown_id = vocabulary.special.get("[UNK]")

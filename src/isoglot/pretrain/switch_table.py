@@ -274,7 +274,7 @@ class _Pieces:
         """By text, in the language's view: these and those asked for before."""
         from tokenizers import Tokenizer
 
-        view = self.vocabulary.view(language)
+        view = self.vocabulary.view(self.vocabulary.code_of(language))
         if view not in self._tokenizers:
             self._tokenizers[view], self._known[view] = literal(Tokenizer.from_str(view)), {}
         tokenizer, known = self._tokenizers[view], self._known[view]

@@ -171,7 +171,7 @@ def reader_of(encoder: EncoderLike, language: str, length: int | None) -> Reader
     """
     code = language_code(language)
     vocabulary = encoder.vocabulary
-    vocabulary.tokenizer(code)  # refuses a language that is not there, before any work
+    vocabulary.code_of(code)  # refuses a language that is not there, before any work
     return Reader(vocabulary, code, row_length(encoder, length))
 
 

@@ -203,7 +203,7 @@ class Encoding:
     """Encodes blocks of lines, in this process or another, where it is built anew from the vocabulary's view."""
 
     def __init__(self, vocabulary: Vocabulary, language: str) -> None:
-        self.view = vocabulary.view(language)
+        self.view = vocabulary.view(vocabulary.code_of(language))
         self.normalization: Normalization | None = vocabulary.about.get("normalization")
         self.dtype = id_type(len(vocabulary)).str
         self._encoder: LineEncoder | None = None

@@ -106,6 +106,19 @@ class Vocabulary:
         """The ids of ``[PAD]``, ``[UNK]``, ``[CLS]``, ``[SEP]`` and ``[MASK]``, whatever the pieces are called."""
         return special_ids(self.tokenizer(self.languages[0] if self.languages else None))
 
+    def code_of(self, language: str) -> str:
+        """The canonical code of one of its languages.
+
+        Raises:
+            ConfigError: It is none of them.
+        """
+        code = language_code(language)
+        if self.languages and code not in self.languages:
+            raise ConfigError(
+                f"the vocabulary has no language {shown(language)}", remedy=nearest_name(code, self.languages)
+            )
+        return code
+
     def ids_of(self, language: str) -> np.ndarray:
         """The ids a language has, sorted, special tokens included.
 
@@ -113,7 +126,7 @@ class Vocabulary:
         """
         import numpy as np
 
-        mask = self._members.get(self._code(language))
+        mask = self._members.get(self.code_of(language))
         return np.arange(len(self)) if mask is None else np.flatnonzero(mask)
 
     def mask_of(self, language: str) -> np.ndarray:
@@ -138,7 +151,7 @@ class Vocabulary:
 
     def counts(self, language: str) -> np.ndarray | None:
         """How often each id occurs in a sample of the language's text (V), or None if that is not known."""
-        return self._counts.get(self._code(language))
+        return self._counts.get(self.code_of(language))
 
     def word(self, index: int) -> str | None:
         """The word that an id is the beginning or the whole of; None if the piece continues one or is no word.
@@ -175,8 +188,10 @@ class Vocabulary:
     def tokenizer(self, language: str | None = None) -> Tokenizer:
         """The view of a language; special tokens in a text are read as text.
 
+        A vocabulary that reads several languages alike takes any other, too.
+
         Raises:
-            ConfigError: The vocabulary has views by language, and there is none for this one.
+            ConfigError: The vocabulary has views by language or is for one alone, and this is another.
         """
         from tokenizers import Tokenizer
 
@@ -211,25 +226,19 @@ class Vocabulary:
             return tokenizer.decode(kept, skip_special_tokens=False)
         return str(tokenizer.decoder.decode([self.pieces[index] for index in kept]))
 
-    def _code(self, language: str) -> str:
-        code = language_code(language)
-        if self.languages and code not in self.languages:
-            raise ConfigError(
-                f"the vocabulary has no language {shown(language)}", remedy=nearest_name(code, self.languages)
-            )
-        return code
-
     def _view(self, language: str | None) -> str:
         if "" in self._views:
+            # What reads several languages alike reads any; what was made for one alone was hardly meant for another.
+            checked = language_code if len(self.languages) > 1 else self.code_of
             if language is not None:
-                self._code(language)
+                checked(language)
             return ""
         if language is None:
             raise ConfigError(
                 f"a {self.mode} vocabulary encodes by language and none is named",
                 remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
             )
-        return self._code(language)
+        return self.code_of(language)
 
     # --- where it comes from ---
 
@@ -243,7 +252,7 @@ class Vocabulary:
 
     def dictionary_words(self, language: str) -> frozenset[str]:
         """The words of a language in any dictionary that shaped the vocabulary: scoring on them would be a leak."""
-        return words_of(self.about.get("dictionaries", ()), self._code(language))
+        return words_of(self.about.get("dictionaries", ()), language_code(language))
 
     def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
         """The same vocabulary with counts from elsewhere, such as whole shards.
