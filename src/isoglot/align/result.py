@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.map_file import FILE
-from isoglot.core.files import writable_folder, write_json, write_text
+from isoglot.core.files import as_csv, writable_folder, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,15 +130,8 @@ class Alignment:
         Raises:
             StorageError: The folder cannot be written to.
         """
-        import csv
-
         target = writable_folder(folder)
         files = [each.mapping.save(target / each.file) for each in self.layers]
         write_json(target / METRICS, self.as_dict())
-        rows = list(self.rows())
-        text = io.StringIO()
-        table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-        write_text(target / TABLE, text.getvalue())
+        write_text(target / TABLE, as_csv(self.rows()))
         return [*files, target / METRICS, target / TABLE]

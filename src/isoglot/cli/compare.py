@@ -13,8 +13,9 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
-from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
+from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.core.errors import ConfigError
+from isoglot.core.files import as_csv
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

@@ -115,8 +115,7 @@ def sure_and_possible(gold: list[GoldLinks]) -> tuple[list[Links], list[Links]]:
 
 def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> list[Path]:
     """Write all that was tried as a table and the page with the figure; returns the files."""
-    from isoglot.cli.run_files import as_csv
-    from isoglot.core.files import write_text
+    from isoglot.core.files import as_csv, write_text
     from isoglot.report.link_layers import link_layers_page
 
     write_text(out / TABLE, as_csv([each.facts() for each in choice.tried]))

@@ -73,18 +73,6 @@ def write_all(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str
         run.add_output(out / file)
 
 
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows with one head as CSV."""
-    import csv
-    import io
-
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
-
-
 def files_of(values: Sequence[str] | None) -> list[Path]:
     """The files among ``NAME=FILE`` options, for the record."""
     named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in values or ()]

@@ -13,7 +13,7 @@ from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
-from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
+from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
     Dictionaries,
@@ -42,6 +42,7 @@ from isoglot.cli.steer_options import (
     Where,
 )
 from isoglot.core.errors import ConfigError
+from isoglot.core.files import as_csv
 from isoglot.steer.language_files import MEANS, SETS
 
 EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'

@@ -13,7 +13,7 @@ from isoglot.cli.bitext_option import is_table, one_each
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
+from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.transfer_data import (
     EXAMPLES,
     FILES,
@@ -25,6 +25,7 @@ from isoglot.cli.transfer_data import (
     read_sets,
 )
 from isoglot.core.errors import ConfigError, shown
+from isoglot.core.files import as_csv
 from isoglot.core.language_codes import language_code
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from isoglot.cli.layers_option import parse_layers
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import as_csv, files_of, place, recorded, write_all
+from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import read_texts
 from isoglot.cli.steer_options import ShiftKind, Where
 from isoglot.cli.transfer_data import FILES, OwnTask, model_folder, read_examples
 from isoglot.core.errors import ConfigError, shown
+from isoglot.core.files import as_csv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import one_line
-from isoglot.core.files import write_json, write_text
+from isoglot.core.files import as_csv, write_json, write_text
 from isoglot.text.lines import line_writer
 
 if TYPE_CHECKING:
@@ -50,12 +48,9 @@ def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[s
 
 def metrics_csv(pairs: Sequence[PairScores]) -> str:
     """A line for each pair, layer, centre, method and direction; ``source`` is the side that was asked for."""
-    rows = [_csv_row(pair, each, scores) for pair in pairs for each in pair.layers for scores in each.scores.methods]
-    buffer = io.StringIO(newline="")
-    writer = csv.DictWriter(buffer, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
+    return as_csv(
+        _csv_row(pair, each, scores) for pair in pairs for each in pair.layers for scores in each.scores.methods
+    )
 
 
 def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[str, Any]:

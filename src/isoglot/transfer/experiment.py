@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import writable_folder, write_bytes, write_json, write_text
+from isoglot.core.files import as_csv, writable_folder, write_bytes, write_json, write_text
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.pretrain.checkpoint import remove_folder
@@ -328,9 +328,6 @@ def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str
 
 
 def _write(outcome: Outcome, folder: Path) -> None:
-    import csv
-    import io
-
     import numpy as np
     from safetensors.numpy import save
 
@@ -340,11 +337,6 @@ def _write(outcome: Outcome, folder: Path) -> None:
         for one in trial.tests
     }
     write_bytes(folder / SENTENCES, save(counts))
-    rows = [line.facts() for line in outcome.lines]
-    file = io.StringIO()
-    names = {name: None for row in rows for name in row}  # languages may have different kinds of entities
-    writer = csv.DictWriter(file, ["task", "metric", *names], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({"task": outcome.task, "metric": outcome.metric, **row} for row in rows)
-    write_text(folder / TABLE, file.getvalue())
+    about = {"task": outcome.task, "metric": outcome.metric}
+    write_text(folder / TABLE, as_csv({**about, **line.facts()} for line in outcome.lines))
     write_json(folder / RESULT, outcome.facts())
