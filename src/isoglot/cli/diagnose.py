@@ -14,6 +14,7 @@ from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, recorded, write_all
 from isoglot.core.errors import ConfigError
+from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,5 +146,5 @@ def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:
         cka = "–" if layer.cka is None else f"{layer.cka:.2f}"
         bold = "bold" if layer.layer == found.best.layer else None
         figures.add_row(str(layer.layer), *cells, cka, f"{100 * layer.probe.linear.value:.1f}", style=bold)
-    note = f"P@1 in %, the mean over {len(found.pairs)} pair{'s' * (len(found.pairs) != 1)}; the language probe in %"
+    note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; the language probe in %"
     return Group(words, Text(), figures, Text(note), *(Text(remark) for remark in found.remarks))

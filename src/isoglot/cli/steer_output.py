@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.progress import counted
 from isoglot.report.steer_tables import (
     PAPER,
     about_sets,
@@ -128,7 +129,7 @@ def translation_view(
         parts += [grid, Text()]
     left = len(translations[0]) - show
     if left > 0:
-        parts += [Text(f"… and {left:,} more sentence{'s' * (left != 1)}"), Text()]
+        parts += [Text(f"… and {counted(left, 'more sentences')}"), Text()]
     head, rows = score_table(swept)
     table = _table(*head)
     for row in rows:

@@ -103,7 +103,7 @@ def _predict(
     from rich.text import Text
 
     from isoglot.transfer import load_tuned
-    from isoglot.transfer.fine_tuning import counted
+    from isoglot.transfer.fine_tuning import events_in_words
     from isoglot.transfer.predict import FORMATS, as_json, check_format, of_line, read_unlabelled, write_predictions
 
     if model is None or lang is None:
@@ -128,7 +128,7 @@ def _predict(
     counts.update(rows.counts)
     for what in ("blank, left out", "split", "truncated", "unread"):
         if counts[what]:
-            output.remark(counted({what: counts[what]}))
+            output.remark(events_in_words({what: counts[what]}))
     if to is not None:
         count = write_predictions(to, task, found, chosen)
         output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))

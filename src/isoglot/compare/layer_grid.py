@@ -24,7 +24,7 @@ from isoglot.compare.pair_sums import PairSums
 from isoglot.compare.pairs import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.side_sums import CHUNK, Scratch, Side, zeros
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,9 +157,7 @@ class CKAFitter:
             InputError: Fewer than 4 rows, or a layer that is the same in all rows.
         """
         if self.count < FEWEST_ROWS:
-            raise InputError(
-                f"{self.count} row{'s' * (self.count != 1)} to compare", remedy=f"give at least {FEWEST_ROWS} items"
-            )
+            raise InputError(f"{counted(self.count, 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")
         self._add_up()
         values = {name: np.empty((len(self.layers_x), len(self.layers_y))) for name in FORMS}
         own = [[self._norms(n, place) for place in range(len(side.layers))] for n, side in enumerate(self._sides)]

@@ -11,6 +11,7 @@ import torch
 
 from isoglot.align.rows import exact, take_rows
 from isoglot.core.errors import InputError
+from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from isoglot.align.rows import Array
@@ -34,9 +35,7 @@ def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
             f"X has {len(X_ND)} rows and Y {len(Y_NE)}", remedy="give the same items in the same order on both sides"
         )
     if len(X_ND) < FEWEST_ROWS:
-        raise InputError(
-            f"{len(X_ND)} row{'s' * (len(X_ND) > 1)} to compare", remedy=f"give at least {FEWEST_ROWS} items"
-        )
+        raise InputError(f"{counted(len(X_ND), 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")
     return exact(X_ND), exact(Y_NE).to(X_ND.device)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.language_codes import language_code
+from isoglot.core.progress import counted
 from isoglot.core.seeds import derive_seed
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
         remedy = f"give at least {most} for {names}, or leave these measures out"
     if sentences < FEWEST_ROWS:
         remedy = f"give at least {FEWEST_ROWS}" + (f", and {most} for {names}" if names else "")
-    raise InputError(f"{option} {sentences} sentence{'s' * (sentences != 1)} to compare".strip(), remedy=remedy)
+    raise InputError(f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy=remedy)
 
 
 def _twin_tags(code: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
+from isoglot.core.progress import counted
 from isoglot.diagnose.names import language_name, listed
 
 if TYPE_CHECKING:
@@ -322,7 +323,7 @@ def what_tokens(checkup: Checkup) -> list[Finding]:
             Finding(
                 "tokenizer",
                 "warn",
-                f"{count:,} sentence{'s' * (count != 1)} of {listed([language_name(code) for code in long])} "
+                f"{counted(count, 'sentences')} of {listed([language_name(code) for code in long])} "
                 f"{'were' if count != 1 else 'was'} longer than the model takes and cut.",
             )
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.compare.sentences import SENTENCES, builtin_rows
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import counted
 from isoglot.core.seeds import derive_seed
 from isoglot.retrieve.parallel_sets import ParallelSet
 
@@ -67,7 +68,7 @@ def distinct_rows(given: ParallelSet) -> Distinct:
     kept = _first_rows(given.sentences)
     if len(kept) < FEWEST:
         raise InputError(
-            f"{len(kept)} different sentence{'s' * (len(kept) != 1)}",
+            f"{counted(len(kept), 'different sentences')}",
             remedy=f"give at least {FEWEST}, better some hundreds",
             file=given.name,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from isoglot.core.progress import counted
 from isoglot.diagnose.findings import all_findings, percent
 from isoglot.diagnose.names import language_name
 from isoglot.report.heatmap import heat_map
@@ -96,7 +97,7 @@ def _found(checkup: Checkup) -> Section:
                 lines, across="layer", up="translations found (P@1), %", floor_at=100 * checkup.chance, whole=True
             ),
             caption="Share of sentences whose nearest neighbour in the other language is their translation: the mean "
-            f"of both directions and of {_count(len(checkup.pairs), 'pair')} of languages. Trimmed: means "
+            f"of both directions and of {counted(len(checkup.pairs), 'pairs')} of languages. Trimmed: means "
             "removed, and the two strongest directions. Mapped: one language turned "
             "onto the other by a rotation learned from other sentences.",
         )
@@ -306,7 +307,3 @@ def _figure(found: Interval | Judged, times: int, form: str) -> str:
 
 def _way_words(way: Way) -> str:
     return "each language’s mean removed" if way == "centred" else "vectors as they are"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

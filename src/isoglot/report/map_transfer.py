@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoglot.core.progress import counted
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 
@@ -27,7 +28,7 @@ def map_transfer_svg(result: MapTransfer, language: str) -> str:
     seeds = result.lines[0].estimate.over_seeds.seeds
     note = (
         f"{result.source} learnt on the first layers of one model and new ones above them; {language} read by "
-        f"another, {seeds} seed{'s' * (seeds > 1)}"
+        f"another, {counted(seeds, 'seeds')}"
     )
     up = _SCORES.get(result.metric, result.metric)
     drawing = line_chart(lines, across="layer where the models are cut (0: embeddings)", up=up, whole=True)

@@ -26,7 +26,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.pretrain.checkpoint import remove_folder
 from isoglot.transfer.checks import check_learnt, check_scored, check_setting
-from isoglot.transfer.fine_tuning import counted, fine_tune
+from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.row_vectors import HeldVectors
 from isoglot.transfer.selection import Selected, Way, select
@@ -204,7 +204,7 @@ def run_experiment(
     for one in best_tests(trials):
         if one.way == "source dev" and (one.test.counts or one.test.unseen):
             unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
-            say(f"test {one.language}: {counted({**one.test.counts, **unseen})}")
+            say(f"test {one.language}: {events_in_words({**one.test.counts, **unseen})}")
     hashes = {language_code(code): data.sha256 for code, data in test.items()}
     lines = tuple(_lines(trials, task.metric))
     outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes)

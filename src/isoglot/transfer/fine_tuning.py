@@ -19,7 +19,7 @@ from torch import nn
 
 from isoglot.core.errors import InputError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT, Progress, rate
+from isoglot.core.progress import SILENT, Progress, counted, rate
 from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints, remove_folder
@@ -157,7 +157,7 @@ class Trainer:
         labels = task.learned_labels(train.values())
         for code, data in dev.items():
             for label, count in task.unseen_labels(data, labels, config.unseen).items():
-                say(f"dev {code}: the label {label} ({count} time{'s' * (count != 1)}) is not in the training data")
+                say(f"dev {code}: the label {label} ({counted(count, 'times')}) is not in the training data")
         names = tunable(encoder, config.tune, config.freeze)
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
@@ -210,7 +210,7 @@ class Trainer:
         found = self.tuned.rows(data.examples, code, purpose="learn")
         told = {what: count for what, count in found.counts.items() if count}
         if told:
-            self.say(f"train {code}: {len(data):,} examples; {counted(told)}")
+            self.say(f"train {code}: {len(data):,} examples; {events_in_words(told)}")
         return found.rows
 
     def _stored(self, rows: Sequence[Row]) -> StoredRows:
@@ -397,10 +397,10 @@ class Trainer:
         return tuned
 
 
-def counted(counts: Mapping[str, int] | Counter[str]) -> str:
+def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
     """What happened to examples, in words.
 
-    >>> counted({"left out": 2, "cut apart": 1})
+    >>> events_in_words({"left out": 2, "cut apart": 1})
     '2 left out, 1 cut apart (words that one token held together)'
     """
     return ", ".join(f"{count:,} {what}{_MEANT.get(what, '')}" for what, count in counts.items() if count)

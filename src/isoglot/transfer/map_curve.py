@@ -37,7 +37,7 @@ from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.transfer.checks import check_scored
 from isoglot.transfer.continued import Below, Continued
 from isoglot.transfer.evaluation import evaluate
-from isoglot.transfer.fine_tuning import counted, fine_tune
+from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.frozen_states import MEMORY, FrozenStates
 from isoglot.transfer.layer_maps import check_maps, map_hash
 from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, lines_of, pairs_of
@@ -227,7 +227,7 @@ def _climb(
         for code, told in {code: one for (code, _), one in found.items()}.items():
             unseen = {f"of the label {name} that training does not have": n for name, n in told.unseen.items()}
             if told.counts or unseen:
-                tell(f"tested on {code}: {counted({**told.counts, **unseen})}")
+                tell(f"tested on {code}: {events_in_words({**told.counts, **unseen})}")
 
 
 def check_before(

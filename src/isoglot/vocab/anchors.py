@@ -11,7 +11,7 @@ from itertools import combinations, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.vocab.friends import read_friends
 from isoglot.vocab.seen_words import facts_of, without_words
 from isoglot.vocab.survey import text_lines
@@ -113,7 +113,7 @@ def anchor_report(
         counts = {code: found for code, found in known.items() if found is not None}
     if len(counts) < 2:
         raise ConfigError(
-            f"counts of {len(counts)} language{'s' * (len(counts) != 1)}, where a pair takes two",
+            f"counts of {counted(len(counts), 'languages')}, where a pair takes two",
             remedy="name text or shards of at least two languages",
         )
     friends = read_friends(dictionaries or {}, counts)
