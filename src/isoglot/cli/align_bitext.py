@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from isoglot.align import EncoderAligner, WordAlignConfig, WordAligner
     from isoglot.align.segmented import Segmenting
     from isoglot.cli.output import Output
+    from isoglot.languages.corpus import Split
     from isoglot.text.alignment import GoldLinks
 
     Pairs = list[tuple[list[str], list[str]]]
@@ -45,6 +46,7 @@ def read_pairs(
     *,
     links: Path | None = None,
     gold: Path | None = None,
+    split: Split = "train",
 ) -> tuple[Pairs, list[GoldLinks] | None]:
     """The words of the first pairs, and their links where a file has them or the sentences are built in.
 
@@ -56,7 +58,7 @@ def read_pairs(
     from isoglot.text.alignment import GoldLinks
 
     if not files:
-        bitext = builtin_bitext(languages, sentences or BUILTIN, seed=seed)
+        bitext = builtin_bitext(languages, sentences or BUILTIN, split=split, seed=seed)
         return list(zip(bitext.source, bitext.target, strict=True)), [GoldLinks(each, []) for each in bitext.links]
     pairs = read_word_pairs(files, languages, segment or ("blanks" if links or gold else "auto"), sentences)
     found = None

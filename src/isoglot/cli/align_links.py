@@ -204,13 +204,8 @@ def _dev(
     files: dict[str, Path] | Path, languages: tuple[str, str], segment: Segmenting | None, gold: Path | None, seed: int
 ) -> tuple[Pairs, list[GoldLinks]]:
     """Sentence pairs to choose a layer on, with their gold links."""
-    from isoglot.align import builtin_bitext
-    from isoglot.text.alignment import GoldLinks
-
-    if not files:
-        bitext = builtin_bitext(languages, BUILTIN_DEV, split="dev", seed=seed)
-        return list(zip(bitext.source, bitext.target, strict=True)), [GoldLinks(each, []) for each in bitext.links]
-    pairs, found = read_pairs(files, languages, segment, None, seed, gold=gold)
+    sentences = None if files else BUILTIN_DEV
+    pairs, found = read_pairs(files, languages, segment, sentences, seed, gold=gold, split="dev")
     return pairs, found or []
 
 
