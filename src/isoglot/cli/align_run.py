@@ -143,6 +143,7 @@ def run_alignment(
 
 def _of_words(result: Alignment) -> list[str]:
     """Of words: how many were found, how many left out, and P@1 without those spelt the same as their translation."""
+    from isoglot.retrieve.spelling import in_words
     from isoglot.retrieve.words import Coverage
 
     name = "test_dictionary" if "test_dictionary" in result.facts else "dictionary"
@@ -155,11 +156,9 @@ def _of_words(result: Alignment) -> list[str]:
         scores = result.scores(result.best, when)
         if scores is not None and scores.other_spelling is not None:
             queries, other = scores.other_spelling
-            found = "–" if other is None else f"{100 * other.value:.1f} %"
-            lines.append(
-                f"All entries / spelt differently, {when} the map: {100 * scores.precision[1].value:.1f} % / {found} "
-                f"of {scores.queries:,} / {queries:,} words"
-            )
+            rest = None if other is None else other.value
+            said = in_words(scores.precision[1].value, scores.queries, rest, queries)
+            lines.append(f"All entries / spelt differently, {when} the map: {said}")
     return lines
 
 

@@ -49,14 +49,16 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
 
 def spelling(pair: PairScores) -> str:
     """P@1 where it is best, of all words and of those without a translation spelt the same: both directions' mean."""
+    from isoglot.retrieve.spelling import in_words
+
     best = pair.best
     scores = [pair.of(best.layer, best.centre).of(best.method, way) for way in ("forward", "backward")]
     others = [each.other_spelling for each in scores if each.other_spelling is not None]
     found = [other.precision.value for other in others if other.precision is not None]
     words = sum(other.queries for other in others)
-    other = f"{100 * sum(found) / len(found):.1f} %" if found else "–"
+    other = sum(found) / len(found) if found else None
     total = sum(each.queries for each in scores)
-    return f"all entries / spelt differently: {100 * best.value:.1f} % / {other} of {total:,} / {words:,} words"
+    return f"all entries / spelt differently: {in_words(best.value, total, other, words)}"
 
 
 def _arrows(pair: PairScores) -> str:

@@ -31,6 +31,16 @@ class OtherSpelling(NamedTuple):
     precision: Interval | None
 
 
+def in_words(found: float, queries: int, other: float | None, others: int) -> str:
+    """P@1 of all words beside that of those spelt differently, None where there are none of them.
+
+    >>> in_words(0.98, 51, 0.8, 5)
+    '98.0 % / 80.0 % of 51 / 5 words'
+    """
+    said = "–" if other is None else f"{100 * other:.1f} %"
+    return f"{100 * found:.1f} % / {said} of {queries:,} / {others:,} words"
+
+
 def spelt_alike(gold: Gold, source_words: Sequence[str], target_words: Sequence[str]) -> SpeltAlike:
     """Which words have a translation spelt the same.
 
