@@ -8,6 +8,7 @@ every line; ``-DOCSTART-`` is no token. WikiAnn writes the language before every
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
@@ -78,17 +79,18 @@ def ends_in_tag(line: str) -> bool:
     return bool(len(cells := _cells(line)) > 1 and _TAG.fullmatch(cells[-1]))
 
 
-def blank_columns(path: str | Path) -> int:
-    """How many columns with blanks between them a file seems to have; 0 where its lines are sentences more likely.
+def blank_columns(lines: Iterable[str]) -> int:
+    """How many columns with blanks between them lines seem to have; 0 where they are sentences more likely.
 
     That is a guess: every line has as many words, more than one, and there are several lines without a blank line
     between, and blank lines elsewhere or a BIO tag at the end of every line. A poem may be so, too.
     """
-    blocks = [[line.split() for _, line in block] for block in token_blocks(path)]
-    lines = [words for block in blocks for words in block]
-    alike = len({len(words) for words in lines}) == 1 and len(lines[0]) > 1
-    apart = len(blocks) > 1 or all(_TAG.fullmatch(words[-1]) for words in lines)
-    return len(lines[0]) if alike and apart and len(lines) > len(blocks) else 0
+    kept = (line for line in lines if _cells(line)[0] != "-DOCSTART-")
+    blocks = [list(block) for words, block in groupby(map(str.split, kept), key=bool) if words]
+    rows = [words for block in blocks for words in block]
+    alike = len({len(words) for words in rows}) == 1 and len(rows[0]) > 1
+    apart = len(blocks) > 1 or all(_TAG.fullmatch(words[-1]) for words in rows)
+    return len(rows[0]) if alike and apart and len(rows) > len(blocks) else 0
 
 
 def _cells(line: str) -> list[str]:

@@ -73,7 +73,7 @@ def read_unlabelled(
         lines = list(read_lines(path))
         there = [(number, line.strip()) for number, line in lines if line.strip()]
         found = [_of_text(task.kind, line, split(line), path, number) for number, line in there]
-        if columns := blank_columns(path):
+        if columns := blank_columns(line for _, line in lines):
             say(f"{path}: {columns} words a line, each read as a sentence; if they are columns, put tabs between them")
         if counts is not None:
             counts["blank, left out"] += len(lines) - len(there)
