@@ -107,10 +107,11 @@ def fine_tune(
     train = {language_code(code): data for code, data in train.items()}
     dev = {language_code(code): data for code, data in dev.items()}
     folder = None if out is None else Path(out)
-    if folder is not None and not resume:
-        check_free(folder)
-    identity = {} if folder is None else run_identity(task, config, learnt_hashes(encoder, train, dev))
-    if folder is not None and resume:
+    identity: dict[str, Any] = {}
+    if folder is not None:
+        if not resume:
+            check_free(folder)
+        identity = run_identity(task, config, learnt_hashes(encoder, train, dev))
         check_begun(folder, identity)
         if finished(folder):
             return load_tuned(folder, encoder=encoder)
