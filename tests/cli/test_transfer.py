@@ -82,12 +82,18 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
         ("--set", "epochs=2", "--resume"): "is another run: config.epochs was 1 and is 2; resume with the same",
         ("--sentences", "30", "--resume"): "is another run: data.train.en",
         ("--seed", "1", "--resume"): f"{out} has finished seed-0/01, which this grid and these seeds leave out; resume",
-        ("--test", f"sw={files}/de.test.tsv", "--resume"): "the vocabulary has no language 'sw'",
+        ("--test", f"xx={files}/de.test.tsv", "--resume"): "'xx' is not a language",
     }.items():
         again = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), *wrong)
         assert (again.code, again.out) == (2, "")
         assert problem in again.err
         assert _files(out) == before
+    # A language it was not trained on is read as any other by what reads all alike, and can be added to a finished run.
+    more = isoglot(
+        *("transfer", "ner", "--model", model, *given, "--test", f"nl={files}/de.test.tsv"),
+        *(*FAST, "--out", str(out), "--resume", "--json"),
+    )
+    assert set(json.loads(more.out)["tests"]) == {"de", "nl"}
     assert isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), "--resume").code == 0
 
     same = isoglot("transfer", "compare", str(out), str(out), "--json")
@@ -176,14 +182,14 @@ def test_static_vectors(isoglot, model, tmp_path: Path):
         (["--train", "en={}", "--dev", "en={}"], "--test is missing; name what to test on"),
         (["--dev", "en={}"], "--train is missing"),
         (["--train", "en={}", "--dev", "en={}", "--test", "de={}"], "the label 'B-DATE' is not in the training data"),
-        (["--train", "en={}", "--dev", "en={}", "--test", "sw=SAME"], "the vocabulary has no language 'sw'"),
+        (["--train", "en={}", "--dev", "en={}", "--test", "xx=SAME"], "'xx' is not a language"),
         (
             ["--train", "en={}", "--dev", "en={}", "--test", "de=NONE"],
             "none.tsv: there are no examples of de; give some",
         ),
         (["--train", "en={}", "--dev", "en=NONE", "--test", "de=SAME"], "none.tsv: there are no examples of en"),
         (["--train", "en={}", "--dev", "de=SAME", "--test", "de=SAME"], "there is no dev data of en"),
-        (["--train", "en={}", "--dev", "sw=SAME", "--dev", "en={}", "--test", "de=SAME"], "no language 'sw'"),
+        (["--train", "en={}", "--dev", "xx=SAME", "--dev", "en={}", "--test", "de=SAME"], "'xx' is not a language"),
         (["--set", "layer=3", "--langs", "de"], "there is no layer 3; choose from 0"),
         (["--set", "head.pool=attention"], "head.pool=attention for ner, which has a label for each word"),
         (["--set", "grid.freeze=[1, 3]", "--set", "tune=all"], "freeze=3 with 2 layers; freeze 2 at most"),

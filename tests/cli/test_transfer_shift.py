@@ -137,7 +137,7 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
             "none.tsv: there are no examples of de; give some",
         ),
         (["--test", "de={none}"], "none.tsv: there are no examples of de; give some"),
-        (["--test", "sw={}"], "the vocabulary has no language 'sw'"),
+        (["--test", "xx={}"], "'xx' is not a language"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, runs: Path, tmp_path: Path):

@@ -427,8 +427,8 @@ def test_languages_that_do_not_fit(planted, examples, nano):
     }.items():
         with pytest.raises(ConfigError, match=problem):
             attempt(*given)
-    with pytest.raises(ConfigError, match="no language 'sw'"):
-        attempt([Models("monolingual", english, {"sw": english})], None, {"sw": found["test"]})
+    with pytest.raises(ConfigError, match="the encoder has no language 'sw'"):
+        attempt([Models("monolingual", english, {"sw": nano("1")})], None, {"sw": found["test"]})
     with pytest.raises(InputError, match="there are no examples of en-x-shift; give some"):
         attempt([planted], None, {TWIN: Data([])})
     with pytest.raises(InputError, match="there are no examples of en; give some"):

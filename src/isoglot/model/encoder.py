@@ -281,6 +281,16 @@ class Encoder(nn.Module):
         others = {code for code in self.config.languages if code != language}
         return frozenset(name for name, _ in self.named_parameters() if not others & set(name.split(".")))
 
+    def check_language(self, code: str) -> None:
+        """Refuse a language that has no part where each has its own.
+
+        Raises:
+            ConfigError: So it is.
+        """
+        for part in self.modules():
+            if isinstance(part, PerLanguage):
+                part.of(code)
+
     # --- the way through ---
 
     def _code(self, language: str | None) -> str | None:

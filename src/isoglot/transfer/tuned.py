@@ -164,15 +164,16 @@ class Tuned:
 
 
 def reader_of(encoder: EncoderLike, language: str, length: int | None) -> Reader:
-    """How an encoder reads a language.
+    """How an encoder reads a language; what reads several languages alike reads any other, too.
 
     Raises:
-        ConfigError: Its vocabulary does not have the language.
+        ConfigError: Its vocabulary or its layers are for certain languages each, and this is another.
     """
     code = language_code(language)
-    vocabulary = encoder.vocabulary
-    vocabulary.code_of(code)  # refuses a language that is not there, before any work
-    return Reader(vocabulary, code, row_length(encoder, length))
+    encoder.vocabulary.view(code)  # refuses a language that it cannot read, before any work
+    if isinstance(encoder, Encoder):
+        encoder.check_language(code)
+    return Reader(encoder.vocabulary, code, row_length(encoder, length))
 
 
 def place_vectors(encoder: EncoderLike, batch: TaskBatch, language: str | None, layer: int | None) -> torch.Tensor:
