@@ -47,3 +47,20 @@ def test_held_out_sentences_are_different_and_not_in_the_text():
 def test_no_such_arm():
     with pytest.raises(ConfigError, match="should be some of anchors, no-anchors, separated, far-order"):
         build_config(ThumbnailConfig, values={"arms": ["wings"]})
+
+
+@pytest.mark.parametrize("theirs", ["thesis.txt", "result.json"])
+def test_a_folder_that_is_not_the_demos_stays_as_it_is(tmp_path: Path, theirs: str):
+    (tmp_path / "separated").mkdir()
+    (tmp_path / "separated" / theirs).write_text('{"task": "ner"}')
+    with pytest.raises(ConfigError, match=f"{tmp_path}/separated is in the way.*name another --out"):
+        run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | {"budget": "1steps"}), device="cpu")
+    assert [path.name for path in tmp_path.rglob("*")] == ["separated", theirs]
+
+
+def test_an_arm_that_was_cut_short_begins_anew(tmp_path: Path):
+    short = {"tested": 10, "budget": "1steps", "arms": ["no-anchors"]}
+    with pytest.raises(ConfigError, match="leaves no room"):
+        run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short | {"pieces": 300}), device="cpu")
+    (found,) = run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short), device="cpu")
+    assert found.steps == 1

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from isoglot.core.config import Config, build_config
+from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json, writable_folder, write_json
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
@@ -146,13 +147,15 @@ def run_thumbnail(
     """Run every arm; those a former call with the same settings finished are not run again.
 
     Raises:
-        ConfigError: There is no such arm or device.
+        ConfigError: There is no such arm or device, or an arm's folder holds something else.
         StorageError: The folder cannot be written to.
     """
     config = config or ThumbnailConfig()
     out = writable_folder(out)
     results = []
     chosen = [arm for arm in ARMS if arm.name in config.arms]
+    for arm in chosen:
+        _former(out / arm.name, arm)  # refuses what is not the demo's before anything is trained
     for number, arm in enumerate(chosen, start=1):
         say(f"{number} of {len(chosen)}: {arm.title}. {arm.meaning}")
         results.append(run_arm(arm, out / arm.name, config, seed=seed, device=device, progress=progress))
@@ -167,10 +170,12 @@ def run_arm(
     from isoglot.vocab import build_shards, train_vocabulary
 
     key = {"config": config.model_dump(mode="json", exclude={"arms"}), "seed": seed, "arm": asdict(arm)}
-    if (found := _finished(out / RESULT, key)) is not None:
-        return found
-    shutil.rmtree(out, ignore_errors=True)
-    writable_folder(out)
+    former = _former(out, arm)
+    if former.get("key") == key and "result" in former:
+        return result_from_json(former["result"])
+    if former:
+        shutil.rmtree(out, ignore_errors=True)
+    write_json(writable_folder(out) / RESULT, {"key": key})
     codes = ("en", _code(arm))
     texts = _write_texts(arm, codes, out, config, seed)
     vocabulary = train_vocabulary(
@@ -328,14 +333,19 @@ def _precision(X: Any, Y: Any) -> float:  # noqa: ANN401 - arrays
     return float(precision_at_k(nearest(X, Y, k=1), Gold.one_to_one(len(X)), k=1))
 
 
-def _finished(path: Path, key: dict[str, Any]) -> ArmResult | None:
-    """The result in a file, if it is of the same settings."""
-    if not path.exists():
-        return None
-    found = read_json(path)
-    if found.get("key") != key:
-        return None
-    return result_from_json(found["result"])
+def _former(out: Path, arm: Arm) -> dict[str, Any]:
+    """What a former call wrote of an arm, with the result if it came to one; empty if there was no such call.
+
+    Raises:
+        ConfigError: The folder holds something that is not of this arm, which must not be removed.
+    """
+    if (out / RESULT).exists():
+        match read_json(out / RESULT):
+            case {"key": {"arm": {"name": arm.name}}} as found:
+                return dict(found)
+    if out.is_dir() and any(out.iterdir()):
+        raise ConfigError(f"{out} is in the way: it holds something else", remedy="move it, or name another --out")
+    return {}
 
 
 def result_from_json(facts: dict[str, Any]) -> ArmResult:
