@@ -99,7 +99,7 @@ def test_a_file_has_all_of_it(tmp_path: Path):
     with pytest.raises(CorruptFileError, match="cut: not a whole safetensors file"):
         LanguageMeans.load(tmp_path / "cut")
     means.moments["en"].save(tmp_path / "moments")
-    with pytest.raises(InputError, match="moments: no language means of ours; make them with save"):
+    with pytest.raises(InputError, match="moments: no language means of format 1; make them with isoglot steer fit"):
         LanguageMeans.load(tmp_path / "moments")
     with pytest.raises(StorageError, match="no such file"):
         LanguageMeans.load(tmp_path / "none")

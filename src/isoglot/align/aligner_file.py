@@ -1,25 +1,23 @@
-"""A word aligner as one safetensors file: arrays, and what is no array as JSON in the file's metadata, with a hash."""
+"""A word aligner as one file of arrays, and which of the two kinds it is."""
 
 from __future__ import annotations
 
-import json
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError
-from isoglot.core.files import read_bytes, writable_folder, write_bytes
+from isoglot.core.array_file import array_path, load_arrays, save_arrays
+from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from isoglot.align.encoder_aligner import EncoderAligner
     from isoglot.align.word_aligner import WordAligner
 
 FILE = "aligner.safetensors"
-FORMAT = 1
 STATISTICAL, ENCODER = "statistical", "encoder"
-_KEY = "isoglot"
+_KIND = "word aligner"
 
 
 class AlignerFile(NamedTuple):
@@ -37,13 +35,8 @@ def write_aligner(path: str | Path, kind: str, about: dict[str, Any], arrays: di
     Raises:
         StorageError: The file cannot be written.
     """
-    from safetensors.numpy import save
-
     file = aligner_path(path)
-    writable_folder(file.parent)
-    about = {"format": FORMAT, "kind": kind, **about}
-    about["sha256"] = _digest(about, arrays)
-    write_bytes(file, save(arrays, metadata={_KEY: json.dumps(about, sort_keys=True)}))
+    save_arrays(file, _KIND, {"kind": kind, **about}, arrays)
     return file
 
 
@@ -59,28 +52,9 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
         InputError: It is not one of ours, or of another kind.
         StorageError: It cannot be read.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     file = aligner_path(path)
-    data = read_bytes(file)
-    try:
-        arrays = load(data)
-        size = int.from_bytes(data[:8], "little")
-        about = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
-        known = about.pop("sha256")
-        form, found = about["format"], about.get("kind", STATISTICAL)
-        about["config"]
-    except SafetensorError as error:
-        raise CorruptFileError(
-            f"not a whole safetensors file: {error}", remedy="copy or make it again", file=file
-        ) from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError("no word aligner", remedy="make one with isoglot align links", file=file) from error
-    if form != FORMAT:
-        raise InputError(f"not an aligner of format {FORMAT}", remedy="make it again with this version", file=file)
-    if known != _digest(about, arrays):
-        raise CorruptFileError("the numbers are not those written", remedy="copy or make it again", file=file)
+    about, arrays = load_arrays(file, _KIND, remedy="make one with isoglot align links")
+    found = about.get("kind", STATISTICAL)  # the only one, once
     if kind not in (None, found):
         raise InputError(f"a word aligner of the kind {found}, not {kind}", remedy="open it by its kind", file=file)
     return AlignerFile(file, found, about, arrays)
@@ -116,13 +90,4 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
 
 def aligner_path(path: str | Path) -> Path:
     """The file that is meant: itself, or the one in a folder."""
-    path = Path(path)
-    return path if path.suffix == ".safetensors" else path / FILE
-
-
-def _digest(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    digest = sha256(json.dumps(about, sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
+    return array_path(path, FILE)

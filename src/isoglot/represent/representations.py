@@ -147,11 +147,11 @@ class Representations:
             StorageError: There is nothing of that name, or it was not finished.
         """
         header, arrays = read_arrays(path)
-        try:
-            layers = {int(name.removeprefix("layer.")): array for name, array in arrays.items() if "layer." in name}
-            return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))
-        except ValueError as error:
-            raise InputError("no representations", remedy="name what isoglot encode made", file=path) from error
+        names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
+        if not names or not all(map(str.isdecimal, names.values())):
+            raise InputError("no representations", remedy="name what isoglot encode made", file=path)
+        layers = {int(number): arrays[name] for name, number in names.items()}
+        return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))
 
     @classmethod
     def load(cls, path: str | Path) -> Representations:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoglot.core.array_file import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.statistics import LanguageMoments, language_statistics
-from isoglot.steer.array_file import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -265,7 +265,7 @@ class LanguageMeans:
             InputError: It is something else.
             StorageError: It cannot be read.
         """
-        facts, arrays = load_arrays(path, _KIND)
+        facts, arrays = load_arrays(path, _KIND, remedy="make them with isoglot steer fit")
         try:
             layers = tuple(facts["layers"])
             moments = {}
