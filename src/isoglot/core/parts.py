@@ -37,7 +37,6 @@ PARTS = (
     Part(extra="report", libraries=("matplotlib",)),
     Part(extra="bleu", libraries=("sacrebleu",)),
     Part(extra="tensorboard", libraries=("tensorboard",)),
-    Part(extra="cluster", libraries=("ray",)),
 )
 
 _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensors", "tokenizers", "zstandard")
