@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.evaluation import Edit
     from isoglot.transfer.examples import Data
     from isoglot.transfer.task import Task
     from isoglot.transfer.tuned import Tuned
@@ -134,7 +133,6 @@ def run_experiment(
     seeds: int = 1,
     source: str | None = None,
     resume: bool = False,
-    edit: Edit | None = None,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -152,7 +150,6 @@ def run_experiment(
         source: The encoder's folder or name.
         resume: Go on with the experiment in the folder: finished settings are not run again. Seeds and values at the
             end of a grid may be added; what is finished cannot be left out.
-        edit: What is done to the encoder while a language is tested.
         progress: Shows how far it is.
         say: Told what the user should know.
 
@@ -197,7 +194,7 @@ def run_experiment(
             if trial.folder is not None and not trial.chosen:  # its other epochs will not be asked for
                 remove_folder(Path(trial.folder) / EPOCHS)
         for trial, tuned in found:
-            trial.tests = select(tuned, dev if edit else None, test, edit=edit, progress=progress)
+            trial.tests = select(tuned, test, progress=progress)
             if best is None or trial.dev > best[0]:
                 best = trial.dev, tuned
     assert best is not None  # noqa: S101 - for the type checker

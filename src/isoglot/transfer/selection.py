@@ -17,7 +17,7 @@ from isoglot.transfer.evaluation import evaluate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoglot.transfer.evaluation import Edit, Evaluation
+    from isoglot.transfer.evaluation import Evaluation
     from isoglot.transfer.examples import Data
     from isoglot.transfer.tuned import Tuned
 
@@ -42,22 +42,15 @@ class Selected:
         return {"way": self.way, "epochs": list(self.epochs), **self.test.facts()}
 
 
-def select(
-    tuned: Tuned,
-    dev: Mapping[str, Data[Any]] | None,
-    test: Mapping[str, Data[Any]],
-    *,
-    edit: Edit | None = None,
-    progress: Progress = SILENT,
-) -> list[Selected]:
+def select(tuned: Tuned, test: Mapping[str, Data[Any]], *, progress: Progress = SILENT) -> list[Selected]:
     """Test every language with the weights of each way; afterwards the model is as it was.
+
+    The oracle goes by the dev scores that the run has noted down epoch by epoch: there is none for a language whose dev
+    set the run did not have, nor for one that was trained on.
 
     Args:
         tuned: With the weights of its best epochs.
-        dev: Of each test language that has one; without, there is no oracle for it, nor for one that was trained on.
-            None: those of the run itself, by the scores that it has noted down epoch by epoch.
         test: Of each test language.
-        edit: As :func:`~isoglot.transfer.evaluation.evaluate` takes it.
         progress: Shows how far it is.
 
     Raises:
@@ -69,30 +62,21 @@ def select(
     order = sorted(tuned.history, key=lambda entry: -entry["dev"][main])
     kept = set(tuned.epochs.numbers())
     ranked = [entry["epoch"] for entry in order if entry["epoch"] in kept] or [tuned.epoch]
-    judged = {language_code(code): data for code, data in (dev or {}).items()}
-    judged = {code: data for code, data in judged.items() if code in test and code not in tuned.languages}
-    scores: dict[str, dict[int, float]] = {code: {} for code in judged}
-    if dev is None:
-        noted = {entry["epoch"]: entry["dev"] for entry in tuned.history}
-        others = [code for code in noted[tuned.epoch] if code in test and code not in tuned.languages]
-        scores = {code: {epoch: noted[epoch][code] for epoch in ranked} for code in others}
+    noted = {entry["epoch"]: entry["dev"] for entry in tuned.history}
+    others = [code for code in noted[tuned.epoch] if code in test and code not in tuned.languages]
+    oracle = {code: max(ranked, key=lambda epoch: noted[epoch][code]) for code in others}
     before = tuned.weights()
     found: list[Selected] = []
     sizes = {code: len(data) for code, data in test.items()}
-    total = 2 * sum(sizes.values()) + len(ranked) * sum(map(len, judged.values())) + sum(sizes[code] for code in scores)
+    total = 2 * sum(sizes.values()) + sum(sizes[code] for code in oracle)
     with progress.task(f"test {tuned.task.name}", total=total, unit="examples") as work:
 
         def tested(some: Mapping[str, Data[Any]]) -> dict[str, Evaluation]:
-            results = evaluate(tuned, tuned.task, some, edit=edit)
+            results = evaluate(tuned, tuned.task, some)
             work.advance(sum(map(len, some.values())))
             return results
 
         try:
-            for epoch in ranked if judged else ():
-                tuned.load(tuned.epochs.get(epoch))
-                for code, result in tested(judged).items():
-                    scores[code][epoch] = result.scores.main
-            oracle = {code: max(ranked, key=by_epoch.__getitem__) for code, by_epoch in scores.items()}
             for epoch in sorted({tuned.epoch, *oracle.values()}):
                 tuned.load(tuned.epochs.get(epoch) if epoch in kept else before)
                 wanted = {code: data for code, data in test.items() if epoch in (tuned.epoch, oracle.get(code))}
