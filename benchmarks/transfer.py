@@ -36,7 +36,7 @@ from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT
 from isoglot.model import Encoder, encoder_config
 from isoglot.transfer import Data, TuneConfig, find_task
-from isoglot.transfer.fine_tuning import Trainer, wait
+from isoglot.transfer.fine_tuning import Trainer
 from isoglot.transfer.tuned import autocast, reader_of
 from isoglot.vocab import train_vocabulary
 
@@ -57,6 +57,12 @@ def new_encoder(size: Any, sentences: list[tuple[str, ...]], folder: Path) -> En
         unk_id=special["[UNK]"],
     )
     return Encoder(shape, vocabulary)
+
+
+def wait(device: torch.device) -> None:
+    """Until a device has done all it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def trainer_of(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> Trainer:

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.align import CCA, LeastSquares, PairMoments, Procrustes, Ridge, diagnose_matrix
+from isoglot.align import CCA, LeastSquares, PairMoments, Procrustes, Ridge
 from isoglot.core.errors import InputError
 
 
@@ -26,7 +26,8 @@ def test_a_planted_rotation_comes_back(dtype: str, rows: int, width: int):
     X = (X + 5).astype(dtype)  # far off the origin: no loss of digits
     W = Procrustes().fit(X, (X @ R).astype(dtype)).W_
     assert np.abs(W - R).max() < 1e-5
-    assert diagnose_matrix(W).orthogonality < (1e-12 if dtype == "float64" else 1e-6)
+    exact = np.asarray(W, dtype="float64")
+    assert np.abs(exact.T @ exact - np.eye(len(R))).max() < (1e-12 if dtype == "float64" else 1e-6)
 
 
 def test_the_noise_costs_what_theory_says():
@@ -66,7 +67,6 @@ def test_a_reflection_is_found_as_well():
     X, _ = planted(3, 40, 3)
     W = Procrustes().fit(X, X * [1, 1, -1]).W_
     assert np.allclose(W, np.diag([1, 1, -1]))
-    assert diagnose_matrix(W).handedness == -1
 
 
 def test_least_squares_is_least_squares():
@@ -154,18 +154,3 @@ def test_moments_say_what_is_wrong():
         PairMoments().product("xy")
     with pytest.raises(InputError, match=r"^X has 2 columns and Y 1; Procrustes needs spaces of one width; "):
         Procrustes().fit_moments(PairMoments().update(X, X[:, :1]))
-
-
-def test_diagnosis():
-    _, R = planted(9, 5, 6)
-    facts = diagnose_matrix(R.astype("float32"))
-    assert facts.orthogonality < 1e-6
-    assert facts.condition == pytest.approx(1, abs=1e-5)
-    assert (facts.rank, facts.handedness) == (6, round(np.linalg.det(R)))
-    stretched = diagnose_matrix(R @ np.diag([4, 1, 1, 1, 1, 0.5]))
-    assert (stretched.largest, stretched.smallest) == pytest.approx((4, 0.5))
-    assert stretched.condition == pytest.approx(8)
-    flat = diagnose_matrix(R @ np.diag([1, 1, 1, 1, 1, 0]))
-    assert (flat.rank, flat.handedness, flat.condition) == (5, 0, float("inf"))
-    assert diagnose_matrix(R[:4]).orthogonality < 1e-12  # wide: its rows are orthonormal
-    assert diagnose_matrix(R[:4]).handedness == 0

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import random
-
 import numpy as np
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.seeds import LARGEST_SEED, derive_seed, random_stream, seed_everything
+from isoglot.core.seeds import LARGEST_SEED, derive_seed, random_stream
 
 seeds = st.integers(0, LARGEST_SEED)
 
@@ -34,16 +31,3 @@ def test_names_are_independent(seed: int):
 def test_streams_are_uncorrelated():
     a, b = (random_stream(0, name).standard_normal(20_000) for name in ("a", "b"))
     assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(20_000)
-
-
-def draws() -> tuple[float, float, float]:
-    return random.random(), float(np.random.random()), float(torch.rand(()))  # noqa: NPY002, S311
-
-
-def test_seed_everything():
-    seed_everything(LARGEST_SEED)
-    first = draws()
-    seed_everything(LARGEST_SEED)
-    assert draws() == first
-    seed_everything(1)
-    assert not set(draws()) & set(first)

@@ -88,8 +88,7 @@ def test_a_batch_reaches_the_shared_parts_and_its_languages_own_only(plan: str, 
         train_loss(encoder, language).backward()
         reached = {name for name, parameter in encoder.named_parameters() if parameter.grad is not None}
         moved = {n for n, p in encoder.named_parameters() if p.grad is not None and bool(p.grad.abs().sum() > 0)}
-        wanted = expected_parts(plan, preset, encoder, language)
-        assert reached == moved == wanted == encoder.parameters_of(language)
+        assert reached == moved == expected_parts(plan, preset, encoder, language)
 
 
 @pytest.mark.parametrize("plan", ["default", "sep-emb", "emb", "softmax", "emb,softmax"])
@@ -214,7 +213,6 @@ def test_a_language_vector_moves_with_its_own_language_only():
     grads = {name: parameter.grad for name, parameter in encoder.named_parameters() if "languages" in name}
     assert grads["embedding.languages.en"] is None
     assert grads["embedding.languages.fr"] is not None
-    assert "embedding.languages.en" not in encoder.parameters_of("fr")
 
 
 @pytest.mark.parametrize("preset", ["paper", "modern"])

@@ -29,7 +29,7 @@ from isoglot.pretrain.switch_table import (
     WORD,
     Option,
     SwitchTable,
-    build_switch_table,
+    build_switch_tables,
     check_switching,
     dictionaries_record,
 )
@@ -56,10 +56,14 @@ def built_in() -> dict[tuple[str, str], list[Entry]]:
 SIGNS = '"Aa" (so) -- b-c; 3.50, CATS DOGS: it\'s two\n'
 
 
+def table_of(dictionaries, vocabulary: Vocabulary, language: str) -> SwitchTable:
+    return build_switch_tables(dictionaries, vocabulary, [language])[language]
+
+
 @cache
 def table_for(vocabulary: Vocabulary, language: str) -> SwitchTable:
     """The built-in words of three languages."""
-    return build_switch_table(built_in(), vocabulary, language)
+    return table_of(built_in(), vocabulary, language)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +207,7 @@ def test_any_ids_at_all(vocabularies, data: st.DataObject, rate: float, cap: flo
 @cache
 def table_of_words(vocabulary: Vocabulary) -> SwitchTable:
     words = [Entry("s", "e"), Entry("a", "un chat", 2), Entry("a", "le"), Entry("the", "le"), Entry("2", "deux"), Entry("s-s", "a")]  # fmt: skip
-    return build_switch_table({("en", "fr"): words}, vocabulary, "en")
+    return table_of({("en", "fr"): words}, vocabulary, "en")
 
 
 @given(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=5), min_size=2, max_size=9, unique_by=tuple))
@@ -255,7 +259,7 @@ def test_with_a_full_dictionary_the_cap_binds_at_its_share(vocabularies, languag
     full = {(language, "de"): [Entry(word, "haus") for word in sorted(known)]}
     _, offline = Switcher(full).switch(lines_of(language), language)
     raw = rows_of(vocabulary, language, 192)
-    result = DeviceSwitcher(build_switch_table(full, vocabulary, language), window=192, length=128).switched(
+    result = DeviceSwitcher(table_of(full, vocabulary, language), window=192, length=128).switched(
         raw, 0, torch.arange(len(raw))
     )
     share = int(result.replaced_B.sum()) / int(result.words_B.sum())
@@ -290,7 +294,7 @@ def test_translations_are_drawn_by_weight_and_language(vocabularies):
         ("en", "fr"): [Entry("cat", "chat", 3.0), Entry("cat", "chatte", 1.0), Entry("cat", "matou", 0.0)],
         ("de", "en"): [Entry("Katze", "cat"), Entry("Kater", "cat")],
     }
-    table = build_switch_table(dictionaries, vocabulary, "en")
+    table = table_of(dictionaries, vocabulary, "en")
     raw = torch.tensor(vocabulary.encode("cat " * 999 + "cat", "en")).repeat(8, 1)
     switcher = DeviceSwitcher(table, window=raw.shape[1], length=raw.shape[1], rate=1.0, cap=1.0)
     ids = switcher.switched(raw, 0, torch.arange(8)).ids_BT
@@ -307,7 +311,7 @@ def test_translations_are_drawn_by_weight_and_language(vocabularies):
 
 
 def decoded(vocabulary: Vocabulary, text: str, found: dict[tuple[str, str], list[Entry]], language: str = "en") -> str:
-    table = build_switch_table(found, vocabulary, language)
+    table = table_of(found, vocabulary, language)
     ids = vocabulary.encode(text + " ." * 20, language)
     switcher = DeviceSwitcher(table, window=len(ids), length=len(ids), rate=1.0, cap=1.0)
     result = switcher.switched(torch.tensor([ids]), 0, torch.tensor([0]))
@@ -367,7 +371,7 @@ def unsegmented(tmp_path_factory: pytest.TempPathFactory):
 @cache
 def chinese_table(vocabulary: Vocabulary, *known: str) -> SwitchTable:
     words = [*WORDS["en", "zh"], *(Entry("-", word, 0.0) for word in known)]
-    return build_switch_table({("en", "zh"): words}, vocabulary, "zh")
+    return table_of({("en", "zh"): words}, vocabulary, "zh")
 
 
 @pytest.mark.parametrize("model", ["bpe", "unigram"])
@@ -381,7 +385,7 @@ def test_in_other_text_chinese_has_no_mark(unsegmented):
     vocabulary = unsegmented("bpe")
     assert decoded(vocabulary, "the computer of (trust) , the", WORDS) == "the电脑的 (信用) , the"
     inside = vocabulary.encode("用电脑。", "zh")[-2:-1]
-    options = build_switch_table(WORDS, vocabulary, "en").entries
+    options = table_of(WORDS, vocabulary, "en").entries
     assert {option.ids for some in options.values() for option in some if option.written == "电脑"} == {tuple(inside)}
 
 
@@ -456,7 +460,7 @@ def test_text_with_blanks_is_switched_as_ever():
 
 def test_rows_without_entries_stay(vocabularies):
     vocabulary = vocabularies("union")
-    table = build_switch_table({("en", "fr"): [Entry("xylophone", "xylophone")]}, vocabulary, "en")
+    table = table_of({("en", "fr"): [Entry("xylophone", "xylophone")]}, vocabulary, "en")
     raw = rows_of(vocabulary, "en", 96, 20)
     for rate, cap in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0)):
         switcher = DeviceSwitcher(table, window=96, length=64, rate=rate, cap=cap)
@@ -478,7 +482,7 @@ def test_a_word_cut_by_the_edge_is_no_word(vocabularies):
 def test_a_row_that_runs_short_goes_on_with_its_beginning(vocabularies):
     vocabulary = vocabularies("union")
     word = "extraterrestrial"
-    table = build_switch_table({("en", "fr"): [Entry(word, "le")]}, vocabulary, "en")
+    table = table_of({("en", "fr"): [Entry(word, "le")]}, vocabulary, "en")
     ids = vocabulary.encode(f"{word} {word} a", "en")
     switcher = DeviceSwitcher(table, window=len(ids), length=len(ids), rate=1.0, cap=1.0)
     result = switcher.switched(torch.tensor([ids]), 0, torch.tensor([0])).ids_BT[0].tolist()
@@ -498,8 +502,8 @@ def test_a_translation_has_the_ids_of_its_language(vocabularies):
 
 def test_what_is_no_word_as_ids_is_left_out_and_named(vocabularies):
     found = {("en", "fr"): [Entry("cat", "chat"), Entry("'s", "de"), Entry("cat", "l'"), Entry("two words", "x")]}
-    assert build_switch_table(found, vocabularies("union"), "en").left_out == ("'s",)
-    assert build_switch_table(found, vocabularies("union"), "fr").left_out == ("l'",)
+    assert table_of(found, vocabularies("union"), "en").left_out == ("'s",)
+    assert table_of(found, vocabularies("union"), "fr").left_out == ("l'",)
 
 
 # --- refusals and the record ---
@@ -509,13 +513,13 @@ def test_refusals(vocabularies):
     vocabulary = vocabularies("union")
     found = {("en", "fr"): [Entry("cat", "chat")]}
     with pytest.raises(ConfigError, match=r"no dictionary has 'de'.*those given are for en, fr"):
-        build_switch_table(found, vocabulary, "de")
+        table_of(found, vocabulary, "de")
     with pytest.raises(ConfigError, match=r"no word of the en dictionaries is a word in this vocabulary"):
-        build_switch_table({("en", "fr"): [Entry("...", "chat")]}, vocabulary, "en")
+        table_of({("en", "fr"): [Entry("...", "chat")]}, vocabulary, "en")
     given_one = Vocabulary(mode="given", languages=["en", "fr"], views={"": "{}"})
     with pytest.raises(ConfigError, match=r"a tokenizer from elsewhere does not show where words begin"):
-        build_switch_table(found, given_one, "en")
-    table = build_switch_table(found, vocabulary, "en")
+        table_of(found, given_one, "en")
+    table = table_of(found, vocabulary, "en")
     with pytest.raises(ConfigError, match=r"a row of 9 ids from a window of 8"):
         DeviceSwitcher(table, window=8, length=9)
     with pytest.raises(ConfigError, match=r"the cap 1.5 is not a share"):

@@ -35,7 +35,7 @@ def test_reciprocal_ranks_by_hand():
 def test_many_to_many_by_hand():
     # 0° has two translations, ranks 1 and 3; 50° has one, rank 3; 29° none.
     X, Y = at(0, 50, 29), at(10, 30, 60)
-    gold = Gold.from_mapping({0: [2, 0], 1: [0]})
+    gold = Gold.from_pairs([(0, 2), (0, 0), (1, 0)])
     assert gold_ranks(X, Y, gold).tolist() == [1, 3, 3]
     assert mean_reciprocal_rank(X, Y, gold) == pytest.approx((1 + 1 / 3 + 1 / 3) / 3)  # each pair, as in the paper
     assert mean_reciprocal_rank(X, Y, gold, over="queries") == pytest.approx((1 + 1 / 3) / 2)

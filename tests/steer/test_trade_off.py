@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.represent import extract
 from isoglot.steer import LEACE, trade_offs
 from isoglot.steer.trade_off import NOTHING, trade_off
 
@@ -95,7 +96,8 @@ def test_the_order_of_languages_only_chooses_the_pivot(planted):
 
 def test_layers_of_an_encoder(ours, small_texts):
     lines = {code: paths[0].read_text().splitlines()[:30] for code, paths in small_texts.items()}
-    found = trade_offs(ours, lines, layers=[0, -1], erasers={"LEACE": LEACE()}, folds=3)
+    vectors = {code: extract(ours, some, layers=[0, -1], language=code) for code, some in lines.items()}
+    found = trade_offs(vectors, erasers={"LEACE": LEACE()}, folds=3)
     assert [each.layer for each in found] == [0, ours.depth]
     assert [row.name for row in found[0].rows] == [NOTHING, "LEACE", "shift, alpha 1", "transport"]
     assert found[0].before.probe > 0.8

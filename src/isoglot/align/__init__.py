@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from isoglot.align.aligner_file import load_aligner
     from isoglot.align.bitext import Bitext, builtin_bitext, linked_bitext, read_bitext
     from isoglot.align.cca import CCA
-    from isoglot.align.diagnosis import Diagnosis, diagnose_matrix
     from isoglot.align.diagonal import WordAlignConfig
     from isoglot.align.embeddings import align_embeddings
     from isoglot.align.encoder_aligner import EncoderAligner, fit_encoder_aligner
@@ -45,7 +44,6 @@ _HOMES = {
     "Bitext": "bitext",
     "CCA": "cca",
     "Center": "normalise",
-    "Diagnosis": "diagnosis",
     "EncoderAligner": "encoder_aligner",
     "EncoderLinksConfig": "encoder_links",
     "Estimator": "estimator",
@@ -74,7 +72,6 @@ _HOMES = {
     "align_types": "word_types",
     "align_words": "words",
     "builtin_bitext": "bitext",
-    "diagnose_matrix": "diagnosis",
     "dictionary_pairs": "seed_pairs",
     "fit_encoder_aligner": "encoder_aligner",
     "identical_pairs": "seed_pairs",
@@ -99,7 +96,6 @@ __all__ = [
     "Alignment",
     "Bitext",
     "Center",
-    "Diagnosis",
     "EncoderAligner",
     "EncoderLinksConfig",
     "Estimator",
@@ -127,7 +123,6 @@ __all__ = [
     "align_types",
     "align_words",
     "builtin_bitext",
-    "diagnose_matrix",
     "dictionary_pairs",
     "fit_encoder_aligner",
     "identical_pairs",

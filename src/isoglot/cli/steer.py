@@ -417,7 +417,7 @@ def erase(
     from isoglot.model import load_encoder
     from isoglot.report.steer_erase import erase_page, erase_svg
     from isoglot.represent import extract
-    from isoglot.steer.trade_off import default_erasers, labelled, layer_trade_offs
+    from isoglot.steer.trade_off import default_erasers, labelled, trade_offs
 
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (1.0,))
@@ -432,7 +432,7 @@ def erase(
             code: extract(encoder, lines, layers=asked, language=code, progress=output.progress)
             for code, lines in sentences.items()
         }
-        found = layer_trade_offs(vectors, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=output.progress)
+        found = trade_offs(vectors, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=output.progress)
         shown = max(found, key=lambda each: each.best.rank)
         names = list(ERASERS) if eraser == "best" else [eraser]
         chosen = max((ERASERS[name] for name in names), key=lambda name: shown.of(name).rank)

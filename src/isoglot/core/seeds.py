@@ -11,7 +11,6 @@ False
 from __future__ import annotations
 
 import hashlib
-import random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,13 +30,3 @@ def random_stream(seed: int, *names: str | int) -> np.random.Generator:
     import numpy as np
 
     return np.random.default_rng(derive_seed(seed, *names))
-
-
-def seed_everything(seed: int) -> None:
-    """Seed the global generators of Python, NumPy and torch, for libraries that use no other."""
-    import numpy as np
-    import torch
-
-    random.seed(derive_seed(seed, "python"))
-    np.random.seed(derive_seed(seed, "numpy") % 2**32)  # noqa: NPY002 - the legacy global generator is the point
-    torch.manual_seed(derive_seed(seed, "torch"))

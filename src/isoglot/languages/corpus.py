@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from importlib import import_module
 from itertools import islice
 from random import Random
@@ -125,11 +124,6 @@ def _meaning(sampler: Sampler, split: Split) -> Meaning:
         sampler.last, sampler.cast = last, dict(cast)  # what is not said cannot be referred to
         meaning = sampler.meaning()
     return meaning
-
-
-def meaning_id(meaning: Meaning) -> str:
-    """A name for a meaning: the same in every language, on every machine; different for different meanings."""
-    return blake2b(repr(meaning).encode(), digest_size=8).hexdigest()
 
 
 # --- what it yields ---

@@ -276,11 +276,6 @@ class Encoder(nn.Module):
         )
         return self.loss(hidden_BTD, at_BK, targets_BK, language)
 
-    def parameters_of(self, language: str) -> frozenset[str]:
-        """The names of the parameters that a batch of a language reaches: the shared ones and its own."""
-        others = {code for code in self.config.languages if code != language}
-        return frozenset(name for name, _ in self.named_parameters() if not others & set(name.split(".")))
-
     def check_language(self, code: str) -> None:
         """Refuse a language that has no part where each has its own.
 

@@ -154,10 +154,10 @@ def _starts(before: int, here: int, glued: bool) -> bool:
 # --- making it ---
 
 
-def build_switch_table(
-    dictionaries: Mapping[tuple[str, str], Iterable[Entry]], vocabulary: Vocabulary, language: str
-) -> SwitchTable:
-    """The table for the text of one language.
+def build_switch_tables(
+    dictionaries: Mapping[tuple[str, str], Iterable[Entry]], vocabulary: Vocabulary, languages: Iterable[str]
+) -> dict[str, SwitchTable]:
+    """The tables for text of some languages.
 
     Each word is looked for as text has it, with the mark and without (behind a bracket): as it is written, Capitalised
     and in UPPER case, by the precedence of :class:`isoglot.text.switch.Switcher` and with its probabilities; the
@@ -168,19 +168,12 @@ def build_switch_table(
         dictionaries: As for the switcher; each serves text of either language. Where text has no blanks, a word of
             weight 0 is a word, and none of its characters is replaced.
         vocabulary: What the ids of the text come from.
-        language: The language of the text.
+        languages: The languages of the text.
 
     Raises:
-        ConfigError: The vocabulary is a tokenizer from elsewhere or lacks a language, no dictionary has the language,
+        ConfigError: The vocabulary is a tokenizer from elsewhere or lacks a language, no dictionary has a language,
             none of its words is a word as ids, or the switcher refuses a dictionary.
     """
-    return build_switch_tables(dictionaries, vocabulary, [language])[language_code(language)]
-
-
-def build_switch_tables(
-    dictionaries: Mapping[tuple[str, str], Iterable[Entry]], vocabulary: Vocabulary, languages: Iterable[str]
-) -> dict[str, SwitchTable]:
-    """The tables of several languages, as :func:`build_switch_table` makes each, in less time."""
     if vocabulary.mode == "given":
         raise ConfigError(
             "a tokenizer from elsewhere does not show where words begin",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Layers = Literal["all"] | list[int]
 Pool = Literal["mean", "first"]
 """A sentence is the mean of its subwords, or its first token."""
-WordsAs = Literal["contexts", "embeddings"]
-"""A word is the mean over its contexts in a text, in every layer; or its row of the embedding matrix, if it has one."""
 Case = Literal["auto", "keep", "lower"]
 """Words of a text are compared with the dictionary's as they stand, or in lower case; ``auto`` takes lower case for a
 language whose dictionary has no capitals, as MUSE's have none."""

@@ -13,7 +13,7 @@ import numpy as np
 from isoglot.core.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,6 @@ class Gold:
         if pairs_P2.min() < 0:
             raise InputError(f"the gold has the row {pairs_P2.min()}", remedy="rows count from 0")
         return cls(np.unique(pairs_P2, axis=0))
-
-    @classmethod
-    def from_mapping(cls, right: Mapping[int, Iterable[int]]) -> Gold:
-        """The right rows of Y for each row of X."""
-        return cls.from_pairs([(source, target) for source, targets in right.items() for target in targets])
 
     def __len__(self) -> int:
         return len(self.pairs_P2)

@@ -86,7 +86,7 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
 def precision_at_k(neighbours: Neighbours | Matrix, gold: Gold | None = None, k: int = 1) -> float:
     """The share of queries with a right row among their ``k`` best; rows without a right answer do not count.
 
-    >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_mapping({0: [0], 1: [1, 2]}), k=1)
+    >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_pairs([(0, 0), (1, 1), (1, 2)]), k=1)
     0.5
 
     Args:

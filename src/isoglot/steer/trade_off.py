@@ -28,7 +28,6 @@ from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import random_stream
-from isoglot.represent.extraction import extract
 from isoglot.retrieve.methods import nearest
 from isoglot.steer.leace import LEACE
 from isoglot.steer.lir import LIR
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.core.progress import Progress
-    from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers
     from isoglot.represent.representations import Representations
     from isoglot.steer.eraser import Eraser
 
@@ -120,45 +117,6 @@ def default_erasers() -> dict[str, Eraser]:
 
 
 def trade_offs(
-    encoder: EncoderLike,
-    parallel: Mapping[str, Sequence[str]],
-    *,
-    layers: Layers = "all",
-    erasers: Mapping[str, Eraser] | None = None,
-    alphas: Sequence[float] = (1.0,),
-    pivot: str | None = None,
-    folds: int = 5,
-    seed: int = 0,
-    progress: Progress = SILENT,
-) -> list[TradeOff]:
-    """The trade-off in each layer of an encoder.
-
-    Args:
-        encoder: Any encoder.
-        parallel: The same sentences in two languages or more.
-        layers: Which layers.
-        erasers: Those to try, by name; by default all. They are cloned, not fitted.
-        alphas: Of the shift.
-        pivot: The language that the shift brings all others to; by default the first.
-        folds: Into how many parts sentences are cut.
-        seed: Decides which sentences are in which.
-        progress: Shows how far it is.
-
-    Raises:
-        ConfigError: There is only one language, no such pivot or layer, or fewer than two folds.
-        InputError: The languages have different numbers of sentences, or too few.
-    """
-    _check(parallel, folds)
-    vectors = {
-        code: extract(encoder, list(sentences), layers=layers, language=code, progress=progress)
-        for code, sentences in parallel.items()
-    }
-    return layer_trade_offs(
-        vectors, erasers=erasers, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=progress
-    )
-
-
-def layer_trade_offs(
     vectors: Mapping[str, Representations],
     *,
     erasers: Mapping[str, Eraser] | None = None,
@@ -168,11 +126,20 @@ def layer_trade_offs(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> list[TradeOff]:
-    """The trade-off in each layer of what was extracted already; options are those of :func:`trade_offs`.
+    """The trade-off in each layer.
+
+    Args:
+        vectors: Of the same sentences in two languages or more, as :func:`isoglot.represent.extract` gives them.
+        erasers: Those to try, by name; by default all. They are cloned, not fitted.
+        alphas: Of the shift.
+        pivot: The language that the shift brings all others to; by default the first.
+        folds: Into how many parts sentences are cut.
+        seed: Decides which sentences are in which.
+        progress: Shows how far it is.
 
     Raises:
-        ConfigError: As there.
-        InputError: As there.
+        ConfigError: There is only one language, no such pivot, or fewer than two folds.
+        InputError: The languages have different numbers of sentences, or too few.
     """
     found = []
     numbers = next(iter(vectors.values())).layers

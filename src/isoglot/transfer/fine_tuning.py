@@ -407,12 +407,6 @@ def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
     return ", ".join(f"{count:,} {what}{_MEANT.get(what, '')}" for what, count in counts.items() if count)
 
 
-def wait(device: torch.device) -> None:
-    """Until a device has done all it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
 def set_seed(device: torch.device, seed: int) -> None:
     """Begin torch's chance on a device anew.
 
