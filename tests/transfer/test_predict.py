@@ -24,7 +24,7 @@ TREE = (
 def test_words_and_blanks_are_those_of_the_text():
     found = of_line(find_task("ner"), "Eva lebt (noch).", "de")
     assert found == Tagged(("Eva", "lebt", "(", "noch", ")", "."), blanks=(True, True, False, False, False, False))
-    assert of_line(find_task("parse"), "我来", "zh", method="characters") == Parsed(("我", "来"), blanks=(False, False))
+    assert of_line(find_task("parse"), "我！", "zh") == Parsed(("我", "！"), blanks=(False, False))
 
 
 def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from isoglot.compare.forms import CKAGrid
-    from isoglot.compare.layer_grid import Precision
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
@@ -39,7 +38,6 @@ def stream_layer_cka(
     *,
     layers: Layers = "all",
     pool: Pool = "mean",
-    precision: Precision = "given",
     chunk: int = SENTENCES,
     progress: Progress = SILENT,
 ) -> CKAGrid:
@@ -56,7 +54,6 @@ def stream_layer_cka(
         languages: The two languages.
         layers: ``all``, or numbers that both encoders have; negative ones count from the last of each.
         pool: What a sentence's vector is.
-        precision: ``given`` multiplies in float32, ``float64`` in float64.
         chunk: Sentences that are read at once: more take memory, fewer take time.
         progress: Shows how many sentences are done.
 
@@ -70,7 +67,7 @@ def stream_layer_cka(
     encoders = (encoder_a, encoder_b)
     chosen = [chosen_layers(layers, encoder.depth) for encoder in encoders]
     codes = [language_for(encoder, code) for encoder, code in zip(encoders, languages, strict=True)]
-    fitter = CKAFitter(chosen[0], chosen[1], precision=precision)
+    fitter = CKAFitter(*chosen)
     given = iter(sentences_a), iter(sentences_b)
     total = len(sentences_a) if isinstance(sentences_a, Sized) else None
     with progress.task("compare all layers", total=total, unit="sentences") as task:

@@ -16,6 +16,7 @@ from isoglot.report.lines import COLOURS, spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_WIDTH, _HEIGHT = 720, 400
 _TOP, _BOTTOM, _GAP, _LETTER = 26, 56, 17, 7.0
 _START = "#1f2933"
 
@@ -37,8 +38,6 @@ def scatter(
     up: str,
     line_at: float,
     line_name: str,
-    width: int = 720,
-    height: int = 400,
 ) -> str:
     """Draw a point that all begin at and where each of them ends, with an arrow to it.
 
@@ -49,15 +48,13 @@ def scatter(
         up: What the vertical axis is, in percent.
         line_at: A value of the horizontal axis to mark, such as chance.
         line_name: Its name.
-        width: The drawing's width.
-        height: Its height.
 
     Returns:
         HTML: an ``svg`` element, and a legend for screens so narrow that the column of names is out of sight.
     """
     points = [start, *ends]
     longest = max(len(point.name) for point in points)
-    plot = _axes(points, line_at, width - LEFT - 44 - int(_LETTER * longest), height - _TOP - _BOTTOM)
+    plot = _axes(points, line_at, _WIDTH - LEFT - 44 - int(_LETTER * longest), _HEIGHT - _TOP - _BOTTOM)
     colours = [_START, *(COLOURS[number % len(COLOURS)] for number in range(len(ends)))]
     parts = [*plot.drawn(across, up), _marked(plot, line_at, line_name)]
     x0, y0 = plot.x(start.x), plot.y(start.y)
@@ -87,7 +84,7 @@ def scatter(
     )
     label = escape(f"{up} against {across}: {', '.join(point.name for point in points)}", {"'": "&#39;"})
     return (
-        f"<div class='scroll'><svg viewBox='0 0 {width} {height}' role='img' aria-label='{label}'>"
+        f"<div class='scroll'><svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{label}'>"
         f"{''.join(parts)}</svg></div><ul class='legend'>{legend}</ul>"
     )
 

@@ -178,12 +178,13 @@ def _next() -> Section:
     )
 
 
-def wilson(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
-    """The Wilson interval of a share of so many.
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """The 95 % Wilson interval of a share of so many.
 
     >>> tuple(round(end, 3) for end in wilson(0.5, 100))
     (0.404, 0.596)
     """
+    z = 1.96
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z / (1 + z * z / count) * (share * (1 - share) / count + z * z / (4 * count * count)) ** 0.5
     return max(0.0, middle - half), min(1.0, middle + half)

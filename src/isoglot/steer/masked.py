@@ -77,8 +77,6 @@ def masked_languages(
     alpha: float = 0.0,
     layer: int = -2,
     seed: int = 0,
-    length: int | None = None,
-    batch_tokens: int | None = None,
     progress: Progress = SILENT,
 ) -> MaskedLanguages:
     """Mask one token of every sentence and look at the language of what the model puts there.
@@ -93,8 +91,6 @@ def masked_languages(
         alpha: How far to shift; negative goes away from the target.
         layer: Where to shift.
         seed: Chooses the tokens to mask; the same for every alpha, so that what differs is the shift.
-        length: Tokens of a sentence at most.
-        batch_tokens: Tokens of a batch.
         progress: Shows how far it is.
 
     Raises:
@@ -113,7 +109,7 @@ def masked_languages(
         if means is None or target is None:
             raise ConfigError(f"a shift by {alpha:g} has no way to go", remedy="give the means and a target language")
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
-    size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
+    size = row_length(encoder, None)
     rows = RowMaker(vocabulary, code, "text", size).rows(list(read_sentences(sentences, "text")))
     chance = random_stream(seed, "masked languages")
     at_N = np.array([chance.integers(len(ids)) for ids in rows.ids])
@@ -124,7 +120,7 @@ def masked_languages(
         torch.inference_mode(),
         progress.task(f"masked {code}", total=len(rows.ids), unit="sentences") as task,
     ):
-        for group in rows.batches(tokens):
+        for group in rows.batches(batch_budget(encoder, None)):
             batch = batch_of_ids(vocabulary, [rows.ids[row] for row in group], length=size)
             lines, places = torch.arange(len(group)), torch.from_numpy(at_N[group] + 1)
             batch.ids_BT[lines, places] = vocabulary.special["[MASK]"]

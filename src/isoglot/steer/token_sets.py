@@ -133,12 +133,12 @@ class TokenSets:
         return found
 
     @classmethod
-    def from_vocabulary(cls, vocabulary: Vocabulary, *, threshold: int | None = THRESHOLD) -> TokenSets | None:
+    def from_vocabulary(cls, vocabulary: Vocabulary) -> TokenSets | None:
         """What a vocabulary knows from the text it was made from; None if it knows nothing of that."""
         special = list(vocabulary.special.values())
         known = {code: count for code in vocabulary.languages if (count := vocabulary.counts(code)) is not None}
         known = {code: count for code, count in known.items() if count.sum() > count[special].sum()}
-        return cls.from_counts(vocabulary, known, threshold=threshold) if known else None
+        return cls.from_counts(vocabulary, known) if known else None
 
     def with_threshold(self, threshold: int) -> TokenSets:
         """The same counts with another threshold."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Sequence
 
-    from isoglot.text.segment import Method
     from isoglot.transfer.task import Kind, Task
 
     Example = Passage | Tagged | Parsed
@@ -43,7 +42,6 @@ def read_unlabelled(
     path: str | Path,
     language: str,
     *,
-    method: Method | None = None,
     counts: Counter[str] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Example]:
@@ -53,7 +51,6 @@ def read_unlabelled(
         task: Says what an example is.
         path: Text, a sentence a line; or a treebank, or columns with tabs, whose words are taken as they are.
         language: Of the text: says how words are found.
-        method: How they are; None: as suits the language.
         counts: Where blank lines of a text to tag or parse are counted, of which nothing is predicted.
         say: Told if the lines of a text look like columns.
 
@@ -69,7 +66,7 @@ def read_unlabelled(
         sentences = read_tokens(path, prefix=find_prefix(path, language))
         found = [Tagged(tuple(each)) if task.kind == "tagging" else Parsed(tuple(each)) for each in sentences]
     else:
-        split = segmenter(language, method or word_method(language))
+        split = segmenter(language, word_method(language))
         lines = list(read_lines(path))
         there = [(number, line.strip()) for number, line in lines if line.strip()]
         found = [_of_text(task.kind, line, split(line), path, number) for number, line in there]
@@ -90,7 +87,7 @@ def _is_treebank(path: str | Path) -> bool:
     return len(cells := first.split("\t")) == 10 and cells[0][:1].isdigit()
 
 
-def of_line(task: Task[Any], text: str, language: str, *, method: Method | None = None) -> Example:
+def of_line(task: Task[Any], text: str, language: str) -> Example:
     """One example from a text.
 
     Raises:
@@ -100,7 +97,7 @@ def of_line(task: Task[Any], text: str, language: str, *, method: Method | None 
         raise InputError("there is nothing to predict", remedy="give some text")
     if task.kind == "classification":
         return _passage(task, text, None, None)
-    return _of_text(task.kind, text.strip(), segmenter(language, method or word_method(language))(text))
+    return _of_text(task.kind, text.strip(), segmenter(language, word_method(language))(text))
 
 
 def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | None) -> Passage:

@@ -18,7 +18,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from tokenizers import Tokenizer
 
@@ -113,9 +113,7 @@ def empty_model(model: ModelName, unknown: Unknown) -> Any:  # noqa: ANN401 - as
     return models.Unigram()
 
 
-def assemble(
-    model: ModelName, normalization: Normalization, fields: Mapping[str, Any], special: Sequence[str] = SPECIAL
-) -> Tokenizer:
+def assemble(model: ModelName, normalization: Normalization, fields: Mapping[str, Any]) -> Tokenizer:
     """A whole tokenizer around a model's own fields, as ``tokenizer.json`` writes them.
 
     Special tokens take the first ids, in order. A pair of texts is framed as BERT does: ``[CLS] a [SEP] b [SEP]``.
@@ -127,7 +125,7 @@ def assemble(
     bare = Tokenizer(empty_model(model, "unk"))
     bare.normalizer = normalizer(normalization)
     bare.pre_tokenizer = word_splitter(model)
-    frame, end = special.index("[CLS]"), special.index("[SEP]")
+    frame, end = SPECIAL.index("[CLS]"), SPECIAL.index("[SEP]")
     bare.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -146,7 +144,7 @@ def assemble(
             "normalized": False,
             "special": True,
         }
-        for index, content in enumerate(special)
+        for index, content in enumerate(SPECIAL)
     ]
     return literal(Tokenizer.from_str(json.dumps(whole, ensure_ascii=False)))
 
