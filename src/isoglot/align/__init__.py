@@ -140,4 +140,4 @@ __all__ = [
     "train_aligner",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -110,4 +110,4 @@ __all__ = [
     "without_top",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

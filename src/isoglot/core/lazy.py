@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def lazy_exports(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a room.
+def lazy_exports(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a room.
 
-    >>> getattribute = lazy_exports("isoglot.core", {"shown": "errors"})
-    >>> getattribute("shown")("a")
+    >>> attribute, names = lazy_exports("isoglot.core", {"shown": "errors"})
+    >>> attribute("shown")("a")
     "'a'"
+    >>> names()
+    ['shown']
 
     Args:
         room: The room's package.
@@ -26,4 +28,4 @@ def lazy_exports(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         return getattr(import_module(f"{room}.{homes[name]}"), name)
 
-    return exported
+    return exported, lambda: sorted(homes)

@@ -33,4 +33,4 @@ __all__ = [
     "distinct_rows",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -53,4 +53,4 @@ __all__ = [
     "save_encoder",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -14,4 +14,4 @@ _HOMES = {"PretrainConfig": "settings", "Pretrained": "train", "pretrain": "trai
 
 __all__ = ["PretrainConfig", "Pretrained", "pretrain"]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

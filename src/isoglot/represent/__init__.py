@@ -35,4 +35,4 @@ __all__ = [
     "word_types",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

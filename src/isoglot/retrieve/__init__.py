@@ -60,4 +60,4 @@ __all__ = [
     "score_retrieval",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -83,4 +83,4 @@ __all__ = [
     "translate_tokens",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -63,4 +63,4 @@ __all__ = [
     "tasks",
 ]
 
-__getattr__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
