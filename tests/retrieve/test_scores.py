@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.retrieve import Gold, retrieve_words, score_retrieval
+from isoglot.retrieve import Gold, read_side, score_dictionary, score_layers, score_retrieval
+from isoglot.retrieve.leaks import refuse_leak
 from isoglot.retrieve.methods import METHODS
-from isoglot.retrieve.scores import ALL
-from isoglot.retrieve.words import write_predictions
-from isoglot.text.vectors import Vectors, write_vectors
+from isoglot.retrieve.results import write_pairs
+from isoglot.text.dictionary import read_dictionary
+from isoglot.text.vectors import write_vectors
 
 
 def spaces(rows: int = 60, noise: float = 0.8) -> tuple[np.ndarray, np.ndarray]:
@@ -95,51 +97,46 @@ def files(tmp_path):
 
 
 def test_words_from_files(files):
-    result = retrieve_words(files / "en.vec", files / "fr.vec", files / "en-fr.txt", resamples=20)
+    sides = read_side(files / "en.vec"), read_side(files / "fr.vec")
+    entries = list(read_dictionary(files / "en-fr.txt"))
+    narrow = partial(score_layers, candidates="gold", methods=["cosine"], centres=["none"], resamples=20)
+    result = score_dictionary(*sides, entries, score=narrow)
     assert result.as_dict()["coverage"] == {
         "entries": 6, "entries_found": 4, "sources": 4, "sources_found": 3, "targets": 4, "targets_found": 3,
     }  # fmt: skip
-    forward, backward = result.scores.of("cosine"), result.scores.of("cosine", "backward")
+    scores = result.of(None, "none")
+    forward, backward = scores.of("cosine"), scores.of("cosine", "backward")
     assert (forward.queries, forward.candidates, backward.queries) == (3, 3, 3)
     assert forward.precision[1].value == backward.precision[1].value == 1.0
     assert forward.mrr.value == pytest.approx((1 + 1 + 1 / 2 + 1) / 4)
     assert forward.best_mrr.value == 1.0
-    assert [(each.source, each.target, each.rank) for each in result.predictions["cosine"]] == [
-        ("dog", "chien", 1), ("big", "gros", 1), ("tall", "grand", 1),
+    assert write_pairs(files / "pairs.tsv", [result]) == 1 + 3 + 3
+    lines = [line.split("\t") for line in (files / "pairs.tsv").read_text().splitlines()[1:4]]
+    assert [(line[6], line[8], line[10]) for line in lines] == [
+        ("dog", "chien", "1"), ("big", "gros", "1"), ("tall", "grand", "1"),
     ]  # fmt: skip
-    assert set(result.predictions) == set(ALL)
-    assert write_predictions(files / "pairs.tsv", result.predictions["cosine"]) == 3
-    assert (files / "pairs.tsv").read_text().splitlines()[0] == "dog\tchien\t0.995037\t1"
-    wide = retrieve_words(
-        files / "en.vec", files / "fr.vec", files / "en-fr.txt", ["csls"], candidates="all", resamples=5
-    )
-    assert wide.scores.of("csls").candidates == 4
-
-
-def test_words_through_a_map(files):
-    turned = Vectors(["dog", "big", "tall"], np.array([[0, 1, 0], [0, 0, 1], [0.4, 0, 0.9]], dtype=np.float32))
-    result = retrieve_words(
-        turned, files / "fr.vec", files / "en-fr.txt", ["cosine"], mapping=lambda X: X[:, [1, 2, 0]], resamples=5
-    )
-    assert result.scores.of("cosine").precision[1].value == 1.0
+    assert lines[0][9] == "0.995037"
+    assert score_dictionary(*sides, entries).of(None, "none").of("csls").candidates == 4  # all that have vectors
 
 
 def test_words_refused(files):
     (files / "none.txt").write_text("sky ciel\ndog ciel\nsea mer\n")
     (files / "empty.txt").write_text("")
-    for name, seen, message in (
+    sides = read_side(files / "en.vec"), read_side(files / "fr.vec")
+    for name, message in (
         (
             "none.txt",
-            set(),
             "no entry of the dictionary has both words: 1 of 3 source words and 0 of 2 target words have vectors; check the two languages",
         ),
-        ("empty.txt", set(), "the dictionary has no entries; write source, a blank, target a line"),
-        (
-            "en-fr.txt",
-            {"dog", "big", "xyz"},
-            "training has seen 2 of 4 source words of the dictionary, such as 'dog', 'big'; score on others, or allow the leak",
-        ),
+        ("empty.txt", "the dictionary has no entries; write source, a blank, target a line"),
     ):
         with pytest.raises(InputError) as caught:
-            retrieve_words(files / "en.vec", files / "fr.vec", files / name, seen=seen)
+            score_dictionary(*sides, read_dictionary(files / name), files / name)
         assert str(caught.value) == f"{files / name}: {message}"
+    with pytest.raises(InputError) as caught:
+        refuse_leak(
+            list(read_dictionary(files / "en-fr.txt")), {"dog", "big", "xyz"}, "en-fr.txt", remedy="score on others"
+        )
+    assert str(caught.value) == (
+        "en-fr.txt: training has seen 2 of 4 source words of the dictionary, such as 'dog', 'big'; score on others"
+    )

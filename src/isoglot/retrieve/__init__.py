@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from isoglot.retrieve.by_dictionary import score_dictionary
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.layers import PairScores, Side, score_layers
     from isoglot.retrieve.methods import Neighbours, csls, inverted_softmax, margin, nearest, retrieve
     from isoglot.retrieve.metrics import Interval, gold_ranks, hubness, mean_reciprocal_rank, precision_at_k
     from isoglot.retrieve.scores import MethodScores, RetrievalScores, score_retrieval
-    from isoglot.retrieve.words import WordScores, retrieve_words
+    from isoglot.retrieve.vector_files import read_side
 
 _HOMES = {
+    "score_dictionary": "by_dictionary",
     "Gold": "gold",
     "PairScores": "layers",
     "Side": "layers",
@@ -33,8 +35,7 @@ _HOMES = {
     "MethodScores": "scores",
     "RetrievalScores": "scores",
     "score_retrieval": "scores",
-    "WordScores": "words",
-    "retrieve_words": "words",
+    "read_side": "vector_files",
 }
 
 __all__ = [
@@ -45,7 +46,6 @@ __all__ = [
     "PairScores",
     "RetrievalScores",
     "Side",
-    "WordScores",
     "csls",
     "gold_ranks",
     "hubness",
@@ -54,8 +54,9 @@ __all__ = [
     "mean_reciprocal_rank",
     "nearest",
     "precision_at_k",
+    "read_side",
     "retrieve",
-    "retrieve_words",
+    "score_dictionary",
     "score_layers",
     "score_retrieval",
 ]

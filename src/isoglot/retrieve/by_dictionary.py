@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
@@ -10,28 +11,38 @@ from isoglot.retrieve.spelling import spelt_alike
 from isoglot.retrieve.words import match_dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from isoglot.text.dictionary import Entry
+
+_AMONG_ALL = partial(score_layers, candidates="all")
 
 
 def score_dictionary(
     source: Side,
     target: Side,
-    entries: Sequence[Entry],
-    file: str | Path,
+    entries: Iterable[Entry],
+    file: str | Path | None = None,
     *,
-    score: Callable[..., PairScores] = score_layers,
+    score: Callable[..., PairScores] = _AMONG_ALL,
 ) -> PairScores:
     """Score two sides of words by the entries of a dictionary.
 
+    >>> import numpy as np
+    >>> from isoglot.text.dictionary import Entry
+    >>> source = Side(name="en", layers={None: np.array([[1, 0], [0, 1.0]])}, items=["cat", "dog"])
+    >>> target = Side(name="fr", layers={None: np.array([[1, 0.1], [0, 1.0]])}, items=["chat", "chien"])
+    >>> pair = score_dictionary(source, target, [Entry("cat", "chat"), Entry("dog", "chien")])
+    >>> pair.of(None, "none").of("cosine").precision[1].value
+    1.0
+
     Args:
-        source: Words of the dictionary's first language, and perhaps others.
+        source: Words of the dictionary's first language, and perhaps others; from a file: :func:`read_side`.
         target: Those of the second.
         entries: The right pairs, many to many.
         file: Where they come from, for messages.
-        score: :func:`score_layers` with its options.
+        score: :func:`score_layers` with its options; by default answers come from all words that have vectors.
 
     Raises:
         InputError: The rows of a side have no names, or no entry has both its words.
