@@ -12,8 +12,9 @@ import torch
 
 from isoglot.core import files
 from isoglot.core.errors import StorageError
+from isoglot.core.folders import replace_folder, restore_folder, sweep
 from isoglot.pretrain import checkpoint as module
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, STATE, Checkpoints, replace_folder, restore_folder, sweep
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, STATE, Checkpoints
 
 
 def save(checkpoints: Checkpoints, step: int) -> Path:

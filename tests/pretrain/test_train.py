@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.core.errors import ConfigError, MissingPartError
+from isoglot.core.errors import ConfigError, MissingPartError, NumericError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain.log import read_metrics
-from isoglot.pretrain.losses import NumericError
 from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.train import pretrain
 from isoglot.text.dictionary import Entry

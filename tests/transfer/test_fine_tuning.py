@@ -10,11 +10,10 @@ import torch
 from transformers import DistilBertConfig, DistilBertModel
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, NumericError
 from isoglot.core.files import read_json, write_json
 from isoglot.model import HookedEncoder
 from isoglot.pretrain.checkpoint import Checkpoints
-from isoglot.pretrain.losses import NumericError
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.examples import Tagged

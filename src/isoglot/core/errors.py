@@ -75,6 +75,10 @@ class MissingPartError(IsoglotError):
     """An optional library that is not installed."""
 
 
+class NumericError(IsoglotError):
+    """A loss, a gradient or a weight that is not finite."""
+
+
 class DeviceError(IsoglotError):
     """A device that is not there."""
 

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from isoglot.core.errors import IsoglotError
+from isoglot.core.errors import NumericError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from isoglot.pretrain.distributed import World
-
-
-class NumericError(IsoglotError):
-    """A loss, a gradient or a weight that is not finite."""
 
 
 class Losses:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import file_hash, read_json, writable_folder, write_json
-from isoglot.pretrain.checkpoint import FOLDER, restore_folder, sweep
+from isoglot.core.folders import restore_folder, sweep
+from isoglot.pretrain.checkpoint import FOLDER
 from isoglot.pretrain.settings import changed_key
 from isoglot.vocab.shards import INDEX
 

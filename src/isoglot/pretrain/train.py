@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from isoglot.core.folders import replace_folder
 from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.record import RunRecord, record_run
@@ -23,7 +24,7 @@ from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.pretrain.batches import Batches
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, Position, replace_folder
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, Position
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.flops import measured_peak, step_flops

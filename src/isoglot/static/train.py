@@ -22,11 +22,12 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, read_json, writable_folder, write_json
+from isoglot.core.folders import sweep
 from isoglot.core.progress import SILENT
 from isoglot.core.record import RECORD, record_run
 from isoglot.model.table import INDEX as FINISHED
 from isoglot.model.table import TableEncoder, open_table, save_table
-from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints, sweep
+from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints
 from isoglot.pretrain.run_folder import check_same
 from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.counting import count_pairs, merged

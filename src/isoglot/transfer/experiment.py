@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import as_csv, writable_folder, write_bytes, write_json, write_text
+from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.pretrain.checkpoint import remove_folder
 from isoglot.transfer.checks import check_learnt, check_scored, check_setting
 from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.kept_epochs import FOLDER as EPOCHS

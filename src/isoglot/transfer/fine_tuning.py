@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import InputError, NumericError
+from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, counted, rate
 from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints, remove_folder
-from isoglot.pretrain.losses import NumericError
+from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints
 from isoglot.pretrain.optimiser import Optimiser
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluating, row_length

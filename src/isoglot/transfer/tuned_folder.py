@@ -21,9 +21,10 @@ from torch import nn
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.files import file_hash, read_json, writable_folder, write_bytes, write_json
+from isoglot.core.folders import sweep
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder, read_weights, save_encoder
-from isoglot.pretrain.checkpoint import FOLDER, sweep
+from isoglot.pretrain.checkpoint import FOLDER
 from isoglot.pretrain.run_folder import check_same
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer.kept_epochs import KeptEpochs
