@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -128,11 +129,11 @@ class Cell:
 
     def average(self, form: Form) -> float:
         """The mean over layers."""
-        return _mean(self.values[form])
+        return fmean(self.values[form])
 
     def half_width(self, form: Form) -> float | None:
         """Half of the average's 95 % interval over sentences; None where there are too few of them."""
-        replicates = [_mean(each) for each in self.without[form]]
+        replicates = [fmean(each) for each in self.without[form]]
         return half_width(replicates) if replicates else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -360,7 +361,3 @@ def _grouped(
         for form in FORMS
     }
     return values, without
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.compare.forms import FORMS, Form
@@ -170,7 +171,7 @@ def _cells(figure: Figure7, column: Column) -> tuple[Cell, Cell] | None:
 
 def _difference(one: Cell, other: Cell, form: Form) -> _Difference:
     """Of two cells' averages; they have the sentences in common, so groups are left out of both at once."""
-    replicates = [_mean(a) - _mean(b) for a, b in zip(one.without[form], other.without[form], strict=True)]
+    replicates = [fmean(a) - fmean(b) for a, b in zip(one.without[form], other.without[form], strict=True)]
     return _bounded(one.average(form) - other.average(form), replicates)
 
 
@@ -184,7 +185,7 @@ def _bounded(value: float, replicates: Sequence[float]) -> _Difference:
 
 def _first_less_last(values: Sequence[float]) -> float:
     half = len(values) // 2
-    return _mean(values[:half]) - _mean(values[-half:])
+    return fmean(values[:half]) - fmean(values[-half:])
 
 
 def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -193,10 +194,6 @@ def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
     >>> pearson([1, 2, 3], [2, 4, 6]), pearson([1, 1], [1, 2])
     (1.0, None)
     """
-    a, b = ([value - _mean(values) for value in values] for values in (one, other))
+    a, b = ([value - fmean(values) for value in values] for values in (one, other))
     size = (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
     return None if size < 1e-12 else min(1.0, max(-1.0, sum(x * y for x, y in zip(a, b, strict=True)) / size))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

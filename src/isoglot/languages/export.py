@@ -195,9 +195,7 @@ class _Writer:
         for language in self.config.languages:
             for split in SPLITS:
                 stream = parallel((language,), seed=derive_seed(self.seed, part), split=split)
-                named = (
-                    row for index, row in enumerate(stream) if part != "ner" or index % 5 == 0 or _has_name(row[0])
-                )
+                named = (row for index, row in enumerate(stream) if part != "ner" or index % 5 == 0 or row[0].has_name)
                 label = f"{part} {language} {split}"
                 yield language, split, (row[0] for row in self._counted(label, named, self.size(split, train)))
 
@@ -217,7 +215,3 @@ class _Writer:
             for row in islice(rows, size):
                 yield row
                 task.advance()
-
-
-def _has_name(sentence: Sentence) -> bool:
-    return any(entity != "O" for entity in sentence.entities)

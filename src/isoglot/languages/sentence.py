@@ -98,6 +98,11 @@ class Sentence:
         """For each written token, its entity label."""
         return [self.entities[first - 1] for _, first, _ in self.spans()]
 
+    @property
+    def has_name(self) -> bool:
+        """Whether there is a named entity in it."""
+        return any(entity != "O" for entity in self.entities)
+
 
 def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
     """Gold word alignment: pairs of token positions, from 0, that express the same part of the meaning.

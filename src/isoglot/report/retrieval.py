@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from isoglot.report.lines import Line, line_chart
@@ -39,7 +40,7 @@ def retrieval_svg(pairs: Sequence[PairScores]) -> str:
         )
     )
     if 1 < len(pairs) <= MOST:
-        best = max(ways, key=lambda way: _mean([max(y for _, y in _points(pair, *way)) for pair in pairs]))
+        best = max(ways, key=lambda way: fmean([max(y for _, y in _points(pair, *way)) for pair in pairs]))
         lines = [Line(name=pair.name, points=_points(pair, *best)) for pair in pairs]
         note = f"by {way_name(*best)}; P@1, the mean of both directions"
     else:
@@ -51,7 +52,7 @@ def retrieval_svg(pairs: Sequence[PairScores]) -> str:
         lines,
         across="layer",
         up="translations found (P@1), %",
-        floor_at=100 * _mean([pair.chance for pair in pairs]),
+        floor_at=100 * fmean([pair.chance for pair in pairs]),
         whole=True,
     )
     return svg_file(drawing, finding(pairs), f"{note}; centred: each language's mean removed")
@@ -75,8 +76,4 @@ def _averaged(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[floa
     """The mean of lines over the layers that all of them have."""
     values = [dict(line) for line in lines]
     shared = [x for x in values[0] if all(x in one for one in values)]
-    return [(x, _mean([one[x] for one in values])) for x in shared]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return [(x, fmean([one[x] for one in values])) for x in shared]

@@ -51,7 +51,7 @@ def sentences(
     """
     base, twins = _twin_of(language)
     stream = parallel((base,), seed=derive_seed(seed, part), split=split)
-    rows = (row[0] for number, row in enumerate(stream) if not named or number % 5 == 0 or _has_name(row[0]))
+    rows = (row[0] for number, row in enumerate(stream) if not named or number % 5 == 0 or row[0].has_name)
     return (_annotated(sentence, twins, spaced=spaced or bool(twins)) for sentence in islice(rows, count))
 
 
@@ -93,10 +93,6 @@ def _twin_of(language: str) -> tuple[str, list[str]]:
 
 def _text(sentence: Sentence, twins: Sequence[str], *, spaced: bool) -> str:
     return " ".join(as_twin(sentence.words, twins)) if spaced or twins else sentence.text
-
-
-def _has_name(sentence: Sentence) -> bool:
-    return any(entity != "O" for entity in sentence.entities)
 
 
 def _annotated(sentence: Sentence, twins: Sequence[str], *, spaced: bool) -> Annotated:
