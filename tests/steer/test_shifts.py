@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from isoglot.core.errors import ConfigError
 from isoglot.model import EncoderLike, make_batch
 from isoglot.represent import extract
-from isoglot.steer import LanguageMeans, make_shift, shift
+from isoglot.steer import LanguageMeans, ShiftOptions, make_shift, shift
 from isoglot.steer.shifts import Shift
 from isoglot.steer.transport import gaussian_transport
 
@@ -34,7 +34,7 @@ def test_alpha_0_changes_nothing_bit_for_bit(encoder: EncoderLike, means: Langua
             found = encoder.layers(batch, "en")
             assert torch.equal(encoder.logits(found[-1], "en"), encoder.logits(before[-1], "en"))
         assert all(torch.equal(one, two) for one, two in zip(found, before, strict=True))
-        change = make_shift(encoder, means, "en", "fr", 1, alpha=0, kind=kind, **options)
+        change = make_shift(encoder, means, "en", "fr", 1, alpha=0, options=ShiftOptions(kind=kind, **options))
         assert change(before[1], batch.ids_BT) is before[1]
 
 
@@ -64,7 +64,7 @@ def test_a_shift_is_what_is_done_by_hand(encoder: EncoderLike, means: LanguageMe
             found = encoder.layers(batch, "en")
             torch.testing.assert_close(found[-1][at], wanted[at], atol=1e-5, rtol=1e-5)
             assert all(torch.equal(one, two) for one, two in zip(found[:layer], before[:layer], strict=True))
-        change = make_shift(encoder, means, "en", "fr", layer, kind="mean").with_alpha(2)
+        change = make_shift(encoder, means, "en", "fr", layer).with_alpha(2)
         assert torch.equal(change(before[layer], batch.ids_BT), found[layer])
         assert torch.equal(encoder.run_from(layer, change(before[layer], batch.ids_BT), batch, "en")[at], found[-1][at])
 
@@ -98,7 +98,8 @@ def test_the_mean_of_the_source_becomes_the_targets(encoder: EncoderLike, means:
 def test_norm_matched_keeps_norms_and_turns_as_the_mean_shift_does(encoder: EncoderLike, means: LanguageMeans, batch):
     before = encoder.layers(batch, "en")[1]
     plain, matched = (
-        make_shift(encoder, means, "en", "fr", 1, alpha=1.5, kind=kind)(before, batch.ids_BT) for kind in KINDS[:2]
+        make_shift(encoder, means, "en", "fr", 1, alpha=1.5, options=ShiftOptions(kind=kind))(before, batch.ids_BT)
+        for kind in KINDS[:2]
     )
     torch.testing.assert_close(matched.norm(dim=-1), before.norm(dim=-1))
     torch.testing.assert_close(torch.cosine_similarity(plain, matched, dim=-1), torch.ones(batch.ids_BT.shape))
@@ -115,20 +116,20 @@ def test_shared_and_special_tokens_are_treated_apart(encoder: EncoderLike, means
     both = torch.isin(ids, torch.tensor(shared))
     for kind in KINDS:
         own, theirs = (
-            make_shift(encoder, means, "en", "fr", 1, alpha=alpha, kind=kind)(before, ids) for alpha in (2.0, 0.5)
+            make_shift(encoder, means, "en", "fr", 1, alpha=alpha, options=ShiftOptions(kind=kind))(before, ids)
+            for alpha in (2.0, 0.5)
         )
         for positions in ("all", "tokens"):
             for shared_alpha in (0.0, 0.5):
-                found = make_shift(
-                    encoder, means, "en", "fr", 1,
-                    alpha=2.0, kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions,
-                )(before, ids)  # fmt: skip
+                options = ShiftOptions(kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions)
+                found = make_shift(encoder, means, "en", "fr", 1, alpha=2.0, options=options)(before, ids)
                 wanted = torch.where(both[..., None], theirs if shared_alpha else before, own)
                 if positions == "tokens":
                     wanted = torch.where(special[..., None], before, wanted)
                 torch.testing.assert_close(found, wanted)
                 assert torch.equal(found[both], before[both]) == (shared_alpha == 0)
-        only = make_shift(encoder, means, "en", "fr", 1, alpha=0, kind=kind, shared=shared, shared_alpha=0.5)
+        options = ShiftOptions(kind=kind, shared=shared, shared_alpha=0.5)
+        only = make_shift(encoder, means, "en", "fr", 1, alpha=0, options=options)
         assert not only.nothing
         assert torch.equal(only(before, ids)[~both], before[~both])
         with pytest.raises(
@@ -224,6 +225,7 @@ def test_bad_input_is_one_clear_line(ours, imported: EncoderLike, texts):
         ({"positions": "some"}, "no positions 'some'; choose one of all, tokens"),
         ({"other_encoder": "x"}, "no other_encoder 'x'; choose one of refuse, allow"),
         ({"alpha": float("nan")}, "alpha = nan; give a number such as 1.5"),
+        ({"shared_alpha": float("inf")}, "shared_alpha = inf; give a number such as 1.5"),
         ({"shared": [3, 99_999]}, "there is no token 99999 to treat apart; give ids from 0 to 359"),
         ({"encoder": imported}, "the means are of an encoder of depth 2, not 3; learn the means of this encoder"),
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isoglot.steer.mean_removal import MeanRemoval
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.scores import Scores, convert_rate, score_translation
-    from isoglot.steer.shifts import Shift, make_shift, shift
+    from isoglot.steer.shifts import Shift, ShiftOptions, make_shift, shift
     from isoglot.steer.sweep import Sweep, sweep_shifts
     from isoglot.steer.token_sets import TokenSets
     from isoglot.steer.trade_off import TradeOff, trade_offs
@@ -35,6 +35,7 @@ _HOMES = {
     "MeanRemoval": "mean_removal",
     "Scores": "scores",
     "Shift": "shifts",
+    "ShiftOptions": "shifts",
     "Sweep": "sweep",
     "TokenSets": "token_sets",
     "TradeOff": "trade_off",
@@ -65,6 +66,7 @@ __all__ = [
     "MeanRemoval",
     "Scores",
     "Shift",
+    "ShiftOptions",
     "Sweep",
     "TokenSets",
     "TradeOff",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating
 from isoglot.represent.rows import RowMaker
 from isoglot.represent.sentences import read_sentences
 from isoglot.steer.decode import best_tokens, check_softmax
-from isoglot.steer.shifts import Kind, OtherEncoder, Positions, Shift, make_shift
+from isoglot.steer.shifts import Shift, ShiftOptions, make_shift
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from isoglot.core.progress import Progress
     from isoglot.model.batch import Batch
@@ -73,36 +74,6 @@ class Decoded:
     seconds: Seconds = field(default_factory=Seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShiftOptions:
-    """How tokens are shifted: what :func:`isoglot.steer.shift` takes beside layers and alpha."""
-
-    kind: Kind = "mean"
-    shared: Iterable[int] | None = None
-    shared_alpha: float = 0.0
-    positions: Positions = "all"
-    other_encoder: OtherEncoder = "refuse"
-
-    def shifts(
-        self, encoder: EncoderLike, means: LanguageMeans, source: str, target: str, layer: int, alphas: Sequence[float]
-    ) -> list[Shift]:
-        """The shift at a layer with every alpha; what is costly is computed once."""
-        common = {
-            "kind": self.kind,
-            "positions": self.positions,
-            "shared_alpha": self.shared_alpha,
-            "other_encoder": self.other_encoder,
-        }
-        shared = None if self.shared is None else list(self.shared)
-        first = make_shift(encoder, means, source, target, layer, alpha=alphas[0], shared=shared, **common)  # type: ignore[arg-type]
-        if first.alphas_V is None:
-            return [first.with_alpha(alpha) for alpha in alphas]
-        return [
-            make_shift(encoder, means, source, target, layer, alpha=alpha, shared=shared, **common)  # type: ignore[arg-type]
-            for alpha in alphas
-        ]
-
-
 def decode_shifted(
     encoder: EncoderLike,
     sentences: Sentences,
@@ -145,8 +116,11 @@ def decode_shifted(
     alphas = [float(alpha) for alpha in alphas]
     if not alphas or len(set(alphas)) < len(alphas):
         raise ConfigError("no alpha" if not alphas else f"an alpha is there twice in {alphas}", remedy="give each once")
-    options = options or ShiftOptions()
-    shifts = {layer: options.shifts(encoder, means, source, target, layer, alphas) for layer in chosen}
+    shifts: dict[int, list[Shift]] = {}
+    for layer in chosen:
+        at = partial(make_shift, encoder, means, source, target, layer, options=options)
+        first = at(alpha=alphas[0])  # what is costly is computed once, unless some tokens are treated apart
+        shifts[layer] = [first.with_alpha(alpha) if first.alphas_V is None else at(alpha=alpha) for alpha in alphas]
     size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
     rows = RowMaker(encoder.vocabulary, source, "text", size).rows(list(read_sentences(sentences, "text")))
     made = {Cell(layer, alpha): [np.empty(0, dtype=np.int64)] * len(rows.ids) for layer in chosen for alpha in alphas}

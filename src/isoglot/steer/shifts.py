@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.transport import gaussian_transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
@@ -106,6 +106,31 @@ class Shift:
         return self._ready[key]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShiftOptions:
+    """How tokens are shifted: what :func:`shift` takes beside layers and alpha, and says more about.
+
+    Raises:
+        ConfigError: There is no such option.
+    """
+
+    kind: Kind = "mean"
+    shared: Collection[int] | None = None
+    shared_alpha: float = 0.0
+    positions: Positions = "all"
+    other_encoder: OtherEncoder = "refuse"
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("kind", self.kind, get_args(Kind)),
+            ("positions", self.positions, get_args(Positions)),
+            ("other_encoder", self.other_encoder, get_args(OtherEncoder)),
+        ):
+            if value not in choices:
+                raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(choices)}")
+        _check_finite("shared_alpha", self.shared_alpha)
+
+
 def make_shift(
     encoder: EncoderLike,
     means: LanguageMeans,
@@ -114,30 +139,14 @@ def make_shift(
     layer: int,
     *,
     alpha: float = 1.0,
-    kind: Kind = "mean",
-    shared: Iterable[int] | None = None,
-    shared_alpha: float = 0.0,
-    positions: Positions = "all",
-    other_encoder: OtherEncoder = "refuse",
+    options: ShiftOptions | None = None,
 ) -> Shift:
-    """The shift at one layer; options are those of :func:`shift`.
+    """The shift at one layer; arguments are those of :func:`shift`.
 
     Raises:
         ConfigError: As there.
     """
-    (found,) = _made(
-        encoder,
-        means,
-        source,
-        target,
-        [layer],
-        alpha=alpha,
-        kind=kind,
-        shared=shared,
-        shared_alpha=shared_alpha,
-        positions=positions,
-        other_encoder=other_encoder,
-    ).values()
+    (found,) = _made(encoder, means, source, target, [layer], alpha, options or ShiftOptions()).values()
     return found
 
 
@@ -151,7 +160,7 @@ def shift(
     alpha: float = 1.0,
     layers: Layers | int = -2,
     kind: Kind = "mean",
-    shared: Iterable[int] | None = None,
+    shared: Collection[int] | None = None,
     shared_alpha: float = 0.0,
     positions: Positions = "all",
     other_encoder: OtherEncoder = "refuse",
@@ -177,19 +186,10 @@ def shift(
             there is no such option.
     """
     numbers = chosen_layers([layers] if isinstance(layers, int) else layers, encoder.depth)
-    changes = _made(
-        encoder,
-        means,
-        source,
-        target,
-        numbers,
-        alpha=alpha,
-        kind=kind,
-        shared=shared,
-        shared_alpha=shared_alpha,
-        positions=positions,
-        other_encoder=other_encoder,
+    options = ShiftOptions(
+        kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions, other_encoder=other_encoder
     )
+    changes = _made(encoder, means, source, target, numbers, alpha, options)
     with ExitStack() as block:
         for layer, change in changes.items():
             if not change.nothing:
@@ -202,56 +202,45 @@ def _made(
     means: LanguageMeans,
     source: str,
     target: str,
-    layers: Iterable[int],
-    *,
+    layers: Sequence[int],
     alpha: float,
-    kind: Kind,
-    shared: Iterable[int] | None,
-    shared_alpha: float,
-    positions: Positions,
-    other_encoder: OtherEncoder,
+    options: ShiftOptions,
 ) -> dict[int, Shift]:
-    for name, value, choices in (
-        ("kind", kind, ("mean", "norm-matched", "transport")),
-        ("positions", positions, ("all", "tokens")),
-        ("other_encoder", other_encoder, ("refuse", "allow")),
-    ):
-        if value not in choices:
-            raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(choices)}")
-    for name, number in (("alpha", alpha), ("shared_alpha", shared_alpha)):
-        if not math.isfinite(number):
-            raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5")
-    (means.check_encoder if other_encoder == "refuse" else means.check_shape)(encoder)
-    alphas_V = _alphas(encoder, alpha, shared, shared_alpha, positions)
+    _check_finite("alpha", alpha)
+    (means.check_encoder if options.other_encoder == "refuse" else means.check_shape)(encoder)
+    alphas_V = _alphas(encoder, alpha, options)
     found = {}
-    for layer in chosen_layers(list(layers), encoder.depth):
+    for layer in chosen_layers(layers, encoder.depth):
         difference_D = torch.from_numpy(means.difference(source, target, layer))
         centre_D = stretch_DD = None
-        if kind == "transport":
+        if options.kind == "transport":
             centre_D = torch.from_numpy(means.mean(source, layer))
             matrix_DD = gaussian_transport(means.covariance(source, layer), means.covariance(target, layer))
             stretch_DD = torch.from_numpy(matrix_DD - np.eye(len(matrix_DD)))
-        found[layer] = Shift(kind, float(alpha), difference_D, centre_D, stretch_DD, alphas_V)
+        found[layer] = Shift(options.kind, float(alpha), difference_D, centre_D, stretch_DD, alphas_V)
     return found
 
 
-def _alphas(
-    encoder: EncoderLike, alpha: float, shared: Iterable[int] | None, shared_alpha: float, positions: Positions
-) -> torch.Tensor | None:
+def _check_finite(name: str, number: float) -> None:
+    if not math.isfinite(number):
+        raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5")
+
+
+def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.Tensor | None:
     """The alpha of each id, or None where all have the same."""
-    if shared is None and positions == "all":
+    if options.shared is None and options.positions == "all":
         return None
     vocabulary = encoder.vocabulary
     alphas_V = torch.full((len(vocabulary),), float(alpha), dtype=torch.float64)
-    if shared is not None:
-        ids = np.fromiter((int(each) for each in shared), dtype=np.int64)
+    if options.shared is not None:
+        ids = np.fromiter((int(each) for each in options.shared), dtype=np.int64)
         wrong = ids[(ids < 0) | (ids >= len(alphas_V))]
         if len(wrong):
             raise ConfigError(
                 f"there is no token {wrong[0]} to treat apart", remedy=f"give ids from 0 to {len(alphas_V) - 1}"
             )
-        alphas_V[torch.from_numpy(ids)] = float(shared_alpha)
+        alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha)
     special = torch.tensor(sorted(vocabulary.special.values()))
     # Special tokens are in every language's text; that does not make them words of two languages.
-    alphas_V[special] = 0.0 if positions == "tokens" else float(alpha)
+    alphas_V[special] = 0.0 if options.positions == "tokens" else float(alpha)
     return alphas_V

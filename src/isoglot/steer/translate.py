@@ -13,7 +13,8 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
-from isoglot.steer.shifted_pass import Cell, ShiftOptions, decode_shifted
+from isoglot.steer.shifted_pass import Cell, decode_shifted
+from isoglot.steer.shifts import ShiftOptions
 from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.alpha import SHARE, alpha_by_dev, alpha_by_means
-from isoglot.steer.shifts import make_shift, shift
+from isoglot.steer.shifts import ShiftOptions, make_shift, shift
 from isoglot.transfer.checks import check_scored
 from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.significance import Comparison, compare, holm
@@ -303,8 +303,9 @@ def check_means(
     for code in (source, *targets):
         means.count(code)  # refused by name
     whose = "those that were given" if other == "allow" else whose_means(tuned, means, layers)
+    options = ShiftOptions(kind=kind, other_encoder="allow")
     for code, layer in product(targets, layers):
-        make_shift(tuned.encoder, means, code, source, layer, kind=kind, other_encoder="allow")
+        make_shift(tuned.encoder, means, code, source, layer, options=options)
         if choose == "rule":
             alpha_by_means(means, code, source, layer, share=share)
     return whose
