@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from isoglot.core.errors import ConfigError, MissingPartError
-from isoglot.core.parts import version_of
-from isoglot.report.anchors import anchor_figure, finding
+from isoglot.core.errors import ConfigError
+from isoglot.report.anchors import anchor_svg, finding
 from isoglot.vocab import anchor_report
-
-needs_matplotlib = pytest.mark.skipif(version_of("matplotlib") is None, reason="needs matplotlib")
 
 
 @pytest.fixture(scope="module")
@@ -82,28 +81,30 @@ def test_the_title_states_the_finding(counted, trained):
     assert " share most (" in finding(anchor_report(trained("union")))
 
 
-@needs_matplotlib
-def test_the_figure_is_the_same_each_time(trained, tmp_path: Path):
+def test_the_figure_is_a_bar_for_each_direction_cut_by_frequency(trained):
     report = anchor_report(trained("union"))
-    for name in ("a.png", "a.svg", "a.pdf"):
-        anchor_figure(report, tmp_path / name)
-        first = (tmp_path / name).read_bytes()
-        anchor_figure(report, tmp_path / name)
-        assert (tmp_path / name).read_bytes() == first
-        assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[2:]])
-    anchor_figure(anchor_report(trained("disjoint")), tmp_path / "none.png")
-    with pytest.raises(ConfigError) as caught:
-        anchor_figure(report, tmp_path / "a.jpeg")
-    assert str(caught.value) == "no figure can be written as 'a.jpeg'; did you mean 'png'?" or "choose one of" in str(
-        caught.value
+    drawing = anchor_svg(report)
+    assert drawing == anchor_svg(report)  # the same bytes each time
+    root: Any = ElementTree.fromstring(drawing)  # noqa: S314 - we wrote it
+    said = [text.text for text in root.findall(".//{*}text")]
+    assert said[0] == finding(report)
+    ends = [float(line.get("x1")) for line in root.findall(".//{*}line")]  # at 0, 20, … 100 %
+    drawn = {bar.find("{*}title").text: bar for bar in root.findall(".//{*}rect") if len(bar)}
+    assert len(drawn) == sum(2 * len(pair.bands) for pair in report.pairs)
+    for pair in report.pairs:
+        for code, other in (pair.languages, pair.languages[::-1]):
+            assert f" · {pair.anchors:,} of {pair.types[code]:,} types" in " ".join(said)
+            bars = [bar for name, bar in drawn.items() if name.startswith(f"{code}, shared with {other}, ")]
+            widths = [float(bar.get("width")) for bar in bars]
+            assert widths == pytest.approx([band.tokens[code] * (ends[-1] - ends[0]) for band in pair.bands], abs=0.1)
+            starts = [ends[0] + sum(widths[:at]) for at in range(len(bars))]
+            assert [float(bar.get("x")) for bar in bars] == pytest.approx(starts, abs=0.2)
+
+
+def test_a_figure_of_nothing_shared_and_of_what_is_met_often(trained, counted):
+    assert "0 % · 0 of " in anchor_svg(anchor_report(trained("disjoint")))
+    vocabulary, counts, _ = counted
+    assert "ids met in text of both; tokens looked at: 20 of en, 10 of fr" in anchor_svg(
+        anchor_report(vocabulary, counts)
     )
-
-
-def test_without_matplotlib_the_remedy_is_named(trained, tmp_path: Path, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
-    with pytest.raises(MissingPartError) as caught:
-        anchor_figure(anchor_report(trained("union")), tmp_path / "a.png")
-    assert str(caught.value).endswith("pip install 'isoglot[report]'")
+    assert "of both at least 2 times each; " in anchor_svg(anchor_report(vocabulary, counts, at_least=2))

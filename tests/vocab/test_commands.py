@@ -110,10 +110,9 @@ def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabula
         assert (result.code, result.err) == (0, "")
         reports.append(json.loads(result.out))
     assert reports[0] == reports[1]
-    pytest.importorskip("matplotlib")
     out = tmp_path / "report"
     dictionary = ("--dictionary", f"en-fr={tmp_path}/d.txt")
-    result = isoglot("anchors", "--vocab", str(vocabulary), *dictionary, "--figure", "svg", "--out", str(out))
+    result = isoglot("anchors", "--vocab", str(vocabulary), *dictionary, "--out", str(out))
     assert result.code == 0
     anchors = read_json(out / "anchors.json")["pairs"][0]["anchors"]
     assert f"en-fr: {anchors:,} anchors (pieces met in text of both); " in result.out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,9 +38,6 @@ def anchors(
         int, typer.Option("--at-least", min=1, help="Occurrences in each language that make an id an anchor.")
     ] = 1,
     top: Annotated[int, typer.Option("--top", min=0, max=1000, help="How many examples to name.")] = 20,
-    figure: Annotated[
-        Literal["png", "svg", "pdf", "none"], typer.Option("--figure", help="How the figure is written, with --out.")
-    ] = "png",
     out: OptionalOut = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -50,8 +47,9 @@ def anchors(
 
     Without --shards and --text: as counted in a sample of the text the vocabulary was trained on.
     """
-    from isoglot.core.files import write_json
+    from isoglot.core.files import write_json, write_text
     from isoglot.core.record import record_run
+    from isoglot.report.anchors import anchor_svg
     from isoglot.vocab import anchor_report
 
     output = Output(json=json, quiet=quiet)
@@ -64,12 +62,9 @@ def anchors(
             for path in (path for paths in dictionaries.values() for path in paths):
                 run.add_input(path)
             write_json(out / "anchors.json", report.to_json())
-            run.add_output(out / "anchors.json")
-            if figure != "none":
-                from isoglot.report.anchors import anchor_figure
-
-                anchor_figure(report, out / f"anchors.{figure}")
-                run.add_output(out / f"anchors.{figure}")
+            write_text(out / "anchors.svg", anchor_svg(report))
+            for name in ("anchors.json", "anchors.svg"):
+                run.add_output(out / name)
     output.result(report.to_json(), _shown(report))
 
 

@@ -34,7 +34,6 @@ PARTS = (
     Part(extra="chinese", libraries=("rjieba",)),
     Part(extra="thai", libraries=("pythainlp",)),
     Part(extra="static", libraries=("gensim", "numba")),
-    Part(extra="report", libraries=("matplotlib",)),
     Part(extra="bleu", libraries=("sacrebleu",)),
     Part(extra="tensorboard", libraries=("tensorboard",)),
 )

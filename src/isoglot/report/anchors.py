@@ -2,62 +2,57 @@
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
 
-from isoglot.core.errors import ConfigError, nearest_name
-from isoglot.core.files import write_bytes
-from isoglot.core.parts import import_part
+from isoglot.report.axes import ticks
+from isoglot.report.heatmap import RAMP
+from isoglot.report.svg_file import svg_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from isoglot.vocab.anchors import AnchorReport, PairAnchors
 
-    from isoglot.vocab.anchors import AnchorReport, Band, PairAnchors
-
-FORMATS = ("png", "svg", "pdf")
-# From black to light grey, with a hatch each: they tell apart in print, too.
-_SHADES = ("#222222", "#777777", "#b5b5b5", "#e6e6e6")
-_HATCHES = ("", "", "//", "..")
+_SHADES = RAMP[8:0:-2]  # dark is frequent; print tells them apart
+_WIDTH, _LETTER = 720, 6.9  # about the width of a letter at 12.5 px
+_KEYS, _TOP, _BAR, _ROW, _GAP = 14, 32, 20, 25, 14
 
 
-def anchor_figure(report: AnchorReport, path: Path) -> None:
-    """Draw the report: a bar for each direction of each pair, cut by how frequent the anchors are.
-
-    Args:
-        report: What was measured.
-        path: Where the figure goes; its ending says how it is written: .png, .svg or .pdf.
-
-    Raises:
-        ConfigError: The ending is another.
-        MissingPartError: matplotlib is not installed.
-    """
-    kind = path.suffix.removeprefix(".")
-    if kind not in FORMATS:
-        raise ConfigError(f"no figure can be written as {path.name!r}", remedy=nearest_name(kind, FORMATS))
-    library = import_part("matplotlib")
-    figures = import_part("matplotlib.figure")
-    rows = [(pair, code) for pair in report.pairs for code in pair.languages]
-    figure = figures.Figure(figsize=(8.5, 1.9 + 0.42 * len(rows)), layout="constrained")
-    axes = figure.subplots()
-    places = [-(row + 0.5 * (row // 2)) for row in range(len(rows))]  # a gap between pairs
-    for (pair, code), place in zip(rows, places, strict=True):
-        _bar(axes, pair, code, place)
-    axes.set_yticks(places, [_row_name(pair, code) for pair, code in rows])
-    axes.set_xlabel(f"share of the language's tokens, % ({_looked_at(report)})")
-    axes.set_xlim(0, 100)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(left=False)
-    figure.suptitle(finding(report), x=0.01, ha="left", fontsize=12)
-    _legend(figure, report)
-    buffer = io.BytesIO()
-    settings: dict[str, dict[str, Any]] = {
-        "svg": {"metadata": {"Date": None}},
-        "png": {"dpi": 150},
-        "pdf": {"metadata": {"CreationDate": None}},
-    }
-    with library.rc_context({"svg.hashsalt": "isoglot"}):  # same report, same bytes
-        figure.savefig(buffer, format=kind, **settings[kind])
-    write_bytes(path, buffer.getvalue())
+def anchor_svg(report: AnchorReport) -> str:
+    """A whole SVG file: a bar for each direction of each pair, cut by how frequent the anchors are."""
+    rows = [(pair, code, _row_name(pair, code), _label(pair, code)) for pair in report.pairs for code in pair.languages]
+    left = 22 + _LETTER * max(len(name) for _, _, name, _ in rows)
+    unit = (_WIDTH - left - 14 - _LETTER * max(len(label) for *_, label in rows)) / 100  # labels fit beside full bars
+    foot = _TOP + _ROW * len(rows) + _GAP * len(report.pairs)
+    parts = []
+    for value in ticks(0, 100, 20):
+        x = left + value * unit
+        parts.append(
+            f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{_TOP}' y2='{foot}' class='grid'/>"
+            f"<text x='{x:.1f}' y='{foot + 18}' class='tick' text-anchor='middle'>{value:g}</text>"
+        )
+    middle, axis = left + 50 * unit, "share of the language's tokens, %"
+    parts.append(f"<text x='{middle:.1f}' y='{foot + 42}' class='axis' text-anchor='middle'>{axis}</text>")
+    parts += _keys(report, left)
+    for number, (pair, code, name, label) in enumerate(rows):
+        y = _TOP + _ROW * number + _GAP * (number // 2) + _GAP / 2  # a gap between pairs
+        end = left
+        for band, shade in zip(pair.bands, _SHADES, strict=False):
+            width = 100 * band.tokens[code] * unit
+            said = f"{name}, ranks {band.first:,} to {band.last:,}: {_percent(band.tokens[code])}"
+            parts.append(
+                f"<rect x='{end:.1f}' y='{y:.1f}' width='{width:.1f}' height='{_BAR}' fill='{shade}'>"
+                f"<title>{escape(said)}</title></rect>"
+            )
+            end += width
+        parts.append(
+            f"<text x='{left - 8:.1f}' y='{y + 14:.1f}' class='tick' text-anchor='end'>{escape(name)}</text>"
+            f"<text x='{end + 7:.1f}' y='{y + 14:.1f}' class='tick'>{escape(label)}</text>"
+        )
+    box = f"viewBox='0 0 {_WIDTH} {foot + 56}' role='img' aria-label='share of tokens that are anchors, by pair'"
+    often = "" if report.at_least == 1 else f" at least {report.at_least:,} times each"
+    looked_at = ", ".join(f"{tokens:,} of {code}" for code, tokens in report.tokens.items())
+    note = f"anchors: ids met in text of both{often}; tokens looked at: {looked_at}"
+    return svg_file(f"<svg {box}>{''.join(parts)}</svg>", finding(report), note)
 
 
 def finding(report: AnchorReport) -> str:
@@ -95,52 +90,22 @@ def _row_name(pair: PairAnchors, code: str) -> str:
     return f"{code}, shared with {other}"
 
 
-def _looked_at(report: AnchorReport) -> str:
-    return ", ".join(f"{code} {tokens / 1e6:.3g} M" for code, tokens in report.tokens.items())
+def _label(pair: PairAnchors, code: str) -> str:
+    return f"{_percent(pair.tokens[code])} · {pair.anchors:,} of {pair.types[code]:,} types"
 
 
-def _bar(axes: Any, pair: PairAnchors, code: str, place: float) -> None:  # noqa: ANN401 - an optional library's
-    left = 0.0
-    for band, shade, hatch in zip(pair.bands, _SHADES, _HATCHES, strict=False):
-        width = 100 * band.tokens[code]
-        axes.barh(place, width, 0.8, left, color=shade, hatch=hatch, edgecolor="white", linewidth=0.8)
-        left += width
-    label = f"{_percent(pair.tokens[code])} · {pair.anchors:,} of {pair.types[code]:,} types"
-    inside = left > 70
-    axes.text(
-        left + (-1 if inside else 1),
-        place,
-        label,
-        ha="right" if inside else "left",
-        va="center",
-        fontsize=9,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5} if inside else None,
-    )
-
-
-def _legend(figure: Any, report: AnchorReport) -> None:  # noqa: ANN401 - as above
-    longest: tuple[Band, ...] = max((pair.bands for pair in report.pairs), key=len)
-    patches = import_part("matplotlib.patches")
-    handles = [
-        patches.Patch(
-            facecolor=shade,
-            hatch=hatch,
-            edgecolor="white" if hatch == "" else "#666666",
-            label=_band_name(band, last=band is longest[-1]),
+def _keys(report: AnchorReport, left: float) -> list[str]:
+    """What the shades are, in a line above the bars."""
+    bands = max((pair.bands for pair in report.pairs), key=len)
+    names = [f"{band.first:,} to {band.last:,}" for band in bands]
+    if len(bands) > 1:
+        names[-1] = f"from {bands[-1].first:,}"  # where the last rank is depends on the pair
+    parts = [f"<text x='{left - 8:.1f}' y='{_KEYS + 4}' class='tick' text-anchor='end'>rank by frequency</text>"]
+    x = left
+    for name, shade in zip(names, _SHADES, strict=False):
+        parts.append(
+            f"<rect x='{x:.1f}' y='{_KEYS - 6}' width='12' height='12' fill='{shade}'/>"
+            f"<text x='{x + 18:.1f}' y='{_KEYS + 4}' class='tick'>{name}</text>"
         )
-        for band, shade, hatch in zip(longest, _SHADES, _HATCHES, strict=False)
-    ]
-    figure.legend(
-        handles=handles,
-        title="anchors by rank among all types of the pair, the most frequent first",
-        loc="outside lower left",
-        ncols=4,
-        frameon=False,
-        fontsize=9,
-        title_fontsize=9,
-        alignment="left",
-    )
-
-
-def _band_name(band: Band, *, last: bool) -> str:
-    return f"from {band.first:,}" if last and band.first > 1 else f"{band.first:,} to {band.last:,}"
+        x += 36 + _LETTER * len(name)
+    return parts
