@@ -251,6 +251,18 @@ def test_a_sweep_takes_few_built_in_sentences_unless_told(steer):
     assert "in each of 25 sentences of en" in remarks[0]
 
 
+def test_without_sacrebleu_all_but_bleu_is_there(steer, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    said = "BLEU-1 is left out: this needs sacrebleu, which is not installed; pip install 'isoglot[bleu]'"
+    swept = json.loads(steer("sweep", "--model", "ours", *FILES, "--means", "means", "--alpha", "1", "--json").out)
+    assert swept["remarks"][-1] == said
+    assert all(cell["bleu"] is None for one in swept["sweeps"] for cell in one["cells"])
+    result = steer("translate", *FILES, *WAY)
+    assert (result.code, result.err) == (0, "")
+    assert "reference  " in result.out
+    assert said in result.out
+
+
 # --- erase ---
 
 

@@ -185,6 +185,7 @@ def translate(
     from isoglot.report.steer import translation_page
     from isoglot.report.steer_tables import translation_rows, translation_value
     from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.bleu import why_no_bleu
     from isoglot.steer.decode import check_softmax
     from isoglot.steer.sweep import sweep_shifts
 
@@ -202,6 +203,7 @@ def translate(
         lines, references = two_sides(read_sets(parallel, langs, sentences), *codes)
     else:
         lines = read_text(text, file)[:sentences]
+    no_bleu = None if references is None else why_no_bleu()
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers([layer], encoder.depth)
@@ -230,19 +232,15 @@ def translate(
             layers=numbers,
             alphas=alphas,
             sets=known.sets,
-            references=references,
+            references=None if no_bleu else references,
             dictionary=entries,
             kind=kind,
             shared_alpha=shared_alpha,
             positions=positions,
             progress=output.progress,
         )
-        value = {
-            "model": model,
-            "means": known.origin,
-            "remarks": dictionaries.remarks,
-            **translation_value(swept, references),
-        }
+        remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
+        value = {"model": model, "means": known.origin, "remarks": remarks, **translation_value(swept, references)}
         if run is not None and out is not None:
             texts = {
                 "translations.html": translation_page(swept, references, origin=known.origin, facts=[command_line()]),
@@ -251,7 +249,7 @@ def translate(
             write_all(out, "translations.json", value, texts, run)
     output.result(
         {**place(out), **value},
-        translation_view(swept, references, origin=known.origin, show=show, remarks=dictionaries.remarks),
+        translation_view(swept, references, origin=known.origin, show=show, remarks=remarks),
     )
     output.show(key(codes[1]))
     if out is not None:
@@ -299,13 +297,14 @@ def sweep(
     from isoglot.report.steer import masked_words, sweep_page, sweep_svg
     from isoglot.report.steer_tables import cell_rows, sweep_value
     from isoglot.represent.layer_pass import chosen_layers
+    from isoglot.steer.bleu import why_no_bleu
     from isoglot.steer.decode import check_softmax
     from isoglot.steer.masked import masked_languages
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
-    asked = parse_layers(layers)
+    asked, no_bleu = parse_layers(layers), why_no_bleu()
     dictionaries = Dictionaries(dictionary if dictionary or parallel else [BUILTIN], seed=seed)
     given = read_sets(parallel, langs, sentences or 500) if parallel else []
     encoder = load_encoder(model, device=device)
@@ -334,7 +333,7 @@ def sweep(
                 layers=numbers,
                 alphas=alphas,
                 sets=known.sets,
-                references=way.references,
+                references=None if no_bleu else way.references,
                 dictionary=dictionaries.of(*way.codes),
                 kind=kind,
                 shared_alpha=shared_alpha,
@@ -350,6 +349,7 @@ def sweep(
             for way in (ways if encoder.depth else ())  # static vectors guess nothing from what stands around
         }
         remarks = [*(masked_words(each) for each in masked.values()), *dictionaries.remarks]
+        remarks += [no_bleu] if no_bleu else []
         about = known.sets.about(codes)
         value = {
             "model": model,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import InputError, MissingPartError
 from isoglot.core.language_codes import language_code
 from isoglot.core.parts import import_part
 
@@ -47,6 +47,15 @@ def bleu_1(texts: Sequence[str], references: Sequence[str], language: str) -> Bl
     metric = import_part("sacrebleu.metrics").BLEU(tokenize=tokenizer, max_ngram_order=1, force=True)
     score = metric.corpus_score(list(texts), [list(references)])
     return Bleu(float(score.score), f"BLEU-1|{metric.get_signature()}")
+
+
+def why_no_bleu() -> str | None:
+    """Why BLEU-1 cannot be had here, with the remedy, for who would rather do without; None where it can."""
+    try:
+        import_part("sacrebleu")
+    except MissingPartError as error:
+        return f"BLEU-1 is left out: {error}"
+    return None
 
 
 def check_references(sentences: int, references: int) -> None:
