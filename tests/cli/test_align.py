@@ -318,6 +318,8 @@ def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path):
     np.testing.assert_allclose(found.matrix_ND, load_map(tmp_path / "map").transform(matrix), atol=1e-5)
     wrong = isoglot(*common, "--out", str(tmp_path / "y.safetensors"))
     assert wrong.err == f"isoglot: --out {shown(str(tmp_path / 'y.safetensors'))} for a .vec; end it in .vec too\n"
+    wrong = isoglot(*common, "--layer", "1", "--out", str(tmp_path / "z.vec"))
+    assert wrong.err == "isoglot: --layer is for what encode wrote, and a .vec has no layers; leave it out\n"
 
 
 def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path):

@@ -357,6 +357,10 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
             ("--model", "model", "--source", "x.npy", "--target", "x.npy"),
             "--model and --source FILE exclude each other; give vectors, or a model",
         ),
+        (
+            ("--source", "x.npy", "--target", "x.npy", "--pool", "first"),
+            "--pool and --source FILE exclude each other; give vectors, or a model",
+        ),
         (("--source", "x.npy"), "--source and --target go together; give both, or a --model"),
         (
             ("--source", "x.npy", "--target", "one.npy"),
@@ -441,6 +445,17 @@ def test_words_that_cannot_be_compared_are_one_line(words, folder: Path):
             "the rows of x.npy have no words; give a .vec, or what encode --pool types made",
         ),
         ((*VECTORS, *text), "--text and --source FILE exclude each other; give vectors, or a model"),
+        *(
+            ((*VECTORS, *option), f"{option[0]} and --source FILE exclude each other; give vectors, or a model")
+            for option in (("--case", "keep"), ("--contexts", "3"), ("--words-as", "embeddings"), ("--allow-leak",))
+        ),
+        *(
+            (
+                (*model, "en-fr=en-fr.txt", "--words-as", "embeddings", *option),
+                f"{option[0]} and --words-as embeddings exclude each other; leave it out: an embedding is met in no text",
+            )
+            for option in (("--case", "keep"), ("--contexts", "4"), ("--layers", "1"), ("--rows", "3"))
+        ),
         (
             ("--source", "empty.txt", "--target", "y.vec", "--dictionary", "w.txt"),
             "empty.txt: there are no vectors; write a word and its numbers a line",

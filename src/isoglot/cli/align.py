@@ -244,6 +244,8 @@ def apply(
     if vectors.suffix == ".vec":
         if out.suffix != ".vec":
             raise ConfigError(f"--out {shown(str(out))} for a .vec", remedy="end it in .vec too")
+        if layer is not None:
+            raise ConfigError("--layer is for what encode wrote, and a .vec has no layers", remedy="leave it out")
         table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
         write_vectors(out, table.words, table.matrix_ND)
         rows, width, layers = len(table), table.matrix_ND.shape[1], []

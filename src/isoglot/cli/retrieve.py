@@ -139,7 +139,8 @@ def sentences(
     More than two languages are scored two by two. --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    _check_origin(source, target, model, {"--parallel": parallel, "--langs": langs})
+    of_model = {"--model": model, "--parallel": parallel, "--langs": langs, "--pool": pool != "mean"}
+    _check_origin(source, target, of_model)
     chosen = parse_layers(layers)
     score = _score(method, centre, neighbourhood, resamples, seed, device, output)
 
@@ -245,13 +246,19 @@ def words(
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    _check_origin(source, target, model, {"--text": text, "--shards": shards, "--leave-out-known": leave_out_known})
+    met = {"--case": case != "auto", "--contexts": contexts}
+    given = {"--shards": shards, "--leave-out-known": leave_out_known, "--allow-leak": allow_leak}
+    of_model = {"--model": model, "--text": text, "--words-as": words_as != "contexts", **met, **given}
+    _check_origin(source, target, of_model)
     refuse_both(leave_out_known=leave_out_known, allow_leak=allow_leak)
     if source is None and (words_as == "contexts") != bool(text):
         raise ConfigError(
             "--words-as contexts needs --text, and embeddings have no use for it",
             remedy="name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings",
         )
+    if words_as == "embeddings":
+        met |= {"--layers": layers != "all", "--rows": first}
+        _refuse(met, "--words-as embeddings", remedy="leave it out: an embedding is met in no text")
     chosen = parse_layers(layers)
     score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
 
@@ -299,14 +306,19 @@ def words(
     _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
-def _check_origin(source: Path | None, target: Path | None, model: str | None, options: Mapping[str, object]) -> None:
-    """Refuse half of a pair of files, and a model beside them."""
+def _check_origin(source: Path | None, target: Path | None, of_model: Mapping[str, object]) -> None:
+    """Refuse half of a pair of files, and what is for a model beside them."""
     if (source is None) != (target is None):
         raise ConfigError("--source and --target go together", remedy="give both, or a --model")
     if source is not None:
-        for option, value in {"--model": model, **options}.items():
-            if value:
-                raise ConfigError(f"{option} and --source FILE exclude each other", remedy="give vectors, or a model")
+        _refuse(of_model, "--source FILE", remedy="give vectors, or a model")
+
+
+def _refuse(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
+    """Refuse options that would have no effect beside another."""
+    for option, value in options.items():
+        if value:
+            raise ConfigError(f"{option} and {beside} exclude each other", remedy=remedy)
 
 
 def _score(
