@@ -236,6 +236,15 @@ def test_two_dictionaries_do_not_change_each_other(words, folder: Path):
     assert both[1]["coverage"]["entries"] == 2
 
 
+def test_two_dictionaries_of_one_pair_are_one(words, folder: Path):
+    lines = (folder / "en-fr.txt").read_text().splitlines(keepends=True)
+    (folder / "first.txt").write_text("".join(lines[:3]))
+    (folder / "rest.txt").write_text("".join(lines[3:]))
+    common = ("--model", "model", "--words-as", "embeddings", "--json", "-q")
+    parts = words(*common, "--dictionary", "en-fr=first.txt", "--dictionary", "eng-fra=rest.txt")
+    assert json.loads(parts.out) == json.loads(words(*common, "--dictionary", "en-fr=en-fr.txt").out)
+
+
 REMEDY = "give --leave-out-known or --allow-leak"
 
 
@@ -467,10 +476,6 @@ def test_words_that_cannot_be_compared_are_one_line(words, folder: Path):
             "--dictionary 'en-fr.txt' names no languages; write --dictionary en-fr=en-fr.txt",
         ),
         ((*model, "en-fr=en-fr.txt", *text[:2]), "--text has no fr; name its text: --text fr=file.txt"),
-        (
-            (*model, "en-fr=en-fr.txt", "--dictionary", "en-fr=none.txt", *text),
-            "en-fr has a dictionary already; join them into one",
-        ),
         ((*model, "en-en=en-fr.txt", *text), "--dictionary en-en is of one language; name two"),
         (
             (*model, "en-fr=foreign.txt", *text),

@@ -23,11 +23,12 @@ from isoglot.cli.align_run import (
     align_config,
     run_alignment,
 )
-from isoglot.cli.bitext_option import one_each, paths_of, two_bitexts
+from isoglot.cli.bitext_option import paths_of, two_bitexts
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import LeaveOutKnown
 from isoglot.cli.named_pairs import parse_pairs
+from isoglot.cli.named_paths import one_each
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_another_run, refuse_overwriting

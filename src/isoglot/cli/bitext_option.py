@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from isoglot.cli.langs_option import two_langs
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.named_paths import is_path, one_each
 from isoglot.core.errors import ConfigError, shown
 
 
 def is_table(named: list[str]) -> bool:
     """Whether one table is named, and no file for each language."""
-    return len(named) == 1 and "=" not in named[0]
+    return len(named) == 1 and is_path(named[0])
 
 
 def two_sides(
@@ -102,19 +102,6 @@ def two_bitexts(
             remedy="score on the languages that were aligned",
         )
     return languages, files, tests
-
-
-def one_each(named: list[str], option: str) -> dict[str, Path]:
-    """The file of each language.
-
-    Raises:
-        ConfigError: A language has two, and as for :func:`parse_named`.
-    """
-    files = parse_named(named, option)
-    for code, paths in files.items():
-        if len(paths) > 1:
-            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
-    return {code: paths[0] for code, paths in files.items()}
 
 
 def paths_of(*given: dict[str, Path] | Path) -> list[Path]:

@@ -42,3 +42,21 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
             raise ConfigError(f"{option} {shown(value)} is given twice", remedy="name each file once")
         paths.append(path)
     return named
+
+
+def one_each(named: list[str], option: str) -> dict[str, Path]:
+    """The file of each language.
+
+    Raises:
+        ConfigError: A language has two, and as for :func:`parse_named`.
+    """
+    files = parse_named(named, option)
+    for code, paths in files.items():
+        if len(paths) > 1:
+            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
+    return {code: paths[0] for code, paths in files.items()}
+
+
+def is_path(value: str) -> bool:
+    """Whether a path stands alone, with no language before it; it may have ``=`` in it, if it is there."""
+    return "=" not in value or Path(value).expanduser().exists()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.langs_option import parse_langs
+from isoglot.cli.named_paths import is_path, one_each
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -39,18 +40,12 @@ def read_sets(parallel: list[str], langs: str | None = None, limit: int | None =
     """
     from isoglot.retrieve.parallel_sets import aligned_set, table_set, tatoeba_sets
 
-    codes = [code.strip() for code in langs.split(",")] if langs else []
-    whole = [Path(value).expanduser() for value in parallel if "=" not in value or Path(value).exists()]
+    codes = parse_langs(langs)
+    whole = [Path(value).expanduser() for value in parallel if is_path(value)]
     if not whole:
         if codes:
             raise ConfigError("--langs chooses from a table or folder", remedy="leave it out: the files name theirs")
-        files = parse_named(parallel, "--parallel")
-        for code, paths in files.items():
-            if len(paths) > 1:
-                raise ConfigError(
-                    f"--parallel {code}={paths[1]}: {code} has a file already", remedy="join them into one"
-                )
-        return [aligned_set({code: paths[0] for code, paths in files.items()}, limit=limit)]
+        return [aligned_set(one_each(parallel, "--parallel"), limit=limit)]
     if len(parallel) > 1:
         raise ConfigError(
             f"--parallel {shown(str(whole[0]))} is a whole set, and there is more",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.named_paths import one_each, parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, IsoglotError
@@ -221,13 +221,10 @@ def _parallel(named: list[str]) -> list[dict[str, str]]:
 
     if not named:
         return []
-    files = parse_named(named, "--parallel")
-    for code, paths in files.items():
-        if len(paths) > 1:
-            raise ConfigError(f"--parallel {code}={paths[1]}: {code} has a file already", remedy="join them into one")
+    files = one_each(named, "--parallel")
     if len(files) < 2:
         raise ConfigError("--parallel names one language", remedy="name two: --parallel en=a.txt --parallel fr=b.txt")
-    return list(read_aligned({code: paths[0] for code, paths in files.items()}))
+    return list(read_aligned(files))
 
 
 def _draw(config: PretrainConfig, languages: list[str], path: Path, output: Output) -> None:

@@ -14,7 +14,7 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import LeaveOutKnown, left_out, refuse_both
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.named_paths import is_path, parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
@@ -181,7 +181,7 @@ def words(
     dictionary: Annotated[
         list[str],
         typer.Option(
-            "--dictionary", metavar="FROM-TO=FILE", help="Right pairs; for vectors the file alone. May be repeated."
+            "--dictionary", metavar="FROM-TO=FILE", help="Right pairs; for vectors one file alone. May be repeated."
         ),
     ],
     model: Model = None,
@@ -276,16 +276,16 @@ def words(
             pair = score_dictionary(*change(*sides), list(read_dictionary(file)), file, score=score)
             return _Found([pair], {"source": str(source), "target": str(target)}, [_covered(pair)])
         files = _dictionaries(dictionary)
-        entries = {pair: list(read_dictionary(file)) for pair, file in files.items()}
+        entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
         texts = _texts(text, words_by_language(entries))
         encoder, name = _encoder(model, device)
         left: dict[str, int] = {}
         for languages, rows in {} if allow_leak else entries.items():
             given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
             if leave_out_known:
-                entries[languages], left["-".join(languages)] = without_known(rows, given, files[languages])
+                entries[languages], left["-".join(languages)] = without_known(rows, given, files[languages][0])
             else:
-                refuse_leak(rows, given, files[languages], remedy="give --leave-out-known or --allow-leak")
+                refuse_leak(rows, given, files[languages][0], remedy="give --leave-out-known or --allow-leak")
         wanted = words_by_language(entries)
         look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=first, name=name)
         by_language = {
@@ -295,7 +295,7 @@ def words(
             for code, looked in wanted.items()
         }
         found = [
-            score_dictionary(*change(*own_words(by_language, pair, rows)), rows, files[pair], score=score)
+            score_dictionary(*change(*own_words(by_language, pair, rows)), rows, files[pair][0], score=score)
             for pair, rows in entries.items()
         ]
         remarks = [f"{pair}: {left_out(words)}" for pair, words in left.items() if words]
@@ -371,25 +371,20 @@ def _one_dictionary(values: list[str]) -> Path:
     """The file of the one dictionary that vectors are scored by, with or without its languages before it."""
     if len(values) > 1:
         raise ConfigError("two files of vectors have one dictionary", remedy="give --dictionary once")
-    path = Path(values[0]).expanduser()
-    if "=" not in values[0] or path.exists():
-        return path
-    return next(iter(parse_pairs(values).values()))[0]
+    return Path(values[0]).expanduser() if is_path(values[0]) else next(iter(parse_pairs(values).values()))[0]
 
 
-def _dictionaries(values: list[str]) -> dict[tuple[str, str], Path]:
+def _dictionaries(values: list[str]) -> dict[tuple[str, str], list[Path]]:
     for value in values:
         if "=" not in value:
             raise ConfigError(
                 f"--dictionary {shown(value)} names no languages", remedy=f"write --dictionary en-fr={value}"
             )
     found = parse_pairs(values)
-    for pair, paths in found.items():
-        if len(paths) > 1:
-            raise ConfigError(f"{'-'.join(pair)} has a dictionary already", remedy="join them into one")
+    for pair in found:
         if pair[0] == pair[1]:
             raise ConfigError(f"--dictionary {'-'.join(pair)} is of one language", remedy="name two")
-    return {pair: paths[0] for pair, paths in found.items()}
+    return found
 
 
 def _opened(shards: list[str] | None) -> list[Shards]:

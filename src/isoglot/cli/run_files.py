@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoglot.cli.named_paths import is_path
 from isoglot.cli.output import command_line
 from isoglot.core.errors import ConfigError
 
@@ -75,5 +76,5 @@ def write_all(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str
 
 def files_of(values: Sequence[str] | None) -> list[Path]:
     """The files among ``NAME=FILE`` options, for the record."""
-    named = [Path(value if Path(value).exists() else value.partition("=")[2]).expanduser() for value in values or ()]
+    named = [Path(value if is_path(value) else value.partition("=")[2]).expanduser() for value in values or ()]
     return [path for path in named if path.is_file()]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.align_run import Method, Normalise
-from isoglot.cli.bitext_option import is_table, one_each
+from isoglot.cli.bitext_option import is_table
 from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.named_paths import one_each
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, write_all
