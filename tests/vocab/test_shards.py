@@ -191,6 +191,27 @@ def test_a_build_that_was_killed_goes_on_to_the_same_bytes(
     assert sum(done) == sum(counts["sentences"] for counts in finished.index["counts"].values()) - before
 
 
+@pytest.mark.parametrize("lost", ["emptied", "removed"])
+def test_a_build_that_has_lost_what_it_wrote_does_not_go_on(trained, texts, tmp_path: Path, lost: str, monkeypatch):
+    monkeypatch.setattr(shard_build, "_finish", None)
+    with pytest.raises(TypeError):
+        build_shards(texts["en"], trained("joint"), "en", tmp_path)
+    monkeypatch.undo()
+    ids = tmp_path / "train.ids.bin"
+    size = ids.stat().st_size
+    ids.unlink()
+    if lost == "emptied":
+        ids.touch()
+    with pytest.raises(CorruptFileError) as caught:
+        build_shards(texts["en"], trained("joint"), "en", tmp_path)
+    assert str(caught.value) == (
+        f"{ids}: 0 bytes where the journal of the build has {size:,}; "
+        "the file was cut short or lost: begin anew with --restart"
+    )
+    build_shards(texts["en"], trained("joint"), "en", tmp_path, resume=False)
+    assert ids.stat().st_size == size
+
+
 def test_a_finished_build_is_not_done_again(built: Shards, trained, texts, monkeypatch):
     monkeypatch.setattr(shard_build._Writer, "append", None)
     again = build_shards(texts["en"], trained("joint"), "en", built.folder, dev_share=0.2, seed=3)

@@ -17,7 +17,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError, InputError, one_line, shown
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, one_line, shown
 from isoglot.core.files import file_hash, read_json, storage_error, writable_folder, write_json
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
@@ -75,6 +75,7 @@ def build_shards(
 
     Raises:
         ConfigError: The folder has shards of something else, or an option is out of range.
+        CorruptFileError: A build that was cut short has lost what it had written.
         InputError: A file is not text, or has none.
         StorageError: A file cannot be read or written.
     """
@@ -291,6 +292,13 @@ class _Writer:
         for name, size in state.sizes.items():
             try:
                 file = stack.enter_context((folder / name).open("r+b" if (folder / name).exists() else "w+b"))
+                found = file.seek(0, os.SEEK_END)
+                if found < size:  # to truncate it would be to lengthen it, with zeros for ids
+                    raise CorruptFileError(
+                        f"{found:,} bytes where the journal of the build has {size:,}",
+                        remedy="the file was cut short or lost: begin anew with --restart",
+                        file=folder / name,
+                    )
                 file.truncate(size)
                 file.seek(size)
             except OSError as error:
