@@ -3,6 +3,7 @@ from __future__ import annotations
 import functools
 import json
 import operator
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
 from isoglot.represent import Representations, extract, extraction
+from isoglot.represent.array_files import ArrayWriter, Shape
 from isoglot.represent.arrival import IN_FLIGHT
 from isoglot.represent.layer_pass import check_finite
 
@@ -263,6 +265,17 @@ def test_a_torn_journal_and_other_work(ours: Encoder, sentences: list[str], tmp_
     found = extract(ours, sentences, out=path, language="en", chunk=6, resume=True)
     np.testing.assert_array_equal(found.stacked(), extract(ours, sentences, language="en", chunk=6).stacked())
     assert [file.name for file in tmp_path.iterdir()] == ["v.safetensors"]
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ""])
+def test_numbers_that_were_lost_are_not_taken_for_finished(tmp_path: Path, ending: str):
+    path, shapes = tmp_path / f"v{ending}", {"layer.0": Shape("F32", (1000, 8))}
+    writer = ArrayWriter(path, shapes, {"format": 1})
+    writer.arrays["layer.0"][:900] = 1
+    writer.mark({"rows": 900})
+    assert ArrayWriter(path, shapes, {"format": 1}, resume=True).done == [{"rows": 900}]
+    os.truncate(writer.data if ending else path / "layer.0.npy", 2000)
+    assert ArrayWriter(path, shapes, {"format": 1}, resume=True).done == []
 
 
 def test_without_resume_it_begins_anew(ours: Encoder, sentences: list[str], tmp_path: Path):

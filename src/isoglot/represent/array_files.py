@@ -83,17 +83,21 @@ class ArrayWriter:
 
     def _begin(self) -> None:
         self.journal.unlink(missing_ok=True)
-        if self.one_file:
-            _allocate(self.data, self.room + 8 + sum(shape.bytes for shape in self.shapes.values()))
-        else:
+        if not self.one_file:
             (self.path / INDEX).unlink(missing_ok=True)
+        for target, size in self._files().items():
+            _allocate(target, size)
+        if not self.one_file:
             for name, shape in self.shapes.items():
-                target = self.path / f"{name}.npy"
-                head = _npy_header(shape)
-                _allocate(target, len(head) + shape.bytes)
-                with target.open("r+b") as file:
-                    file.write(head)
+                with (self.path / f"{name}.npy").open("r+b") as file:
+                    file.write(_npy_header(shape))
         self._note(self.header)
+
+    def _files(self) -> dict[Path, int]:
+        """The files that hold the arrays, and their sizes."""
+        if self.one_file:
+            return {self.data: self.room + 8 + sum(shape.bytes for shape in self.shapes.values())}
+        return {self.path / f"{name}.npy": len(_npy_header(shape)) + shape.bytes for name, shape in self.shapes.items()}
 
     def _map(self, name: str) -> np.ndarray:
         shape = self.shapes[name]
@@ -103,17 +107,18 @@ class ArrayWriter:
         return _mapped(self.data, shape, self.room + 8 + _starts(self.shapes)[name], "r+")
 
     def _finished_parts(self) -> list[Header]:
-        """What the journal says is on the disk, if it is this work's; a line cut short counts for nothing."""
+        """What the journal says is on the disk, if it is this work's and the files are whole."""
         try:
             lines = self.journal.read_bytes().split(b"\n")[:-1]
             found = [json.loads(line) for line in lines]
         except (OSError, ValueError):
             return []
-        files = [self.data] if self.one_file else [self.path / f"{name}.npy" for name in self.shapes]
-        if not found or not all(file.exists() for file in files):
+        if not found:
             return []
         check_same(self.path, found[0], self.header)
-        return found[1:]
+        # A file that is shorter would be lengthened with zeros where it is mapped.
+        whole = all(file.exists() and file.stat().st_size == size for file, size in self._files().items())
+        return found[1:] if whole else []
 
     def mark(self, facts: Header) -> None:
         """Say that one more part is finished: its numbers go to the disk first, then the journal says so."""
@@ -152,8 +157,7 @@ class ArrayWriter:
     def discard(self) -> None:
         """Remove what is unfinished."""
         self.arrays = {}
-        gone = [self.data] if self.one_file else [self.path / f"{name}.npy" for name in self.shapes]
-        for file in [*gone, self.journal]:
+        for file in [*self._files(), self.journal]:
             with suppress(OSError):
                 file.unlink()
 
