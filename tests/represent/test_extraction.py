@@ -278,6 +278,16 @@ def test_numbers_that_were_lost_are_not_taken_for_finished(tmp_path: Path, endin
     assert ArrayWriter(path, shapes, {"format": 1}, resume=True).done == []
 
 
+def test_a_torn_line_costs_no_other_however_often_it_is_resumed(tmp_path: Path):
+    shapes, header = {"layer.0": Shape("F32", (1000, 8))}, {"format": 1}
+    journal = ArrayWriter(tmp_path, shapes, header).journal
+    for rows in (300, 600, 900):
+        ArrayWriter(tmp_path, shapes, header, resume=True).mark({"rows": rows})
+        with journal.open("ab") as file:
+            file.write(b'{"rows": 6')
+    assert [part["rows"] for part in ArrayWriter(tmp_path, shapes, header, resume=True).done] == [300, 600, 900]
+
+
 def test_without_resume_it_begins_anew(ours: Encoder, sentences: list[str], tmp_path: Path):
     for ending in ("", ".safetensors"):
         path = tmp_path / f"v{ending}"

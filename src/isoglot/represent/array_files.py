@@ -107,10 +107,15 @@ class ArrayWriter:
         return _mapped(self.data, shape, self.room + 8 + _starts(self.shapes)[name], "r+")
 
     def _finished_parts(self) -> list[Header]:
-        """What the journal says is on the disk, if it is this work's and the files are whole."""
+        """What the journal says is on the disk, if it is this work's and the files are whole.
+
+        A line cut short counts for nothing and is cut off: what comes next has to begin a line of its own.
+        """
         try:
-            lines = self.journal.read_bytes().split(b"\n")[:-1]
-            found = [json.loads(line) for line in lines]
+            text = self.journal.read_bytes()
+            lines = text[: text.rfind(b"\n") + 1]
+            os.truncate(self.journal, len(lines))
+            found = [json.loads(line) for line in lines.splitlines()]
         except (OSError, ValueError):
             return []
         if not found:
