@@ -194,6 +194,20 @@ def test_system_errors_in_words(error: OSError, words: str):
     assert words in str(storage_error(error, "p", doing="write"))
 
 
+def test_a_pipe_is_read_once_and_not_hashed(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    once = f"{pipe}: a pipe can be read once, and this is read twice; save it to a file"
+    with pytest.raises(InputError) as caught:
+        file_hash(pipe)
+    assert str(caught.value) == once
+    with subprocess.Popen(["sh", "-c", 'echo text > "$1"', "sh", pipe]):
+        assert read_bytes(pipe) == b"text\n"
+    with pytest.raises(InputError) as caught:
+        read_bytes(pipe)
+    assert str(caught.value) == once
+
+
 def test_missing_file():
     with pytest.raises(StorageError, match="nowhere: cannot read: no such file"):
         read_bytes("nowhere")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def test_record_of_a_run_that_does_not(tmp_path: Path, error: BaseException, sta
     record = read_json(tmp_path / "run.json")
     assert record["status"] == status
     assert record["error"] in {"no good", "KeyboardInterrupt"}
+
+
+def test_a_pipe_is_left_to_the_run_and_out_of_the_record(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with record_run(tmp_path, command="isoglot test", seed=1) as run:
+        run.add_input(tmp_path / "pipe")
+    assert read_json(tmp_path / "run.json")["inputs"] == {}
 
 
 def test_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,17 @@ def test_damaged_compression_names_the_line_reached(tmp_path: Path, suffix: str)
         assert list(read_lines(path)) == []  # gzip takes nothing for an empty text, xz does not
     except InputError as error:
         assert error.line == 1
+
+
+def test_a_pipe_that_was_read_does_not_seem_empty():
+    read, write = os.pipe()
+    os.write(write, b"one\ntwo\n")
+    os.close(write)
+    assert list(read_lines(f"/dev/fd/{read}")) == [(1, "one"), (2, "two")]
+    with pytest.raises(InputError) as caught:
+        list(read_lines(f"/dev/fd/{read}"))
+    os.close(read)
+    assert str(caught.value) == (f"/dev/fd/{read}: a pipe can be read once, and this is read twice; save it to a file")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_READ_PIPES: set[tuple[int, int]] = set()  # by device and inode
 
 
 def storage_error(error: OSError, path: str | Path, *, doing: str) -> StorageError:
@@ -126,6 +127,25 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     return file.getvalue()
 
 
+def refuse_read_pipe(path: str | Path) -> None:
+    """Refuse a pipe, such as ``<(zcat a.gz)`` in a shell, that was read before: it would seem to be empty.
+
+    Whoever opens a file that a user named calls this first.
+
+    Raises:
+        InputError: It was.
+    """
+    if Path(path).is_fifo():
+        facts = Path(path).stat()
+        if (facts.st_dev, facts.st_ino) in _READ_PIPES:
+            raise _read_twice(path)
+        _READ_PIPES.add((facts.st_dev, facts.st_ino))
+
+
+def _read_twice(path: str | Path) -> InputError:
+    return InputError("a pipe can be read once, and this is read twice", remedy="save it to a file", file=path)
+
+
 def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
     """The whole file; with ``sha256`` given, only if that is its hash.
 
@@ -133,6 +153,7 @@ def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
         CorruptFileError: The content is not what was written.
         StorageError: The file cannot be read.
     """
+    refuse_read_pipe(path)
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -179,7 +200,14 @@ def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
 
 
 def file_hash(path: str | Path) -> str:
-    """The SHA-256 of a file of any size, in hexadecimal."""
+    """The SHA-256 of a file of any size, in hexadecimal.
+
+    Raises:
+        InputError: It is a pipe, of which nothing would be left to read.
+        StorageError: It cannot be read.
+    """
+    if Path(path).is_fifo():
+        raise _read_twice(path)
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -52,8 +52,9 @@ class RunRecord:
     platform: str = field(default_factory=platform.platform)
 
     def add_input(self, path: str | Path) -> None:
-        """Record a file that the run reads: its size and SHA-256."""
-        self.inputs[str(path)] = _facts(path)
+        """Record a file that the run reads: its size and SHA-256; but no pipe, which can be read only once."""
+        if not Path(path).is_fifo():
+            self.inputs[str(path)] = _facts(path)
 
     def add_output(self, path: str | Path) -> None:
         """Record a file that the run wrote: its size and SHA-256."""

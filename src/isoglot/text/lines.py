@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import InputError, shown
-from isoglot.core.files import atomic_file, storage_error
+from isoglot.core.files import atomic_file, refuse_read_pipe, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,8 @@ def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[
         skip: How many lines that are no text may be skipped, and what was.
 
     Raises:
-        InputError: A line is not UTF-8, has a NUL or a stray carriage return, or the compressed file is damaged.
+        InputError: A line is not UTF-8, has a NUL or a stray carriage return, the compressed file is damaged, or it is
+            a pipe that was read before.
         StorageError: The file cannot be read.
     """
     for number, line in scan_lines(path):
@@ -155,6 +156,7 @@ class LineWriter:
 
 def open_to_read(path: Path) -> IO[bytes]:
     """The bytes of a file, decompressed as its name asks for."""
+    refuse_read_pipe(path)
     if path.suffix == ".gz":
         return cast("IO[bytes]", gzip.open(path))
     if path.suffix == ".xz":
