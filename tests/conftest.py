@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from itertools import islice
@@ -14,7 +15,7 @@ from isoglot.cli.main import main
 from isoglot.languages import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from isoglot.model import Encoder
@@ -68,6 +69,26 @@ def nano_encoder() -> Callable[..., Encoder]:
         return Encoder(config, vocabulary)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def each_damage() -> Callable[[Path], Iterator[str]]:
+    """Damages a JSON file in every way: empty, no table, and without or with a wrong value of each key; then mends it."""
+
+    def damages(path: Path) -> Iterator[str]:
+        whole = json.loads(path.read_text())
+        for wrong in ({}, [], None):
+            path.write_text(json.dumps(wrong))
+            yield f"{wrong}"
+        for key in whole:
+            path.write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
+            yield f"no {key}"
+            for wrong in (None, {}, "x"):
+                path.write_text(json.dumps(whole | {key: wrong}))
+                yield f"{key} = {wrong}"
+        path.write_text(json.dumps(whole))
+
+    return damages
 
 
 @pytest.fixture

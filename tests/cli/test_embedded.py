@@ -253,7 +253,7 @@ def test_doctor_tells_of_it(isoglot, mini: Path, monkeypatch, tmp_path: Path):
         (
             "encoder.json",
             b'{"format": 1, "form": "packed"}',
-            "encoder.json: not what was written (KeyError); install isoglot again",
+            "encoder.json: no 'config' in it; install isoglot again",
         ),
         ("encoder.json", None, "encoder.json: cannot read: no such file or folder; install isoglot again"),
         ("encoder.safetensors.zst", b"no", "encoder.safetensors.zst: 2 bytes with SHA-256 "),

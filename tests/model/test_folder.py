@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import torch
 
-from isoglot.core.errors import CorruptFileError, InputError
+from isoglot.core.errors import CorruptFileError, InputError, IsoglotError
 from isoglot.model import Encoder, encoder_config, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.vocab import Vocabulary, train_vocabulary
@@ -67,6 +68,16 @@ def test_another_vocabulary_is_refused(vocabulary: Vocabulary, tmp_path: Path):
 def test_what_is_no_encoder_of_ours(tmp_path: Path):
     (tmp_path / "encoder.json").write_text('{"format": 99}')
     with pytest.raises(InputError, match="not an encoder of format 1; make it with isoglot pretrain"):
+        load_encoder(tmp_path, device="cpu")
+
+
+def test_an_index_with_something_missing_is_refused(vocabulary: Vocabulary, tmp_path: Path, each_damage):
+    save_encoder(build(vocabulary), tmp_path)
+    for _ in each_damage(tmp_path / "encoder.json"):
+        with suppress(IsoglotError):
+            load_encoder(tmp_path, device="cpu")
+    (tmp_path / "encoder.json").write_text('{"format": 1}')
+    with pytest.raises(CorruptFileError, match=r"json: no 'config' in it; make it with isoglot pretrain$"):
         load_encoder(tmp_path, device="cpu")
 
 

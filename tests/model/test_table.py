@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import torch
 
 from isoglot.compare.floor import random_encoder_like
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.model import TableEncoder, load_encoder, make_batch
 from isoglot.model.table import open_table, save_table
 from isoglot.represent import extract
@@ -81,6 +82,16 @@ def test_what_is_saved_is_loaded(table: TableEncoder, tmp_path: Path):
         open_table(tmp_path)
     (tmp_path / "static.json").write_text("{}")
     with pytest.raises(InputError, match="not static vectors of format 1; make them with isoglot static train"):
+        open_table(tmp_path)
+
+
+def test_an_index_with_something_missing_is_refused(table: TableEncoder, tmp_path: Path, each_damage):
+    save_table(table, tmp_path)
+    for _ in each_damage(tmp_path / "static.json"):
+        with suppress(IsoglotError):
+            open_table(tmp_path)
+    (tmp_path / "static.json").write_text('{"format": 1}')
+    with pytest.raises(CorruptFileError, match=r"no 'vocabulary' in it; make them with isoglot static train$"):
         open_table(tmp_path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.core.errors import ConfigError, MissingPartError, NumericError
+from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError, NumericError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain.log import read_metrics
@@ -249,8 +249,12 @@ def test_a_folder_that_holds_a_run_is_refused(run, tmp_path: Path):
     assert str(error.value) == f"{tmp_path}/a holds a run already; go on with it by --resume, or name another --out"
 
 
-def test_a_run_is_not_resumed_with_other_settings_or_data(run, tmp_path: Path, corpus):
+def test_a_run_is_not_resumed_with_other_settings_or_data(run, tmp_path: Path, corpus, each_damage):
     run("a")
+    for wrong in each_damage(tmp_path / "a" / "pretrain.json"):
+        if wrong[:2] in ("{}", "[]", "No"):
+            with pytest.raises(CorruptFileError, match=r"; name another --out$"):
+                run("a", resume=True)
     with pytest.raises(ConfigError) as error:
         run("a", "optimiser.rate=2e-3", resume=True)
     assert str(error.value) == (

@@ -4,6 +4,7 @@ import functools
 import json
 import operator
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
 from isoglot.represent import Representations, extract, extraction
 from isoglot.represent.array_files import ArrayWriter, Shape
@@ -343,7 +344,7 @@ def test_weights_that_are_no_numbers(imported: EncoderLike, tmp_path: Path):
     assert len(extract(broken, ["the cat"], layers=[0, 1])) == 1
 
 
-def test_damaged_files_are_refused(imported: EncoderLike, tmp_path: Path):
+def test_damaged_files_are_refused(imported: EncoderLike, tmp_path: Path, each_damage):
     path, folder = tmp_path / "v.safetensors", tmp_path / "v"
     extract(imported, ["the cat"], out=path)
     extract(imported, ["the cat"], out=folder)
@@ -354,6 +355,9 @@ def test_damaged_files_are_refused(imported: EncoderLike, tmp_path: Path):
     path.write_bytes(b"no such thing")
     with pytest.raises(InputError, match="no representations of format 1"):
         Representations.open(path)
+    for _ in each_damage(folder / "representations.json"):
+        with suppress(IsoglotError):
+            Representations.open(folder)
     (folder / "representations.json").write_text("{}")
     with pytest.raises(InputError, match="no representations of format 1"):
         Representations.open(folder)

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given as holds_for
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.progress import LineProgress
 from isoglot.static.blocks import PAIR, Block, Blocks, column_ranks, groups_for, open_blocks, weigh, write_blocks
 from isoglot.static.counting import UNIT, Rows
@@ -159,9 +159,12 @@ def test_ordering_says_how_far_it_is(tmp_path: Path):
     assert stream.getvalue().startswith("order: 8 rows")
 
 
-def test_blocks_that_were_cut_short_do_not_count(tmp_path: Path):
+def test_blocks_that_were_cut_short_do_not_count(tmp_path: Path, each_damage):
     assert open_blocks(tmp_path) is None
     write_blocks([counts_of(np.ones((8, 8)))], 8, tmp_path, x_max=100.0, alpha=0.75)
+    for _ in each_damage(tmp_path / "pairs.json"):
+        with pytest.raises(CorruptFileError):
+            open_blocks(tmp_path)
     with (tmp_path / "block-000.pairs").open("r+b") as file:
         file.truncate(16)
     assert open_blocks(tmp_path) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, IsoglotError
 from isoglot.core.files import read_json, write_json
 from isoglot.core.parts import version_of
 from isoglot.model import TableEncoder, load_encoder
@@ -133,8 +133,11 @@ def test_workers_change_nothing_about_glove(given: Given, tmp_path: Path):
     assert len(losses) == 4
 
 
-def test_the_folder_must_be_the_same_work(given: Given, tmp_path: Path):
+def test_the_folder_must_be_the_same_work(given: Given, tmp_path: Path, each_damage):
     train_static(GLOVE, *given, tmp_path / "out", stop_after=1)
+    for _ in each_damage(tmp_path / "out" / "training.json"):
+        with pytest.raises(IsoglotError):
+            train_static(GLOVE, *given, tmp_path / "out")
     with pytest.raises(
         ConfigError, match=r"out holds static vectors that are not finished; go on by --resume, or name"
     ):

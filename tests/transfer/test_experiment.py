@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import statistics
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,9 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from isoglot.cli.transfer_data import model_folder
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, StorageError
 from isoglot.core.files import read_json
 from isoglot.core.recipe import load_recipe, recipe_names
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
@@ -291,7 +294,7 @@ def test_what_is_wrong_with_a_test_set_is_said_before_the_work(nano, tmp_path: P
         run_experiment(nano(), task, data, data, {"en": Data([Passage(("a",), "sea")])}, seeds=0)
 
 
-def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path):
+def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path, each_damage):
     task = find_task("pos")
     train, dev = {"en": task.builtin("en", "train", 60)}, {"en": task.builtin("en", "dev", 20)}
     test = {code: task.builtin(code, "test", 30) for code in ("en", "zh")}
@@ -305,6 +308,10 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
     assert found["en"].one > found["en"].other
     assert found["en"].comparison.p < 0.05
     assert found["en"].corrected >= found["en"].comparison.p
+    for _ in each_damage(tmp_path / "good" / "result.json"):
+        for use in (partial(compare_experiments, other=tmp_path / "bad"), model_folder):
+            with suppress(IsoglotError):
+                use(tmp_path / "good")
     same = compare_experiments(tmp_path / "good", tmp_path / "good")
     assert [(one.comparison.difference.value, one.comparison.p) for one in same] == [(0.0, 1.0)] * 2
     other = {"zh": task.builtin("zh", "test", 30, seed=9)}

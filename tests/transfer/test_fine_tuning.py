@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from transformers import DistilBertConfig, DistilBertModel
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, NumericError
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, NumericError
 from isoglot.core.files import read_json, write_json
 from isoglot.model import HookedEncoder
 from isoglot.pretrain.checkpoint import Checkpoints
@@ -20,6 +21,7 @@ from isoglot.transfer.examples import Tagged
 from isoglot.transfer.fine_tuning import Trainer
 from isoglot.transfer.selection import select
 from isoglot.transfer.tunable import layer_numbers, tunable
+from isoglot.transfer.tuned_folder import check_begun
 
 
 class Killed(BaseException):
@@ -240,11 +242,17 @@ def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path, monkeypatch):
     assert read_json(tmp_path / "tuned.json")["history"] == tuned.history
 
 
-def test_a_saved_model_predicts_the_same(nano, tagging, tmp_path: Path):
+def test_a_saved_model_predicts_the_same(nano, tagging, tmp_path: Path, each_damage):
     task, train, dev = tagging
     tuned = fine_tune(nano("emb"), task, train, dev, config(), tmp_path)
     loaded = load_tuned(tmp_path, device="cpu")
     assert loaded.predict(dev["en"].examples, "zh")[0] == tuned.predict(dev["en"].examples, "zh")[0]
+    for _ in each_damage(tmp_path / "tuned.json"):
+        with suppress(IsoglotError):
+            load_tuned(tmp_path, device="cpu")
+    for _ in each_damage(tmp_path / "fine_tune.json"):
+        with suppress(IsoglotError):
+            check_begun(tmp_path, {"task": "pos", "config": {}, "data": {}})
     (tmp_path / "head.safetensors").write_bytes(b"no")
     with pytest.raises(CorruptFileError, match=r"head.safetensors: 2 bytes with SHA-256"):
         load_tuned(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import numpy as np
 import pytest
 
 from isoglot.align import AlignConfig, Bitext, Procrustes, align_words, builtin_bitext
-from isoglot.core.errors import ConfigError
+from isoglot.align.apply import read_maps
+from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import read_json, write_json
 from isoglot.transfer import layer_maps
 from isoglot.transfer.layer_maps import (
@@ -78,12 +81,16 @@ def test_maps_that_were_half_written_are_fitted_again(nano, bitext, tmp_path: Pa
     assert map_hash(fit("procrustes").maps[1]) == map_hash(first.maps[1]) != map_hash(second.maps[1])
 
 
-def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path):
+def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path, each_damage):
     encoder = nano()
     fit_layer_maps(encoder, encoder, bitext, ("zh", "en"), [0, 1], AlignConfig(), tmp_path).save(tmp_path)
     assert set(read_layer_maps(tmp_path, ("zho", "en"))) == {0, 1}
     with pytest.raises(ConfigError, match=r"go from zh to en, not from en to zh; fit them with isoglot align words"):
         read_layer_maps(tmp_path, ("en", "zh"))
+    for _ in each_damage(tmp_path / "metrics.json"):
+        for read in (read_maps, partial(read_layer_maps, languages=("zh", "en"))):
+            with suppress(IsoglotError):
+                read(tmp_path)
     about = read_json(tmp_path / "metrics.json")
     about["layers"][1]["target_layer"] = 2
     write_json(tmp_path / "metrics.json", about)

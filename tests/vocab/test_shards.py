@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, StorageError
 from isoglot.core.files import read_json
 from isoglot.text.dictionary import Entry
 from isoglot.text.recorded import use_dictionary, write_record
@@ -265,6 +267,35 @@ def test_no_shards_and_no_text(trained, tmp_path: Path):
     (tmp_path / "index.json").write_text("{}")
     with pytest.raises(InputError, match="not shards of format 1"):
         Shards.open(tmp_path)
+
+
+def test_an_index_with_something_missing_is_refused(trained, texts, tmp_path: Path, each_damage):
+    shards = build_shards(texts["en"], trained("joint"), "en", tmp_path, dev_share=0.2)
+    for _ in each_damage(tmp_path / "index.json"):
+        with suppress(IsoglotError):
+            Shards.open(tmp_path).counts()
+    (tmp_path / "index.json").write_text(json.dumps(shards.index | {"files": {}}))
+    with pytest.raises(CorruptFileError) as caught:
+        Shards.open(tmp_path)
+    assert str(caught.value) == f"{tmp_path}/index.json: no 'files.train.ids.bin' in it; build them again"
+
+
+def test_a_journal_with_something_missing_is_refused(trained, texts, tmp_path: Path, each_damage):
+    shards = build_shards(texts["en"], trained("joint"), "en", tmp_path / "whole")
+    state = {"done": 0, "tokens": 0, "sizes": dict.fromkeys(shards.index["files"], 0), "open_document": {}}
+    state["open_document"] = {"train": 0, "dev": 0}
+    recipe = {key: value for key, value in shards.index.items() if key not in ("counts", "files")}
+    journal = tmp_path / "out" / "building.json"
+    journal.parent.mkdir()
+    journal.write_text(json.dumps({"recipe": recipe, "state": state}))
+    for _ in each_damage(journal):
+        with pytest.raises(IsoglotError):
+            build_shards(texts["en"], trained("joint"), "en", tmp_path / "out")
+    assert build_shards(texts["en"], trained("joint"), "en", tmp_path / "out").index == shards.index
+    journal.write_text("{}")
+    (tmp_path / "out" / "index.json").unlink()
+    with pytest.raises(CorruptFileError, match=r"building\.json: no 'recipe' in it; begin anew with --restart$"):
+        build_shards(texts["en"], trained("joint"), "en", tmp_path / "out")
 
 
 def test_the_line_that_is_no_text_is_named(trained, tmp_path: Path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -264,6 +265,17 @@ def test_what_is_no_vocabulary_is_refused(tmp_path: Path):
     assert str(caught.value).startswith(f"{tmp_path}/vocabulary.json: cannot read a vocabulary")
     (tmp_path / "vocabulary.json").write_text("[]")
     with pytest.raises(InputError, match="not a vocabulary of format 1"):
+        Vocabulary.load(tmp_path)
+
+
+def test_an_index_with_something_missing_is_refused(trained, tmp_path: Path, each_damage):
+    trained("union").save(tmp_path)
+    for _ in each_damage(tmp_path / "vocabulary.json"):
+        with suppress(IsoglotError):
+            Vocabulary.load(tmp_path)
+    index = json.loads((tmp_path / "vocabulary.json").read_text())
+    (tmp_path / "vocabulary.json").write_text(json.dumps(index | {"size": None}))
+    with pytest.raises(CorruptFileError, match=r"json: 'size' cannot be None; make it with isoglot vocab train$"):
         Vocabulary.load(tmp_path)
 
 

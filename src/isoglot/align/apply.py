@@ -11,6 +11,7 @@ from isoglot.align.map_file import load_map
 from isoglot.align.result import METRICS
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json
+from isoglot.core.index_file import check_form
 from isoglot.represent import Representations
 from isoglot.text.vectors import Vectors
 
@@ -42,6 +43,8 @@ def read_maps(path: str | Path) -> dict[int | None, PairMap]:
             raise InputError(
                 "no list of layers", remedy="name a folder written by isoglot align, or a map", file=path / METRICS
             )
+        form = {"layers": [{"layer": int | None, "file": str}]}
+        check_form(written, form, path / METRICS, remedy="make it again with isoglot align")
         return {each["layer"]: _pair_map(path / each["file"]) for each in written["layers"]}
     number = _NAME.fullmatch(path.stem)
     return {int(number[1]) if number else None: _pair_map(path)}

@@ -85,11 +85,12 @@ def model_folder(folder: Path) -> Path:
     Raises:
         StorageError: There is none.
     """
-    from isoglot.core.files import read_json
+    from isoglot.core.index_file import read_form
 
     if (folder / "tuned.json").exists():
         return folder
-    found = read_json(folder / "result.json").get("model") if (folder / "result.json").exists() else None
+    made = folder / "result.json"
+    found = read_form(made, dict, remedy="make it again with isoglot transfer").get("model") if made.exists() else None
     if found is not None:  # map transfer has results and no model
         best = Path(str(found))
         inside = folder / best.parent.name / best.name  # the folder may have been moved since

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.compressed import ENDING, is_stored, store_bytes, stored_json
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
-from isoglot.core.files import check_file, file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
+from isoglot.core.files import check_file, file_hash, read_bytes, writable_folder, write_bytes, write_json
+from isoglot.core.index_file import read_index_file
 from isoglot.model.export_folder import without_folders
 from isoglot.vocab.ranges import from_ranges, to_ranges
 from isoglot.vocab.vocabulary import Vocabulary
@@ -144,22 +145,21 @@ def read_index(folder: str | Path) -> dict[str, Any]:
     """What ``encoder.json`` says.
 
     Raises:
+        CorruptFileError: Something is missing in it.
         InputError: It is not one of ours, or one of a form that is not known here.
         StorageError: It cannot be read.
     """
-    index = read_json(Path(folder) / INDEX)
-    if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise InputError(
-            f"not an encoder of format {FORMAT}", remedy="make it with isoglot pretrain", file=Path(folder) / INDEX
-        )
+    path = Path(folder) / INDEX
+    keys = {"config": dict, "members": {...: [list]}, "vocabulary": str | None, "sha256": str}
+    index = read_index_file(path, keys, version=FORMAT, what="an encoder", remedy="make it with isoglot pretrain")
     form = index.get("form", "whole")
     if not isinstance(form, str) or form not in _FORMS:
         raise InputError(
             f"an encoder of the unknown form {shown(form)}: a newer version wrote it",
             remedy="install the newest isoglot",
-            file=Path(folder) / INDEX,
+            file=path,
         )
-    return dict(index)
+    return index
 
 
 def read_about(folder: str | Path) -> dict[str, Any]:

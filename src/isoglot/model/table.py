@@ -18,7 +18,8 @@ import torch
 from torch import nn
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import file_hash, read_bytes, read_json, writable_folder, write_bytes, write_json
+from isoglot.core.files import file_hash, read_bytes, writable_folder, write_bytes, write_json
+from isoglot.core.index_file import read_index_file
 from isoglot.model.edits import Edits, check_layer
 from isoglot.model.folder import VOCABULARY, read_vocabulary
 
@@ -167,11 +168,9 @@ def open_table(folder: str | Path) -> TableEncoder:
     from safetensors.torch import load
 
     folder = Path(folder)
-    index = read_json(folder / INDEX)
-    if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise InputError(
-            f"not static vectors of format {FORMAT}", remedy="make them with isoglot static train", file=folder / INDEX
-        )
+    keys = {"vocabulary": str, "sha256": str, "about": dict}
+    again = "make them with isoglot static train"
+    index = read_index_file(folder / INDEX, keys, version=FORMAT, what="static vectors", remedy=again)
     remedy = "put back the vocabulary the vectors were learned with"
     vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
     tensors = load(read_bytes(folder / VECTORS, sha256=index["sha256"]))

@@ -16,8 +16,9 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import file_hash, read_json, writable_folder, write_json
+from isoglot.core.files import file_hash, writable_folder, write_json
 from isoglot.core.folders import restore_folder, sweep
+from isoglot.core.index_file import read_form
 from isoglot.pretrain.checkpoint import FOLDER
 from isoglot.pretrain.settings import changed_key
 from isoglot.vocab.shards import INDEX
@@ -99,7 +100,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
     if path.exists():
         if not resume:
             raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
-        there = read_json(path)
+        there = read_form(path, {"config": dict, "data": dict}, remedy="name another --out")
         parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
         check_same(out, there, identity, parts)
         restore_folder(out / BEST)

@@ -22,6 +22,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, shown
 from isoglot.core.files import read_bytes, read_json, storage_error, writable_folder, write_json
+from isoglot.core.index_file import check_form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,6 +214,8 @@ def _read_folder(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     header = read_json(path / INDEX)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise _foreign(path / INDEX)
+    form = {"arrays": {...: {"type": tuple(_TYPES), "shape": [int]}}}
+    check_form(header, form, path / INDEX, remedy="make it again with isoglot encode")
     arrays = {}
     for name, facts in header.pop("arrays").items():
         shape = Shape(facts["type"], tuple(facts["shape"]))

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.core.compiled import COMPILED
-from isoglot.core.files import read_json, storage_error, writable_folder, write_json
+from isoglot.core.files import storage_error, writable_folder, write_json
+from isoglot.core.index_file import read_form
 from isoglot.core.progress import SILENT
 from isoglot.static.counting_loops import deal_compiled, deal_plain
 
@@ -136,7 +137,8 @@ def open_blocks(folder: Path) -> Blocks | None:
     """What :func:`write_blocks` wrote, mapped into memory; None if it was cut short."""
     if not (folder / INDEX).exists():
         return None
-    index = read_json(folder / INDEX)
+    form = {"types": int, "groups": int, "sizes": [int]}
+    index = read_form(folder / INDEX, form, remedy="remove the file: the pairs are then dealt again")
     groups, sizes = index["groups"], index["sizes"]
     blocks = []
     for number, size in enumerate(sizes):

@@ -21,8 +21,9 @@ import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import file_hash, read_json, writable_folder, write_json
+from isoglot.core.files import file_hash, writable_folder, write_json
 from isoglot.core.folders import sweep
+from isoglot.core.index_file import read_form
 from isoglot.core.progress import SILENT
 from isoglot.core.record import RECORD, record_run
 from isoglot.model.table import INDEX as FINISHED
@@ -168,7 +169,7 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
                 raise ConfigError(f"{out} holds {name}, which is of something else", remedy="name another --out")
         write_json(path, identity)
         return
-    there = read_json(path)
+    there = read_form(path, {"config": dict, "data": dict}, remedy="name another --out")
     if _has_nothing(out):
         if there != identity:
             _clear(out)
@@ -186,7 +187,7 @@ def _has_nothing(out: Path) -> bool:
     """Whether learning ended before it had anything to go on with; what may still run elsewhere has not ended."""
     if (out / FINISHED).exists() or any((out / FOLDER).glob("step-*")) or not (out / RECORD).exists():
         return False
-    return bool(read_json(out / RECORD)["status"] != "running")
+    return bool(read_form(out / RECORD, {"status": str}, remedy="name another --out")["status"] != "running")
 
 
 def _clear(out: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import InputError, StorageError
-from isoglot.core.files import read_json
+from isoglot.core.index_file import read_form
 from isoglot.transfer.experiment import RESULT, SENTENCES
 from isoglot.transfer.significance import compare, holm
 
@@ -78,7 +78,7 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
             remedy="test both on the same files",
         )
     for language in languages:
-        if facts[0]["tests"][language] != facts[1]["tests"][language]:
+        if facts[0]["tests"].get(language) != facts[1]["tests"].get(language):
             raise InputError(
                 f"{one} and {other} were tested on different {language} sentences", remedy="test both on the same file"
             )
@@ -93,7 +93,7 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
 def _facts(folder: Path) -> dict[str, Any]:
     if not (folder / RESULT).exists() or not (folder / SENTENCES).exists():
         raise StorageError("no experiment in this folder", remedy="make one with isoglot transfer", file=folder)
-    return dict(read_json(folder / RESULT))
+    return dict(read_form(folder / RESULT, {"task": str, "tests": dict}, remedy="make it again with isoglot transfer"))
 
 
 def _counts(folder: Path, way: Way) -> dict[str, list[np.ndarray]]:

@@ -20,6 +20,7 @@ from isoglot.align.word_aligner import train_aligner
 from isoglot.align.words import align_words
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json, write_json
+from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import random_stream
@@ -52,12 +53,11 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     """
     folder = Path(folder)
     wanted = tuple(map(language_code, languages))
-    about = read_json(folder / METRICS)
-    there = tuple(about.get("languages", ())) if isinstance(about, dict) else ()
-    if there != wanted:
-        named = " to ".join(there) or "nothing to nothing"
+    form = {"languages": [str], "layers": [{"layer": int | None, "target_layer": int | None}]}
+    about = read_form(folder / METRICS, form, remedy="name a folder written by isoglot align")
+    if tuple(about["languages"]) != wanted:
         raise ConfigError(
-            f"the maps in {folder} go from {named}, not from {wanted[0]} to {wanted[1]}",
+            f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
             remedy=f"fit them with isoglot align words, --source the {wanted[0]} model, --target the {wanted[1]} one",
         )
     crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]

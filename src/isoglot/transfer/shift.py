@@ -20,7 +20,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.files import read_json
+from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
@@ -346,8 +346,9 @@ def _origin(tuned: Tuned) -> str | None:
     out = tuned.epochs.out
     if out is None or not (out / IDENTITY).exists():
         return None
-    found = read_json(out / IDENTITY)["data"]["encoder"]
-    return None if found is None else str(found)
+    form = {"data": {"encoder": str | None}}
+    found: str | None = read_form(out / IDENTITY, form, remedy="make it again with isoglot transfer")["data"]["encoder"]
+    return found
 
 
 def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:

@@ -20,8 +20,9 @@ from torch import nn
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.core.files import file_hash, read_json, writable_folder, write_bytes, write_json
+from isoglot.core.files import file_hash, writable_folder, write_bytes, write_json
 from isoglot.core.folders import sweep
+from isoglot.core.index_file import read_form, read_index_file
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder, read_weights, save_encoder
 from isoglot.pretrain.checkpoint import FOLDER
@@ -42,6 +43,17 @@ if TYPE_CHECKING:
 IDENTITY, INDEX = "fine_tune.json", "tuned.json"
 HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
 _FORMAT = 1
+_FORM = {
+    "task": str,
+    "labels": [str],
+    "languages": [str],
+    "config": dict,
+    "epoch": int,
+    "history": [dict],
+    "ours": bool,
+    "source": str | None,
+    "sha256": {HEAD: str},
+}
 
 
 def learnt_hashes(encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]) -> dict[str, Any]:
@@ -85,7 +97,8 @@ def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
     if (out / IDENTITY).exists():
         other = "is another run: "
         parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
-        check_same(out, read_json(out / IDENTITY), identity, parts)
+        form = {"task": str, "config": dict, "data": dict}
+        check_same(out, read_form(out / IDENTITY, form, remedy="name another --out"), identity, parts)
 
 
 def check_free(out: Path) -> None:
@@ -161,11 +174,8 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
     from isoglot.core.devices import choose_device
 
     folder = Path(folder)
-    index = read_json(folder / INDEX)
-    if not isinstance(index, dict) or index.get("format") != _FORMAT:
-        raise InputError(
-            f"not a fine-tuned model of format {_FORMAT}", remedy="make it with isoglot transfer", file=folder / INDEX
-        )
+    remedy = "make it with isoglot transfer"
+    index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a fine-tuned model", remedy=remedy)
     task, labels = find_task(index["task"]), Labels(tuple(index["labels"]))
     try:
         config = build_config(TuneConfig, values=index["config"])

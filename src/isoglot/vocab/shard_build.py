@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, one_line, shown
 from isoglot.core.files import file_hash, read_json, storage_error, writable_folder, write_json
+from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.lines import read_lines
@@ -255,6 +256,10 @@ class _State:
         }
 
 
+_COUNTS = {name: dict.fromkeys(count, int) for name, count in _State().facts().items() if isinstance(count, dict)}
+_FORM = {"recipe": dict, "state": {"done": int, "tokens": int, **_COUNTS}}
+
+
 def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | None:
     """Where to go on from; None if all is done."""
     if resume and (folder / INDEX).exists():
@@ -265,7 +270,7 @@ def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | No
         _refuse(folder, found, recipe)
     (folder / INDEX).unlink(missing_ok=True)
     if resume and (folder / JOURNAL).exists():
-        found = read_json(folder / JOURNAL)
+        found = read_form(folder / JOURNAL, _FORM, remedy="begin anew with --restart")
         if found["recipe"] != recipe:
             _refuse(folder, found["recipe"], recipe)
         return _State(**found["state"])

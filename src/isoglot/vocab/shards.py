@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, nearest_name, shown
-from isoglot.core.files import check_file, read_json
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, nearest_name, shown
+from isoglot.core.files import check_file
+from isoglot.core.index_file import read_index_file
 from isoglot.core.language_codes import language_code
 from isoglot.vocab.seen_words import words_of
 
@@ -38,6 +39,15 @@ PARTS = ("ids", "sentences", "documents")
 INDEX = "index.json"
 JOURNAL = "building.json"
 FORMAT = 1
+_FORM = {
+    "language": str,
+    "vocabulary": {"hash": str, "size": int},
+    "dtype": ("<u2", "<u4"),
+    "window": int,
+    "dictionaries": [dict],
+    "counts": {split: {"tokens": int, "sentences": int, "documents": int} for split in SPLITS},
+    "files": {f"{split}.{part}.bin": {"bytes": int, "sha256": str} for split in SPLITS for part in PARTS},
+}
 
 
 def file_name(split: Split, part: str) -> str:
@@ -91,6 +101,7 @@ class Shards:
 
         Raises:
             CorruptFileError: A file is missing, cut short or altered.
+            InputError: ``index.json`` is not one of ours.
             StorageError: There are no finished shards here.
         """
         folder = Path(folder)
@@ -102,9 +113,7 @@ class Shards:
                     file=folder,
                 )
             raise StorageError("no shards here", remedy="make them with isoglot shards build", file=folder)
-        index = read_json(folder / INDEX)
-        if not isinstance(index, dict) or index.get("format") != FORMAT:
-            raise InputError(f"not shards of format {FORMAT}", remedy="build them again", file=folder / INDEX)
+        index = read_index_file(folder / INDEX, _FORM, version=FORMAT, what="shards", remedy="build them again")
         for name, facts in index["files"].items():
             path = folder / name
             size = path.stat().st_size if path.exists() else None

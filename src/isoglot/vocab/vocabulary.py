@@ -26,9 +26,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from isoglot.core.compressed import is_stored, store_bytes, stored_bytes, stored_json
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
+from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.files import as_json, storage_error, writable_folder
+from isoglot.core.index_file import check_form, read_index_file
 from isoglot.core.language_codes import language_code
 from isoglot.vocab.given import open_given, special_ids
 from isoglot.vocab.line_encoder import LineEncoder, id_type
@@ -49,6 +50,15 @@ Mode = Literal["joint", "union", "disjoint", "graded", "given"]
 
 INDEX = "vocabulary.json"
 _FORMAT = 1
+_FORM = {
+    "mode": str,
+    "size": int,
+    "languages": [str],
+    "ids": {...: [list]},
+    "counted": [str],
+    "files": {...: str},
+    "about": dict,
+}
 
 
 class Vocabulary:
@@ -348,11 +358,8 @@ class Vocabulary:
         folder = Path(folder)
         if not is_stored(folder / INDEX):
             raise storage_error(FileNotFoundError(), folder / INDEX, doing="read a vocabulary")
-        index = stored_json(folder / INDEX)
-        if not isinstance(index, dict) or index.get("format") != _FORMAT:
-            raise InputError(
-                f"not a vocabulary of format {_FORMAT}", remedy="make it with isoglot vocab train", file=folder / INDEX
-            )
+        remedy = "make it with isoglot vocab train"
+        index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy=remedy)
         files = {name: stored_bytes(folder / name, sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
             name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
@@ -362,6 +369,7 @@ class Vocabulary:
         members = {code: from_ranges(ranges, index["size"]) for code, ranges in index["ids"].items()}
         counts = {}
         if index["counted"]:
+            check_form(files, {"counts.npy": bytes}, folder / INDEX, remedy=remedy)
             table = np.load(io.BytesIO(files["counts.npy"]), allow_pickle=False)
             counts = dict(zip(index["counted"], table, strict=True))
         return cls(
