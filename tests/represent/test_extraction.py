@@ -366,6 +366,16 @@ def test_damaged_files_are_refused(imported: EncoderLike, tmp_path: Path, each_d
             Representations.open(missing)
 
 
+def test_the_line_that_is_no_text_is_named(imported: EncoderLike, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("the cat\n" + "日" * 1_000_001 + "\n")
+    with pytest.raises(InputError, match=r"a\.txt:2: 1,000,001 characters without a blank; is this text\? Put blanks"):
+        extract(imported, tmp_path / "a.txt", out=tmp_path / "v")
+    with pytest.raises(InputError, match=r"^1,000,001 characters without a blank"):
+        extract(imported, ["the cat", "a" * 1_000_001])
+    assert len(extract(imported, ["a " * 600_000])) == 1
+    assert not (tmp_path / "v").exists()
+
+
 def test_a_full_disk_is_an_error(imported: EncoderLike, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import errno
     import os

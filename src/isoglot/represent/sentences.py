@@ -13,6 +13,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.text.lines import read_lines
+from isoglot.vocab.line_encoder import check_chunks
 
 Sentence = str | Sequence[str]
 """A text, or the list of its words."""
@@ -39,7 +40,7 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
     """The sentences one by one: strings, or for ``words`` lists of words.
 
     Raises:
-        InputError: A sentence is empty, there are none, or a list of words is given as text.
+        InputError: A sentence is empty or no text, there are none, or a list of words is given as text.
         StorageError: The file cannot be read.
     """
     file = sentences if isinstance(sentences, str | Path) else None
@@ -51,6 +52,7 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
     for number, sentence in given:
         problem = None
         if isinstance(sentence, str):
+            check_chunks(sentence, file, None if file is None else number)
             found: Sentence = sentence.split() if kind == "words" else sentence
             if not sentence or sentence.isspace():
                 problem = "a blank line" if file is not None else f"sentence {number} is empty"

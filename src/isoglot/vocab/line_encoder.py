@@ -21,6 +21,7 @@ from isoglot.vocab.scheme import MARK, Normalization, literal, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     import numpy as np
 
@@ -57,6 +58,17 @@ class LongChunkError(InputError):
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
         return LongChunkError, (self.length,)  # it crosses from process to process
+
+
+def check_chunks(line: str, file: str | Path | None = None, number: int | None = None) -> None:
+    """Refuse a line that is no text.
+
+    Raises:
+        InputError: There are a million characters without a blank.
+    """
+    if len(line) > LONGEST_CHUNK and (longest := max(map(len, line.split(" ")))) > LONGEST_CHUNK:
+        error = LongChunkError(longest)
+        raise InputError(error.problem, remedy=error.remedy, file=file, line=number)
 
 
 class LineEncoder:

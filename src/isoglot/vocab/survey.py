@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from itertools import compress, islice
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import random_stream
 from isoglot.text.lines import read_lines
-from isoglot.vocab.line_encoder import LONGEST_CHUNK, LongChunkError
+from isoglot.vocab.line_encoder import check_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,9 +42,7 @@ def text_lines(paths: Sequence[str | Path], sentences: int | None = None) -> Ite
 def _lines(path: str | Path) -> Iterator[str]:
     for number, line in read_lines(path):
         if line and not line.isspace():
-            if len(line) > LONGEST_CHUNK and (longest := max(map(len, line.split(" ")))) > LONGEST_CHUNK:
-                error = LongChunkError(longest)
-                raise InputError(error.problem, remedy=error.remedy, file=path, line=number)
+            check_chunks(line, path, number)
             yield line
 
 
