@@ -279,6 +279,7 @@ def test_another_width_than_was_fitted(name: str):
         (lambda X: X.tolist(), "X is a list; give a NumPy array or a torch tensor"),
         (lambda X: X[0], "X has 1 dimensions; give items as rows, features as columns"),
         (lambda X: X.astype(int), "X holds int64, not floats; convert it to float32"),
+        (lambda X: X.astype(np.longdouble), f"X holds {np.dtype(np.longdouble)}; convert it to float32"),
         (lambda X: X[:0], "X is empty: 0 rows, 5 columns; give at least one item"),
     ],
 )

@@ -308,6 +308,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
     np.save(folder / "flat.npy", bad[:2])
     np.save(folder / "wide.npy", np.ones((12, 7), dtype=np.float32))
     np.save(folder / "whole.npy", np.ones((12, 7), dtype=np.int64))
+    np.save(folder / "long.npy", np.ones((12, 5), dtype=np.longdouble))
     (folder / "torn.npy").write_bytes((folder / "x.npy").read_bytes()[:20])
     Center().fit(np.eye(5, dtype=np.float32)).save(folder / "centre.safetensors")
     model = ("--model", "model")
@@ -399,7 +400,11 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
         ),
         (
             ("--source", "x.npy", "--target", "whole.npy"),
-            "whole.npy: an array of int64 with the shape (12, 7); give floats, a row for each item: N x D, or layers x N x D",
+            "whole.npy: an array of int64 with the shape (12, 7); give float32, a row for each item: N x D, or layers x N x D",
+        ),
+        (
+            ("--source", "x.npy", "--target", "long.npy"),
+            f"long.npy: an array of {np.dtype(np.longdouble)} with the shape (12, 5); give float32, a row for each item: N x D, or layers x N x D",
         ),
         (
             ("--source", "x.npy", "--target", "no.npy"),

@@ -222,6 +222,11 @@ def test_a_row_beyond_the_first_chunk_is_named():
             InputError,
             "X has the shape (0, 3); give a matrix with a row for each item",
         ),
+        (
+            lambda: nearest(np.ones((1, 2)), np.ones((1, 2), dtype=np.longdouble)),
+            InputError,
+            f"Y holds {np.dtype(np.longdouble)}; convert it to float32",
+        ),
         (lambda: nearest(np.ones((2, 3)), np.ones((2, 4))), InputError, "X is 3 wide, Y 4; give vectors of one space"),
         (
             lambda: nearest(np.full((1, 2), 1e200), np.ones((1, 2))),

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import torch
 
-from isoglot.align.rows import Array, ArrayT, give_back, keep, refuse_zeros, take_pairs, take_rows, to_tensor, unit
+from isoglot.align.rows import Array, ArrayT, give_back, keep, refuse_zeros, take_pairs, take_rows, unit
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
+from isoglot.retrieve.rows import to_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,10 @@ import torch
 
 from isoglot.align.estimator import Estimator, bounds
 from isoglot.align.procrustes import rotation
-from isoglot.align.rows import Array, ArrayT, exact, give_back, keep, refuse_zeros, take_rows, to_tensor, unit
+from isoglot.align.rows import Array, ArrayT, exact, give_back, keep, refuse_zeros, take_rows, unit
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
+from isoglot.retrieve.rows import to_tensor
 
 Spaces = Mapping[str, Array] | Sequence[Array]
 
@@ -221,7 +222,7 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
 
 def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
     """The rows of a space in float64, zeros where it has none; others may hold anything."""
-    tensor = to_tensor(matrix)
+    tensor = to_tensor(matrix, name)
     if tensor.ndim == 2 and tensor.is_floating_point():
         here_N = present_N.to(tensor.device)
         filled = torch.where(here_N[:, None], tensor, torch.ones((), dtype=tensor.dtype, device=tensor.device))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isoglot.align.rows import to_tensor
 from isoglot.core.array_file import array_path, load_arrays, save_arrays
 from isoglot.core.errors import InputError
+from isoglot.retrieve.rows import to_tensor
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,13 +8,13 @@ Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns.
 
 from __future__ import annotations
 
-import warnings
 from typing import TypeVar
 
 import numpy as np
 import torch
 
 from isoglot.core.errors import InputError
+from isoglot.retrieve.rows import to_tensor
 
 Array = np.ndarray | torch.Tensor
 ArrayT = TypeVar("ArrayT", np.ndarray, torch.Tensor)
@@ -38,7 +38,7 @@ def take_rows(X: Array, name: str = "X", *, width: int | None = None) -> torch.T
     floats = X.is_floating_point() if isinstance(X, torch.Tensor) else X.dtype.kind == "f"
     if not floats:
         raise InputError(f"{name} holds {X.dtype}, not floats", remedy="convert it to float32")
-    rows_ND = to_tensor(X)
+    rows_ND = to_tensor(X, name)
     if rows_ND.dtype != torch.float64:
         rows_ND = rows_ND.float()
     count, columns = rows_ND.shape
@@ -92,16 +92,6 @@ def take_pairs(X: Array, Y: Array, pairs: Array | None) -> torch.Tensor:
             wrong = low if low < 0 else high
             raise InputError(f"the pairs name row {wrong} of {name}, which has {count}", remedy="count rows from 0")
     return pairs_P2.long()
-
-
-def to_tensor(value: Array) -> torch.Tensor:
-    """The same numbers as a tensor, shared where they can be."""
-    if isinstance(value, torch.Tensor):
-        return value.detach()
-    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
-    with warnings.catch_warnings():  # a memory-mapped file is not writable; we do not write
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.from_numpy(native)
 
 
 def give_back(result: torch.Tensor, like: ArrayT) -> ArrayT:

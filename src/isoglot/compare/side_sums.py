@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from isoglot.align.rows import take_rows, to_tensor
+from isoglot.align.rows import take_rows
 from isoglot.compare.pair_sums import LayerSums, PairSums
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.retrieve.rows import to_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,12 +22,12 @@ import numpy as np
 import torch
 
 from isoglot.align.procrustes import rotation
-from isoglot.align.rows import exact, to_tensor, unit
+from isoglot.align.rows import exact, unit
 from isoglot.compare.top_components import without_top
 from isoglot.core.seeds import random_stream
 from isoglot.retrieve.methods import Direction, Rules
 from isoglot.retrieve.metrics import hubness
-from isoglot.retrieve.rows import paired_rows
+from isoglot.retrieve.rows import paired_rows, to_tensor
 
 if TYPE_CHECKING:
     from isoglot.retrieve.best import Top

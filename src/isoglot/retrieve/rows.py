@@ -5,6 +5,7 @@ Shape legend: ``N`` rows, ``M`` rows of the other matrix, ``D`` width.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,7 +48,7 @@ def paired_rows(
 
 
 def _rows(matrix: Matrix, name: str, *, unit: bool, place: torch.device | str) -> torch.Tensor:
-    tensor = matrix.detach() if isinstance(matrix, torch.Tensor) else torch.from_numpy(_readable(matrix))
+    tensor = to_tensor(matrix, name)
     rows_ND = torch.empty(tensor.shape, dtype=torch.float32, device=place)
     for first in range(0, len(tensor), _CHUNK):
         chunk_CD = tensor[first : first + _CHUNK].to(place, torch.float64)
@@ -68,10 +69,25 @@ def _rows(matrix: Matrix, name: str, *, unit: bool, place: torch.device | str) -
     return rows_ND
 
 
-def _readable(array: np.ndarray) -> np.ndarray:
-    """An array torch takes without a warning: native, writeable, positive strides."""
-    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    return array if array.flags.writeable else array.copy()
+def to_tensor(value: Matrix, name: str = "it") -> torch.Tensor:
+    """The same numbers as a tensor, shared where they can be.
+
+    Args:
+        value: Numbers.
+        name: What error messages call them.
+
+    Raises:
+        InputError: They are of a type that torch does not have, such as NumPy's long double.
+    """
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+    with warnings.catch_warnings():  # a memory-mapped file is not writable; we do not write
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return torch.from_numpy(native)
+        except TypeError as error:
+            raise InputError(f"{name} holds {value.dtype}", remedy="convert it to float32") from error
 
 
 def like(result: torch.Tensor, model: Matrix) -> Matrix:

@@ -64,10 +64,10 @@ def _read_npy(path: Path) -> list[np.ndarray]:
         raise storage_error(error, path, doing="read") from error
     except (ValueError, EOFError) as error:
         raise StorageError(f"no NumPy array: {error}", remedy="write it with numpy.save", file=path) from error
-    if array.dtype.kind != "f" or array.ndim not in (2, 3) or 0 in array.shape:
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8 or array.ndim not in (2, 3) or 0 in array.shape:
         raise InputError(
             f"an array of {array.dtype} with the shape {array.shape}",
-            remedy="give floats, a row for each item: N x D, or layers x N x D",
+            remedy="give float32, a row for each item: N x D, or layers x N x D",
             file=path,
         )
     return [array] if array.ndim == 2 else list(array)
