@@ -44,7 +44,7 @@ def test_an_empty_file(tmp_path: Path):
     assert len(read_vectors(tmp_path / "a.vec")) == 0
 
 
-@pytest.mark.parametrize("line", ["b 1", "b 1 x", "b 1 nan", "b 1 inf", "b", "", "1 2"])
+@pytest.mark.parametrize("line", ["b 1", "b 1 x", "b 1 nan", "b 1 inf", "b 1 1e39", "b", "", "1 2"])
 def test_malformed(tmp_path: Path, line: str):
     path = tmp_path / "a.vec"
     path.write_text(f"a 1 2\n{line}\n")

@@ -78,7 +78,8 @@ def _parse_line(line: str, width: int, path: str | Path, number: int) -> tuple[s
     first = max(len(cells) - width, 1) if width else 1
     word, numbers = " ".join(cells[:first]), cells[first:]
     try:
-        row = np.array(numbers, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and is refused below
+            row = np.array(numbers, dtype=np.float32)
     except ValueError:
         row = np.array([np.nan])
     if not word or not numbers or (width and len(numbers) != width) or not np.isfinite(row).all():
