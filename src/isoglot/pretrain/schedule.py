@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from isoglot.core.config import Config
 
@@ -32,10 +32,18 @@ class ScheduleConfig(Config):
     """the shape after the warm-up: inverse-sqrt, trapezoid or linear"""
     warmup: Steps | Share = 0.1
     """the rise from 0: a whole number is steps, a fraction (0.1) a share of the budget"""
-    cooldown: float = Field(0.2, ge=0, le=1)
+    cooldown: float = Field(0.2, ge=0, le=1, validate_default=True)
     """trapezoid: the last share of the budget, in which the rate falls in a straight line"""
     floor: float = Field(0.0, ge=0, le=1)
     """trapezoid and linear: the share of the peak rate that is left at the end"""
+
+    @field_validator("cooldown")
+    @classmethod
+    def _fits(cls, cooldown: float, info: ValidationInfo) -> float:
+        warmup = info.data.get("warmup")
+        if info.data.get("kind") == "trapezoid" and isinstance(warmup, float) and warmup + cooldown > 1:
+            raise ValueError(f"and warmup = {warmup} are more than the whole budget")
+        return cooldown
 
 
 def rate_factor(config: ScheduleConfig, step: int, progress: float) -> float:
@@ -60,7 +68,7 @@ def rate_factor(config: ScheduleConfig, step: int, progress: float) -> float:
         return float(risen**-0.5) if config.warmup else 1.0
     # Of a warm-up in steps, the share of the budget is seen from how far the run is.
     warmup = progress / risen if config.warmup else 0.0
-    length = config.cooldown if config.kind == "trapezoid" else 1 - warmup
+    length = min(config.cooldown, 1 - warmup) if config.kind == "trapezoid" else 1 - warmup
     left = min(1.0, (1 - progress) / length) if length else 1.0
     return config.floor + (1 - config.floor) * left
 
