@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.align.splits import held_out, limited, linked_groups, refuse_leak
+from isoglot.align.splits import held_out, limited, refuse_leak
 from isoglot.core.errors import InputError
 
 pairs = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=2, max_size=60)
@@ -22,15 +22,6 @@ def test_no_group_is_on_both_sides(found, share, seed):
     assert 0 < out.sum() < len(groups)
     assert not set(groups[out]) & set(groups[~out])
     np.testing.assert_array_equal(out, held_out(groups, share, seed=seed))
-
-
-@given(pairs)
-def test_linked_groups_share_neither_side(found):
-    left, right = [a for a, _ in found], [b for _, b in found]
-    groups = linked_groups(left, right)
-    for side in (left, right):
-        for value in set(side):
-            assert len({group for group, own in zip(groups.tolist(), side, strict=True) if own == value}) == 1
 
 
 @given(pairs, st.integers(1, 30))

@@ -215,10 +215,16 @@ def test_a_sentence_in_both_is_refused_on_either_side(encoder, sentences):
     assert align_sentences(encoder, encoder, train, test, languages=PAIR, config=leaky).facts["leaked"] == 1
 
 
-def test_what_is_held_out_shares_no_sentence(encoder, turned, sentences):
-    doubled = [(sentence, sentence) for sentence in sentences[:60]] * 2
-    result = align_sentences(encoder, turned, doubled, languages=PAIR, config=QUICK, layers=[1])
-    assert result.train % 2 == result.test % 2 == 0
+def test_what_comes_again_is_neither_learned_from_nor_scored_on(encoder, turned, sentences):
+    pairs = [(sentence, sentence) for sentence in sentences[:60]]
+    once = align_sentences(encoder, turned, pairs, languages=PAIR, config=QUICK, layers=[1])
+    again = align_sentences(
+        encoder, turned, [*pairs, ("Other.", sentences[0]), *pairs], languages=PAIR, config=QUICK, layers=[1]
+    )
+    assert (once.facts["repeated"], again.facts["repeated"]) == (0, 61)
+    assert (once.train, once.test, once.layers[0].after) == (again.train, again.test, again.layers[0].after)
+    tested = align_sentences(encoder, turned, pairs[:40], pairs[40:] * 2, languages=PAIR, config=QUICK, layers=[1])
+    assert (tested.train, tested.test, tested.facts["repeated"]) == (40, 20, 20)
 
 
 # --- what will not do ---

@@ -133,6 +133,20 @@ def test_one_method_and_centre_as_json(sentences):
     assert [each["method"] for each in pair["layers"][0]["scores"]] == ["ratio", "ratio"]
 
 
+def test_the_same_sentences_twice_are_those_sentences(sentences, folder: Path, tmp_path: Path):
+    named = []
+    for code, name in (("en", "a.txt"), ("fr", "b.txt")):
+        (tmp_path / name).write_text((folder / name).read_text() * 2)
+        named += ["--parallel", f"{code}={tmp_path / name}"]
+    once = sentences(*ALIGNED, "--json")
+    twice = sentences("--model", "model", *named, "--json")
+    facts = json.loads(twice.out)
+    assert facts["pairs"] == json.loads(once.out)["pairs"]
+    assert facts["repeated"] == {str(tmp_path / "a.txt"): 6}
+    shown = sentences("--model", "model", *named)
+    assert f"6 rows of {tmp_path / 'a.txt'} left out for a sentence of an earlier one" in shown.out
+
+
 def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     result = sentences("--model", "model", "--parallel", "table.tsv", "--out", str(tmp_path / "out"), "--json", "-q")
     facts = json.loads(result.out)

@@ -25,6 +25,15 @@ def test_the_first_rows_alone(tmp_path: Path):
     assert found.sentences == {"en": ["a", "b"], "de": ["d", "e"]}
 
 
+def test_rows_that_repeat_a_sentence_are_left_out_and_counted(tmp_path: Path):
+    found = aligned_set(files(tmp_path, en="a\nb\na \n\nc\n", de="d\ne\nf\ng\ne\n")).without_repeats()
+    assert (found.sentences, found.numbers) == ({"en": ["a", "b"], "de": ["d", "e"]}, [1, 2])
+    assert found.remarks == [
+        f"1 row of {tmp_path}/en.txt left out for a blank sentence",
+        f"2 rows of {tmp_path}/en.txt left out for a sentence of an earlier one",
+    ]
+
+
 def test_files_that_do_not_go_together_are_refused_wherever_that_shows(tmp_path: Path):
     paths = files(tmp_path, en="a\nb\nc\n", de="d\ne\n")
     with pytest.raises(InputError) as failure:

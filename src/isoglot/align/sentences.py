@@ -12,10 +12,11 @@ import numpy as np
 from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
 from isoglot.align.result import Alignment
 from isoglot.align.settings import AlignConfig
-from isoglot.align.splits import held_out, limited, linked_groups, refuse_leak
+from isoglot.align.splits import held_out, limited, refuse_leak
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import extract
+from isoglot.text.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +102,9 @@ def align_sentences(
 def split_sentences(
     train: Sequence[SentencePair], test: Sequence[SentencePair] | None, config: AlignConfig
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """The numbers of the pairs to learn from and to score on, counted over both; and how many sentences leaked.
+    """The numbers of the pairs to learn from and to score on, counted over both; how many leaked, and came again.
+
+    A pair with a sentence of an earlier one is neither learned from nor scored on.
 
     Raises:
         InputError: There are no pairs, or a sentence is on both sides.
@@ -109,12 +112,13 @@ def split_sentences(
     for name, pairs in (("to learn from", train), ("to score on", test)):
         if pairs is not None and not pairs:
             raise InputError(f"there are no sentences {name}", remedy="give at least one pair")
+    learn_N, ask_N = (np.array([number for number, _ in unrepeated(pairs or ())], dtype=int) for pairs in (train, test))
+    facts = {"repeated": len(train) + len(test or ()) - len(learn_N) - len(ask_N)}
     if test is None:
-        groups_N = linked_groups([pair[0] for pair in train], [pair[1] for pair in train])
-        out_N = held_out(groups_N, config.test_share, seed=config.seed)
-        return np.flatnonzero(~out_N), np.flatnonzero(out_N), {}
+        out_N = held_out(np.arange(len(learn_N)), config.test_share, seed=config.seed)
+        return learn_N[~out_N], learn_N[out_N], facts
     leaked = sum(
         refuse_leak((pair[side] for pair in train), (pair[side] for pair in test), "sentences", allow=config.allow_leak)
         for side in (0, 1)
     )
-    return np.arange(len(train)), np.arange(len(train), len(train) + len(test)), {"leaked": leaked}
+    return learn_N, len(train) + ask_N, {"leaked": leaked, **facts}

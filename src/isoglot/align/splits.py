@@ -13,7 +13,7 @@ from isoglot.core.errors import InputError, shown
 from isoglot.core.seeds import random_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Iterable
 
 
 def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.ndarray | None = None) -> np.ndarray:
@@ -47,28 +47,6 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
     if len(chosen) == len(names):
         chosen = chosen[:-1]
     return np.isin(group_N, chosen)
-
-
-def linked_groups(left: Sequence[Hashable], right: Sequence[Hashable]) -> np.ndarray:
-    """A group for each pair: two pairs with the same left or the same right side, even by way of others, are in one.
-
-    >>> linked_groups(["a", "b", "b", "c"], [1, 2, 1, 3]).tolist()
-    [0, 0, 0, 3]
-    """
-    parent = list(range(len(left)))
-
-    def root(item: int) -> int:
-        while parent[item] != item:
-            parent[item] = parent[parent[item]]
-            item = parent[item]
-        return item
-
-    for side in (left, right):
-        first: dict[Hashable, int] = {}
-        for item, key in enumerate(side):
-            one, other = sorted((root(item), root(first.setdefault(key, item))))
-            parent[other] = one
-    return np.array([root(item) for item in range(len(left))], dtype=np.int64)
 
 
 def limited(pairs_P2: np.ndarray, limit: int, *, seed: int) -> np.ndarray:

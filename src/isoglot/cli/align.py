@@ -181,7 +181,10 @@ def sentences(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Align sentences, each the mean of its subwords, by their translations, in every layer."""
+    """Align sentences, each the mean of its subwords, by their translations, in every layer.
+
+    Pairs that repeat a sentence of an earlier one are left out.
+    """
     output = Output(json=json, quiet=quiet)
     config = align_config(method, normalise, allow_leak, seed, settings)
     languages, files, tests = two_bitexts(parallel, test_parallel, langs)

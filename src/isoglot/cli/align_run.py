@@ -9,6 +9,7 @@ import typer
 
 from isoglot.cli.leak_options import left_out, refuse_both
 from isoglot.cli.output import Output, command_line
+from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,6 +137,8 @@ def run_alignment(
         for path in [*result.save(out), out / PAGE]:
             run.add_output(path)
     output.result({"out": str(out), **result.as_dict()}, _table(result))
+    if result.facts.get("repeated"):
+        output.say(f"{counted(result.facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
     for line in _of_words(result):
         output.say(line)
     output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")

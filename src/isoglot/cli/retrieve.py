@@ -22,7 +22,6 @@ from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of
 from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -136,7 +135,9 @@ def sentences(
     From a model and parallel sentences, or from two files of vectors whose rows are translations of each other. Without
     any of these, isoglot-mini looks among built-in sentences.
 
-    More than two languages are scored two by two. --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
+    More than two languages are scored two by two. Rows that repeat a sentence of an earlier one are left out.
+
+    --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
     of_model = {"--model": model, "--parallel": parallel, "--langs": langs, "--pool": pool != "mean"}
@@ -156,6 +157,7 @@ def sentences(
         sets = read_sets(parallel, langs, count) if parallel else []
         encoder, name = _encoder(model, device)
         sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
+        sets = [one.without_repeats() for one in sets]
         found = []
         by_language: dict[str, Side] = {}
         for one in sets:
@@ -163,11 +165,13 @@ def sentences(
                 encoder, one, layers=chosen, pool=pool, name=name, known=by_language, progress=output.progress
             )
             found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
-        left_out = {one.name: one.left_out for one in sets if one.left_out}
-        remarks = [
-            f"{counted(count, 'rows')} of {file} left out for a blank sentence" for file, count in left_out.items()
-        ]
-        return _Found(found, {"model": name, "pool": pool, "left_out": left_out}, remarks)
+        facts = {
+            "model": name,
+            "pool": pool,
+            "left_out": {one.name: one.left_out for one in sets if one.left_out},
+            "repeated": {one.name: one.repeated for one in sets if one.repeated},
+        }
+        return _Found(found, facts, [said for one in sets for said in one.remarks])
 
     read = [*files_of(parallel), source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)

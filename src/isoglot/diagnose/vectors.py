@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError
-from isoglot.core.progress import counted
 from isoglot.diagnose.found import fold_numbers
 from isoglot.diagnose.sentences import distinct_rows
 from isoglot.represent import extract
@@ -55,19 +54,15 @@ def encode_sets(
         ConfigError: The encoder lacks a language or layer, or the pivot is none of the languages.
         InputError: There are too few sentences, or the encoder gives something that is no number.
     """
-    remarks, encoded = [], []
+    remarks: list[str] = []
+    encoded = []
     chosen = [distinct_rows(one) for one in sets]  # all of them are looked at before the first is encoded
-    for (one, repeated), given in zip(chosen, sets, strict=True):
+    for one in chosen:
         pairs = one.pairs if config.pivot is None else [pair for pair in one.pairs if config.pivot in pair]
         if not pairs:
             there = ", ".join(one.sentences)
             raise ConfigError(f"no pair of languages with {config.pivot} in {one.name}", remedy=f"choose among {there}")
-        for count, why in (
-            (given.left_out, "a blank sentence"),
-            (repeated, "a sentence of an earlier one"),
-        ):
-            if count:
-                remarks.append(f"{counted(count, 'rows')} of {one.name} left out for {why}.")
+        remarks += [f"{said}." for said in one.remarks]
         vectors = {
             code: extract(encoder, texts, layers=layers, pool=pool, language=code, name=name, progress=progress)
             for code, texts in one.sentences.items()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files
+from isoglot.core.progress import counted
+from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files, unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,12 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelSet:
-    """Sentences by language, row by row; ``numbers`` are their lines, ``left_out`` counts rows with a blank one."""
+    """Sentences by language, row by row.
+
+    Attributes:
+        name: Where they come from.
+        sentences: By language.
+        numbers: Their lines.
+        left_out: Rows that are not here for a blank sentence.
+        repeated: Rows that are not here for a sentence of an earlier one.
+    """
 
     name: str
     sentences: Mapping[str, list[str]]
     numbers: list[int]
     left_out: int = 0
+    repeated: int = 0
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -31,6 +41,24 @@ class ParallelSet:
     def pairs(self) -> list[tuple[str, str]]:
         """Every two languages, in the order they were named."""
         return list(combinations(self.sentences, 2))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is not here and why, in a line each."""
+        reasons = {"a blank sentence": self.left_out, "a sentence of an earlier one": self.repeated}
+        return [
+            f"{counted(count, 'rows')} of {self.name} left out for {why}" for why, count in reasons.items() if count
+        ]
+
+    def without_repeats(self) -> ParallelSet:
+        """The set without rows that repeat a sentence of an earlier one, in any language."""
+        kept = [number for number, _ in unrepeated(zip(*self.sentences.values(), strict=True))]
+        return replace(
+            self,
+            sentences={code: [texts[row] for row in kept] for code, texts in self.sentences.items()},
+            numbers=[self.numbers[row] for row in kept],
+            repeated=self.repeated + len(self) - len(kept),
+        )
 
 
 def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> ParallelSet:

@@ -119,6 +119,23 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
             )
 
 
+def unrepeated(rows: Iterable[Sequence[str]]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows that repeat no sentence of a row kept before, in any language, with their numbers from 0.
+
+    Of two equal sentences with different translations either answer is right, and a map fitted on the one has seen the
+    other.
+
+    >>> [number for number, _ in unrepeated([("a", "b"), ("c", "d"), ("a", "e"), ("f", "d ")])]
+    [0, 1]
+    """
+    seen: set[tuple[int, str]] = set()
+    for number, row in enumerate(rows):
+        own = {(column, text.strip()) for column, text in enumerate(row)}
+        if seen.isdisjoint(own):
+            seen |= own
+            yield number, row
+
+
 def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
     """The two files of a Tatoeba test set, ``tatoeba.deu-eng.deu`` and ``tatoeba.deu-eng.eng``, by language.
 
