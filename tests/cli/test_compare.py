@@ -107,6 +107,21 @@ def test_two_encoders_leave_a_page_a_grid_tables_and_a_record(run, folder: Path,
     assert "reading en" in page
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(("models", "@/run", *QUICK), "compare"), (("emergence", "@/run", "--device", "cpu"), "emergence")],
+)
+def test_sentences_that_are_cut_are_counted(run, tmp_path: Path, words: tuple[str, ...], name: str):
+    for code in ("en", "fr"):
+        texts = [f"{code} {number}" for number in range(11)]
+        (tmp_path / code).write_text("\n".join([*texts, "a " * 600 if code == "en" else "a"]) + "\n")
+    result = run(*words, *(word for code in ("en", "fr") for word in ("--parallel", f"{code}={tmp_path / code}")))
+    said = "Longer than the model takes, and cut: 1 of 12 en sentences"
+    assert said in result.out
+    assert read_json(tmp_path / "out" / f"{name}.json")["cut"] == [1, 0]
+    assert said in (tmp_path / "out" / f"{name}.html").read_text()
+
+
 def test_one_encoder_reads_both_languages_of_its_own(run, isoglot, folder: Path):
     result = isoglot(
         "compare", str(folder / "run"), *QUICK, "--sentences", "40", "--json", "--quiet", "--floor", "none"

@@ -147,6 +147,16 @@ def test_the_same_sentences_twice_are_those_sentences(sentences, folder: Path, t
     assert f"6 rows of {tmp_path / 'a.txt'} left out for a sentence of an earlier one" in shown.out
 
 
+def test_sentences_that_are_cut_are_counted(sentences, tmp_path: Path):
+    for code, text in (("en", EN), ("fr", FR)):
+        (tmp_path / code).write_text("\n".join([*text, f"{text[0]} " * (300 if code == "en" else 2)]) + "\n")
+    named = [word for code in ("en", "fr") for word in ("--parallel", f"{code}={tmp_path / code}")]
+    result = sentences("--model", "model", *named, "--out", str(tmp_path / "out"))
+    assert "Longer than the model takes, and cut: 1 of 7 en sentences" in result.out
+    (pair,) = read_json(tmp_path / "out" / "metrics.json")["pairs"]
+    assert (pair["source_cut"], pair["target_cut"]) == (1, 0)
+
+
 def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     result = sentences("--model", "model", "--parallel", "table.tsv", "--out", str(tmp_path / "out"), "--json", "-q")
     facts = json.loads(result.out)

@@ -32,7 +32,7 @@ def measured(layer: int, measure: str = "debiased-cka", **changes) -> Measured:
 def comparison(*each: Measured, **changes) -> Comparison:
     values = np.eye(3) * 0.5 + 0.2
     given = {
-        "models": ("runs/a", "runs/b"), "languages": ("en", "fr"), "sentences": 1000, "pool": "mean",
+        "models": ("runs/a", "runs/b"), "languages": ("en", "fr"), "sentences": 1000, "rows": 500, "pool": "mean",
         "floor": "an untrained encoder reads fr", "ceiling": "runs/a and runs/c both read en", "top": 1,
         "grid": CKAGrid(
             layers_x=(0, 1, 2), layers_y=(0, 1, 2), count=1000, paper=values, centred=values, debiased=values
@@ -52,6 +52,7 @@ def test_the_words_say_what_the_numbers_do():
     )
     assert "Much of that is the strongest direction of either space: without, it is 0.29." in said
     assert said[-1] == "For 3 of 3 layers of runs/a the most similar layer of runs/b is the one of the same number."
+    assert findings(comparison(cut=(0, 2)))[-1] == "Longer than the model takes, and cut: 2 of 500 fr sentences."
 
 
 @pytest.mark.parametrize(

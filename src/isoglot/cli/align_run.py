@@ -118,6 +118,7 @@ def run_alignment(
     from isoglot.model import load_encoder
     from isoglot.report.alignment import alignment_page, finding
     from isoglot.represent.encoder_hash import encoder_hash
+    from isoglot.represent.extraction import cut_in_words
 
     place = str(choose_device(device))
     first, second = models
@@ -139,6 +140,10 @@ def run_alignment(
     output.result({"out": str(out), **result.as_dict()}, _table(result))
     if result.facts.get("repeated"):
         output.say(f"{counted(result.facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
+    for line in cut_in_words(
+        zip(result.languages, result.facts.get("cut", (0, 0)), strict=True), result.train + result.test
+    ):
+        output.say(line)
     for line in _of_words(result):
         output.say(line)
     output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")

@@ -246,6 +246,7 @@ def emergence(
     from isoglot.compare.sentences import SENTENCES, check_count, default_languages
     from isoglot.core.devices import choose_device
     from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
+    from isoglot.represent.extraction import cut_in_words
 
     output = Output(json=json, quiet=quiet)
     chosen = chosen_measures(measure or ["debiased-cka"])
@@ -276,7 +277,9 @@ def emergence(
                 texts["emergence.svg"] = emergence_svg(result)
             write_all(out, "emergence.json", result.as_dict(), texts, run)
     output.result({**place(out), **result.as_dict()}, _curve_table(result))
-    output.say(f"\n{emergence_finding(result)}")
+    output.say(
+        "\n".join(["", emergence_finding(result), *cut_in_words(zip(languages, result.cut, strict=True), len(pairs))])
+    )
     if len(result.moments) == 2:
         output.say(f"The run has kept two checkpoints; it keeps more with isoglot pretrain … {KEEP_ALL}")
     _say_page(output, out, "emergence.html")

@@ -147,6 +147,7 @@ def sentences(
 
     def find() -> _Found:
         from isoglot.compare.sentences import SENTENCES
+        from isoglot.represent.extraction import cut_in_words
         from isoglot.retrieve.from_model import sentence_sides
         from isoglot.retrieve.vector_files import read_side
 
@@ -171,7 +172,11 @@ def sentences(
             "left_out": {one.name: one.left_out for one in sets if one.left_out},
             "repeated": {one.name: one.repeated for one in sets if one.repeated},
         }
-        return _Found(found, facts, [said for one in sets for said in one.remarks])
+        cut = [
+            cut_in_words([(side.name, side.cut) for side in (each.source, each.target)], len(each.source))
+            for each in found
+        ]
+        return _Found(found, facts, [said for part in (*(one.remarks for one in sets), *cut) for said in part])
 
     read = [*files_of(parallel), source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)

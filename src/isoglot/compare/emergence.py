@@ -56,6 +56,8 @@ class Emergence:
     run: str
     languages: tuple[str, str]
     sentences: int
+    cut: tuple[int, int] = (0, 0)
+    """How many of them were longer than the encoder takes, by language."""
     measures: tuple[str, ...]
     layers: tuple[int, ...]
     moments: tuple[Moment, ...]
@@ -80,6 +82,7 @@ class Emergence:
             "run": self.run,
             "languages": list(self.languages),
             "sentences": self.sentences,
+            "cut": list(self.cut),
             "measures": list(self.measures),
             "layers": list(self.layers),
             "moments": [moment.as_dict() for moment in self.moments],
@@ -122,6 +125,7 @@ class SimilarityProbe:
         self.sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         self.languages, self.layers, self.pool, self.seed = languages, layers, pool, seed
         self.moments: dict[int, dict[str, dict[int, float]]] = {}
+        self.cut = (0, 0)
 
     def measure(self, encoder: EncoderLike) -> dict[str, dict[int, float]]:
         """The value of each measure in each layer.
@@ -134,6 +138,7 @@ class SimilarityProbe:
             extract(encoder, side, layers=self.layers, pool=self.pool, language=language_for(encoder, code))
             for side, code in zip(self.sides, self.languages, strict=True)
         )
+        self.cut = (one.header["cut"], other.header["cut"])
         return {
             name: {layer: compute(name, one[layer], other[layer], seed=self.seed).value for layer in one.layers}
             for name in self.measures
@@ -198,6 +203,7 @@ def trace_emergence(
         run=str(run),
         languages=languages,
         sentences=len(pairs),
+        cut=probe.cut,
         measures=probe.measures,
         layers=tuple(moments[0].values[probe.measures[0]]),
         moments=tuple(moments),

@@ -98,6 +98,10 @@ class Comparison:
     models: tuple[str, str]
     languages: tuple[str, str]
     sentences: int
+    cut: tuple[int, int] = (0, 0)
+    """How many of those that the measures are measured on were longer than their encoder takes, by side."""
+    rows: int
+    """How many those are."""
     pool: str
     floor: str | None
     """What the floor is."""
@@ -127,6 +131,8 @@ class Comparison:
             "models": list(self.models),
             "languages": list(self.languages),
             "sentences": self.sentences,
+            "rows": self.rows,
+            "cut": list(self.cut),
             "pool": self.pool,
             "floor": self.floor,
             "ceiling": self.ceiling,
@@ -226,6 +232,8 @@ def compare_models(
         models=names,
         languages=languages,
         sentences=len(pairs),
+        rows=len(drawn_N),
+        cut=(X.header["cut"], Y.header["cut"]),
         pool=pool,
         floor=None if floor is None else f"an untrained encoder reads {languages[1]}",
         ceiling=None if ceiling is None else f"{names[0]} and {ceiling_name} both read {languages[0]}",

@@ -10,6 +10,7 @@ from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.svg_file import svg_file
+from isoglot.represent.extraction import cut_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ def findings(result: Comparison) -> list[str]:
     """What was found, in sentences: the first is the main thing."""
     name = main_measure(result)
     if name is None:
-        return [f"{_who(result)} compared on {result.sentences:,} sentences."]
+        return [f"{_who(result)} compared on {result.sentences:,} sentences.", *_cut(result)]
     found = result.of(name)
     above = [each for each in found if each.null_edge is None or each.value > each.null_edge]
     best = best_layer(above or found, distance=False)
@@ -85,8 +86,7 @@ def findings(result: Comparison) -> list[str]:
             f"CKA as the first paper prints it would say {two(printed.value)} there, since it counts what all "
             f"sentences have in common{random}."
         )
-    said.append(_diagonal(result))
-    return said
+    return [*said, _diagonal(result), *_cut(result)]
 
 
 def main_measure(result: Comparison) -> str | None:
@@ -137,6 +137,10 @@ def _scale(result: Comparison, best: Measured) -> str:
 
 def _beyond_floor(each: Measured) -> bool:
     return each.floor is None or each.low is None or each.low > each.floor
+
+
+def _cut(result: Comparison) -> list[str]:
+    return [f"{said}." for said in cut_in_words(zip(result.languages, result.cut, strict=True), result.rows)]
 
 
 def _diagonal(result: Comparison) -> str:

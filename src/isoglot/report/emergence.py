@@ -10,6 +10,7 @@ from isoglot.report.compare import MAIN
 from isoglot.report.lines import COLOURS, Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.svg_file import svg_file
+from isoglot.represent.extraction import cut_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ def emergence_page(result: Emergence, *, facts: Sequence[str] = ()) -> str:
         f"How {one} and {other} become alike",
         emergence_finding(result),
         [_section(result, name) for name in _ordered(result)],
-        facts=facts,
+        facts=[*cut_in_words(zip(result.languages, result.cut, strict=True), result.sentences), *facts],
     )
 
 

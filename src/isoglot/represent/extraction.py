@@ -51,6 +51,16 @@ EVENTS = ("cut", "split", "unread")
 """Texts or words cut to the length, sentences of words sent through in several windows, texts or words read as none."""
 
 
+def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
+    """How many sentences of each language were cut, in one line; none where none was.
+
+    >>> cut_in_words([("en", 1), ("de", 0), ("zh", 3)], 600)
+    ['Longer than the model takes, and cut: 1 of 600 en sentences, 3 of 600 zh sentences']
+    """
+    found = [f"{count:,} of {rows:,} {code} sentences" for code, count in cut if count]
+    return [f"Longer than the model takes, and cut: {', '.join(found)}"] if found else []
+
+
 def extract(
     encoder: EncoderLike,
     sentences: Sentences,

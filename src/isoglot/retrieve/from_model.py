@@ -63,7 +63,13 @@ def sentence_sides(
             sides[code] = before
             continue
         found = extract(encoder, sentences, layers=layers, pool=pool, language=code, name=name, progress=progress)
-        sides[code] = Side(name=code, layers=_by_layer(found), items=sentences, numbers=parallel.numbers)
+        sides[code] = Side(
+            name=code,
+            layers=_by_layer(found),
+            items=sentences,
+            numbers=parallel.numbers,
+            cut=found.header["cut"],
+        )
     return sides
 
 

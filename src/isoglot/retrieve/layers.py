@@ -48,12 +48,14 @@ class Side:
         layers: An N × D matrix by its layer; None is the layer of vectors that come from none.
         items: What the rows are, where that is known: sentences or words.
         numbers: The line of its file each row comes from, from 1; by default rows are numbered.
+        cut: Sentences that were longer than the model takes.
     """
 
     name: str
     layers: Mapping[int | None, np.ndarray]
     items: Sequence[str] | None = None
     numbers: Sequence[int] | None = None
+    cut: int = 0
 
     def __len__(self) -> int:
         return len(next(iter(self.layers.values())))
@@ -131,12 +133,13 @@ class PairScores:
         """The figures alone, for JSON."""
         head = {"source": self.source.name, "target": self.target.name}
         rows = {"source_rows": len(self.source), "target_rows": len(self.target)}
+        cut = {"source_cut": self.source.cut, "target_cut": self.target.cut}
         covered = {} if self.coverage is None else {"coverage": asdict(self.coverage)}
         layers = [
             {"layer": each.layer, "centre": each.centre, "scores": each.scores.as_dict()["scores"]}
             for each in self.layers
         ]
-        return head | rows | covered | {"best": self.best._asdict(), "layers": layers}
+        return head | rows | cut | covered | {"best": self.best._asdict(), "layers": layers}
 
 
 def found_both(scores: RetrievalScores, method: Method) -> float:
