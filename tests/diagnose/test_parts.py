@@ -8,11 +8,10 @@ import pytest
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.diagnose.checkup import choose_best
 from isoglot.diagnose.found import WAYS, find_translations, fold_numbers, mapped_found
-from isoglot.diagnose.resampled import chosen_interval, interval, leads, sample_weights
+from isoglot.diagnose.resampled import interval, sample_weights
 from isoglot.diagnose.sentences import builtin_set, distinct_rows
 from isoglot.diagnose.shape import mean_distance, spread
 from isoglot.languages import twin
-from isoglot.retrieve.metrics import Interval
 from isoglot.retrieve.parallel_sets import ParallelSet
 
 N, D = 200, 24
@@ -156,16 +155,6 @@ def test_where_nothing_is_better_nothing_is_said_to_be():
     assert missed <= 8  # of 60, where 5 % are 3
     assert claims <= 10  # 5 % each of two things
     assert sure <= 10
-
-
-def test_the_interval_of_what_was_chosen_is_wider_and_no_narrower_than_for_one_alone():
-    samples = np.random.default_rng(0).normal(size=(2001, 10))
-    samples[0] = 0
-    alone, chosen = chosen_interval(samples[:, :1], 0), chosen_interval(samples, 3)
-    assert alone.high == pytest.approx(1.96, rel=0.05)
-    assert chosen.high == pytest.approx(2.8, rel=0.05)  # of ten independent figures
-    assert leads(samples, 3)[3] == Interval(0.0, 0.0, 0.0)
-    assert leads(samples, 3)[0].high / np.sqrt(2) > chosen.high
 
 
 # --- sentences ---

@@ -21,7 +21,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
     from rich.table import Table
     from rich.text import Text
 
-    from isoglot.report.retrieval import finding, way_name
+    from isoglot.report.retrieval import finding, sureness, way_name
 
     ways = [(scores.method, each.centre) for each in pairs[0].layers for scores in each.scores.methods]
     ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
@@ -42,9 +42,14 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
         for pair in pairs:
             best = pair.best
             where = "vectors" if best.layer is None else str(best.layer)
-            table.add_row(pair.name, f"{100 * best.value:.1f} %", where, way_name(best.method, best.centre))
+            table.add_row(
+                pair.name,
+                f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})",
+                where,
+                way_name(best.method, best.centre),
+            )
         parts += [table, Text()]
-    return Group(*parts, Text("\n".join([*remarks, f"{finding(pairs)} (chance: {_chance(pairs)})"])))
+    return Group(*parts, Text("\n".join([*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}"])))
 
 
 def spelling(pair: PairScores) -> str:

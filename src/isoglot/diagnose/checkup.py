@@ -12,11 +12,12 @@ import numpy as np
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.found import WAYS
 from isoglot.diagnose.looks import look
-from isoglot.diagnose.resampled import as_share, chosen_interval, interval, leads, sample_weights
+from isoglot.diagnose.resampled import interval, sample_weights
 from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
 from isoglot.diagnose.settings import DiagnoseConfig
 from isoglot.diagnose.tokens import token_facts
 from isoglot.diagnose.vectors import encode_sets
+from isoglot.retrieve.chosen import as_share, chosen_interval, leads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

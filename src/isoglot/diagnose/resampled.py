@@ -4,10 +4,7 @@ All figures of a check-up are means over the same sentences. So the sentences ar
 computed for each draw: intervals of differences between layers, ways and languages are then intervals of paired
 differences, in which what makes a sentence hard for both cancels out.
 
-Of many figures that are all noise, one is the highest. Where a figure was chosen by looking at all of them, as the best
-layer is, its interval is so wide that those of all hold at once (:func:`chosen_interval`, :func:`leads`).
-
-Shape legend: ``S`` samples, the first being the sentences as they are; ``N`` sentences; ``C`` figures to choose from.
+Shape legend: ``S`` samples, the first being the sentences as they are; ``N`` sentences.
 """
 
 from __future__ import annotations
@@ -15,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from isoglot.core.seeds import random_stream
+from isoglot.retrieve.chosen import LEVEL
 from isoglot.retrieve.metrics import Interval
-
-LEVEL = 0.95
 
 
 def sample_weights(sentences: int, resamples: int, *, seed: int, name: str = "") -> np.ndarray:
@@ -35,53 +31,3 @@ def interval(samples_S: np.ndarray) -> Interval:
     """
     low, high = np.quantile(samples_S[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(samples_S[0]), round(float(low), 12), round(float(high), 12))
-
-
-def chosen_interval(samples_SC: np.ndarray, chosen: int) -> Interval:
-    """The interval of a figure that was chosen among others: with 95 %, all of theirs hold at once.
-
-    Args:
-        samples_SC: All that could have been chosen.
-        chosen: Which was.
-    """
-    away_SC = samples_SC[1:] - samples_SC[0]
-    spread_C = away_SC.std(axis=0)
-    half = _critical(away_SC, spread_C) * float(spread_C[chosen])
-    value = float(samples_SC[0, chosen])
-    return Interval(value, round(value - half, 12), round(value + half, 12))
-
-
-def as_share(found: Interval) -> Interval:
-    """The interval of a share, which is neither below 0 nor above 1.
-
-    >>> as_share(Interval(0.99, 0.97, 1.01))
-    Interval(value=0.99, low=0.97, high=1.0)
-    """
-    return Interval(found.value, max(found.low, 0.0), min(found.high, 1.0))
-
-
-def leads(samples_SC: np.ndarray, chosen: int) -> list[Interval]:
-    """By how much the chosen figure is above each of the others: intervals that hold at once for any two of them."""
-    away_SC = samples_SC[1:] - samples_SC[0]
-    critical_S = np.zeros(len(away_SC))
-    for one in range(away_SC.shape[1]):
-        between_SC = away_SC[:, [one]] - away_SC[:, :one]
-        if one:
-            critical_S = np.maximum(critical_S, _standardised(between_SC, between_SC.std(axis=0)).max(axis=1))
-    critical = float(np.quantile(critical_S, LEVEL))
-    found = []
-    for other in range(away_SC.shape[1]):
-        lead = float(samples_SC[0, chosen] - samples_SC[0, other])
-        half = critical * float((away_SC[:, chosen] - away_SC[:, other]).std())
-        found.append(Interval(lead, round(lead - half, 12), round(lead + half, 12)))
-    return found
-
-
-def _critical(away_SC: np.ndarray, spread_C: np.ndarray) -> float:
-    """So many standard deviations hold all figures at once."""
-    return float(np.quantile(_standardised(away_SC, spread_C).max(axis=1), LEVEL))
-
-
-def _standardised(away_SC: np.ndarray, spread_C: np.ndarray) -> np.ndarray:
-    standardised_SC: np.ndarray = np.abs(away_SC) / np.where(spread_C > 0, spread_C, 1.0)
-    return standardised_SC

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from isoglot.diagnose.names import listed
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.retrieve.layers import found_both
@@ -55,15 +56,27 @@ def retrieval_svg(pairs: Sequence[PairScores]) -> str:
         floor_at=100 * fmean([pair.chance for pair in pairs]),
         whole=True,
     )
-    return svg_file(drawing, finding(pairs), f"{note}; centred: each language's mean removed")
+    return svg_file(drawing, finding(pairs), f"{sureness(pairs)}; {note}; centred: each language's mean removed")
 
 
 def finding(pairs: Sequence[PairScores]) -> str:
-    """What was found best where, in a line."""
+    """What was found best where, in a line, and which layers are as good."""
     pair = max(pairs, key=lambda each: each.best.value)
     best = pair.best
     where = "The vectors find" if best.layer is None else f"Layer {best.layer} finds"
-    return f"{where} {100 * best.value:.1f} % of {pair.name} translations by {way_name(best.method, best.centre)}"
+    text = f"{where} {100 * best.value:.1f} % of {pair.name} translations by {way_name(best.method, best.centre)}"
+    others = [str(layer) for layer in best.near if layer != best.layer]
+    if not others:
+        return text
+    which = f"layer {others[0]} is" if len(others) == 1 else f"layers {listed(others)} are"
+    return f"{text}; {which} as good within the noise"
+
+
+def sureness(pairs: Sequence[PairScores]) -> str:
+    """The interval of what was found best, and among how many it was chosen."""
+    best = max((each.best for each in pairs), key=lambda each: each.value)
+    among = f", the best of {best.chosen_among} on the same data" if best.chosen_among > 1 else ""
+    return f"95 % interval {100 * best.low:.1f} to {100 * best.high:.1f}{among}"
 
 
 def _points(pair: PairScores, method: Method, centre: Centre) -> list[tuple[float, float]]:

@@ -9,13 +9,16 @@ Shape legend: ``N`` rows, ``D`` width.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.methods import NEIGHBOURHOOD
+from isoglot.retrieve.chosen import as_share, chosen_interval, leads
+from isoglot.retrieve.methods import NEIGHBOURHOOD, Direction
+from isoglot.retrieve.metrics import resampled_means
 from isoglot.retrieve.scores import Candidates, RetrievalScores, score_retrieval
 
 if TYPE_CHECKING:
@@ -70,22 +73,42 @@ class LayerScores(NamedTuple):
 
 
 class Best(NamedTuple):
-    """Where translations are found best, and how often: P@1, the mean of both directions."""
+    """Where translations are found best, and how often: P@1, the mean of both directions.
+
+    Attributes:
+        layer: The layer.
+        centre: Whether each side's mean was removed.
+        method: How neighbours were chosen.
+        value: How often.
+        low: Where the 95 % interval begins; it allows for the choice.
+        high: Where it ends.
+        chosen_among: How many layers, centres and methods there were to choose from, by the same rows.
+        near: Layers, that one included, that by some centre and method are not surely worse.
+    """
 
     layer: int | None
     centre: Centre
     method: Method
     value: float
+    low: float
+    high: float
+    chosen_among: int
+    near: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairScores:
-    """Two sides, every layer; ``coverage`` where the right pairs came from a dictionary."""
+    """Two sides, every layer; ``coverage`` where the right pairs came from a dictionary.
+
+    ``resamples`` and ``seed`` are those of the intervals.
+    """
 
     source: Side = field(repr=False)
     target: Side = field(repr=False)
     layers: tuple[LayerScores, ...]
     coverage: Coverage | None = None
+    resamples: int = 1000
+    seed: int = 0
 
     @property
     def name(self) -> str:
@@ -103,16 +126,34 @@ class PairScores:
         scores = self.layers[0].scores.methods[:2]
         return sum(1 / each.candidates for each in scores) / len(scores)
 
-    @property
+    @cached_property
     def best(self) -> Best:
         """The best of all layers, methods and centres; among equals the first."""
-        found = [
-            Best(each.layer, each.centre, scores.method, found_both(each.scores, scores.method))
-            for each in self.layers
-            for scores in each.scores.methods
-            if scores.direction == "forward"
+        methods = list(dict.fromkeys(scores.method for scores in self.layers[0].scores.methods))
+        ways = [(each, method) for each in self.layers for method in methods]
+        both = [
+            resampled_means(
+                np.stack([each.scores.of(method, way).ranks_Q == 1 for each, method in ways], axis=1),
+                resamples=self.resamples,
+                seed=self.seed,
+            )
+            for way in get_args(Direction)
         ]
-        return max(found, key=lambda best: best.value)
+        found_SC = np.mean(both, axis=0)
+        at = int(found_SC[0].argmax())
+        sure = as_share(chosen_interval(found_SC, at))
+        near = [each.layer for (each, _), lead in zip(ways, leads(found_SC, at), strict=True) if lead.low <= 0]
+        each, method = ways[at]
+        return Best(
+            each.layer,
+            each.centre,
+            method,
+            value=sure.value,
+            low=sure.low,
+            high=sure.high,
+            chosen_among=len(ways),
+            near=tuple(dict.fromkeys(near)),
+        )
 
     def of(self, layer: int | None, centre: Centre) -> RetrievalScores:
         """The scores of one layer.
@@ -221,7 +262,9 @@ def score_layers(
                 )
                 found.append(LayerScores(own, centre, scores))
             task.advance()
-    return PairScores(source=source, target=target, layers=tuple(found), coverage=coverage)
+    return PairScores(
+        source=source, target=target, layers=tuple(found), coverage=coverage, resamples=resamples, seed=seed
+    )
 
 
 def _common_layers(source: Side, target: Side) -> list[tuple[int | None, int | None]]:

@@ -193,6 +193,12 @@ def bootstrap(
     return [Interval(*map(float, triple)) for triple in zip(values, *edges, strict=True)]
 
 
+def resampled_means(rows_QF: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> np.ndarray:
+    """The means of figures over queries, then over the queries drawn anew (1 + R × F): the draws of an interval."""
+    drawn_RF = _resampled(rows_QF, resamples, seed) / len(rows_QF)
+    return np.concatenate([rows_QF.mean(axis=0, keepdims=True), drawn_RF])
+
+
 _COUNTS = 2**21  # numbers of draws that are in memory at once, and kept: 16 MB
 
 
