@@ -63,7 +63,7 @@ def spelling(pair: PairScores) -> str:
     words = sum(other.queries for other in others)
     other = sum(found) / len(found) if found else None
     total = sum(each.queries for each in scores)
-    return f"all entries / spelt differently: {in_words(best.value, total, other, words)}"
+    return f"all entries / spelt differently, words of both sides: {in_words(best.value, total, other, words)}"
 
 
 def _arrows(pair: PairScores) -> str:
