@@ -227,20 +227,8 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
 
 
 def test_sweep_of_built_in_sentences_judged_by_gold(steer):
-    given = (
-        "sweep",
-        "--model",
-        "ours",
-        "--sentences",
-        "4",
-        "--learn-from",
-        "5",
-        "--layers",
-        "-1",
-        "--directions",
-        "there",
-    )
-    facts = json.loads(steer(*given, "--json").out)
+    given = ("sweep", "--model", "ours", "--sentences", "4", "--learn-from", "5", "--layers", "-1")
+    facts = json.loads(steer(*given, "--directions", "there", "--json").out)
     assert [one["alphas"] for one in facts["sweeps"]] == [[0.0, 1.0, 2.0, 3.0]]
     assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")
 
@@ -261,6 +249,25 @@ def test_without_sacrebleu_all_but_bleu_is_there(steer, monkeypatch):
     assert (result.code, result.err) == (0, "")
     assert "reference  " in result.out
     assert said in result.out
+
+
+def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, tmp_path: Path):
+    given = {"source": "en", "target": "fr", "source_words": ["Cat", "dog", "zebra"], "target_words": ["chat"]}
+    save_encoder(load_encoder(folder / "ours", device="cpu"), tmp_path / "m", about={"dictionaries": [given]})
+    options = (*WAY[:4], "--model", str(tmp_path / "m"), "--means", "means", "--alpha", "1", "--json")
+    line = "isoglot: en-fr.txt: training has seen 2 of 10 source words of the dictionary, such as 'cat', 'dog'; "
+    swept = ("sweep", *FILES, "--layers", "1", *options[4:])
+    for verb in (("translate", "cat sees man", *options), swept):
+        assert steer(*verb, *DICTIONARY) == (2, "", f"{line}give --leave-out-known or --allow-leak\n")
+    rest = json.loads(steer("translate", "cat sees man", *options, *DICTIONARY, "--leave-out-known").out)
+    assert (rest["left_out_known"], rest["scores"][0]["judged"]) == ({"en-fr": 2}, 2)
+    rest = json.loads(steer(*swept, *DICTIONARY, "--leave-out-known").out)
+    assert rest["left_out_known"] == {"en-fr": 2, "fr-en": 1}
+    assert "en-fr: 2 source words left out: known from training" in rest["remarks"]
+    every = json.loads(steer("translate", "cat sees man", *options, *DICTIONARY, "--allow-leak").out)
+    assert (every["left_out_known"], every["scores"][0]["judged"]) == ({}, 3)
+    own = json.loads(steer("translate", "cat sees man", *options, "--dictionary", "builtin").out)
+    assert (own["left_out_known"]["en-fr"], own["scores"][0]["judged"]) == (2, 2)
 
 
 # --- erase ---
@@ -436,18 +443,8 @@ def test_standard_input_that_will_not_do(steer, monkeypatch, given: io.TextIOBas
 )
 def test_what_a_locale_lets_pass_is_still_not_text(folder: Path, text: list[bytes], piped: bytes, line: str):
     """In C.UTF-8 Python takes any byte, and gives it back as a lone surrogate."""
-    command: list[str | bytes] = [
-        sys.executable,
-        "-m",
-        "isoglot",
-        "steer",
-        "translate",
-        *text,
-        *WAY,
-        "--device",
-        "cpu",
-        "-q",
-    ]
+    verb = [sys.executable, "-m", "isoglot", "steer", "translate"]
+    command: list[str | bytes] = [*verb, *text, *WAY, "--device", "cpu", "-q"]
     locale = os.environ | {"LC_ALL": "C.UTF-8"}
     run = subprocess.run(command, input=piped, capture_output=True, check=False, cwd=folder, env=locale)
     assert (run.returncode, run.stdout, run.stderr.decode()) == (2, b"", f"isoglot: {line}\n")

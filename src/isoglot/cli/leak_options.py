@@ -15,6 +15,9 @@ LeaveOutKnown = Annotated[
         "--leave-out-known", help="Leave out test words whose translations training was given, and say how many."
     ),
 ]
+AllowLeak = Annotated[
+    bool, typer.Option("--allow-leak", help="Score on words whose translations training was given, too.")
+]
 
 
 def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.leak_options import LeaveOutKnown, left_out, refuse_both
+from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_both
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import is_path, parse_named
@@ -229,9 +229,7 @@ def words(
         typer.Option("--shards", metavar="LANG=DIR", help="What the model learned from, to find words it was given."),
     ] = None,
     leave_out_known: LeaveOutKnown = False,
-    allow_leak: Annotated[
-        bool, typer.Option("--allow-leak", help="Score on words whose translations training was given, too.")
-    ] = False,
+    allow_leak: AllowLeak = False,
     method: Methods = None,
     centre: Centres = None,
     first: Rows = None,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
@@ -31,13 +32,20 @@ from isoglot.cli.steer_options import (
     Alphas,
     Count,
     DictionaryFiles,
+    Directions,
+    FitCount,
+    Folds,
+    Layer,
     LearnFrom,
     Means,
     ModelOption,
+    Pivot,
+    SavedEraser,
     Sentences,
     SharedAlpha,
     ShiftKind,
     SweepCount,
+    Texts,
     Threshold,
     Where,
 )
@@ -63,22 +71,9 @@ MOST = 10_000
 def fit(
     out: Out,
     model: ModelArgument = "isoglot-mini",
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text", metavar="LANG=FILE", help="Text of each language, a sentence a line. Left out: built-in text."
-        ),
-    ] = None,
+    text: Texts = None,
     langs: Langs = None,
-    sentences: Annotated[
-        int | None,
-        typer.Option(
-            "--sentences",
-            metavar="N",
-            min=1,
-            help="The first N of each language; left out: 2,000 built-in ones, or 10,000 of files.",
-        ),
-    ] = None,
+    sentences: FitCount = None,
     layers: LayerList = "all",
     threshold: Threshold = None,
     device: Device = "auto",
@@ -152,11 +147,11 @@ def translate(
     model: ModelOption = "isoglot-mini",
     means: Means = None,
     alpha: Alphas = None,
-    layer: Annotated[
-        int, typer.Option("--layer", metavar="L", help="Where; 0 is the embeddings, -1 the last, -2 the one before.")
-    ] = -2,
+    layer: Layer = -2,
     kind: ShiftKind = "mean",
     dictionary: DictionaryFiles = None,
+    leave_out_known: LeaveOutKnown = False,
+    allow_leak: AllowLeak = False,
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
@@ -175,7 +170,8 @@ def translate(
     """Shift sentences to another language inside the model, and read off its best token at every position.
 
     Nothing is masked. With --parallel the sentences of one language are translated and those of the other are the
-    references of BLEU-1; with --dictionary switched tokens are judged.
+    references of BLEU-1; with --dictionary switched tokens are judged. A file with words that a dictionary gave to the
+    model's training is refused, unless --leave-out-known or --allow-leak is given.
 
     --out gets translations.json, translations.tsv and translations.html.
     """
@@ -192,7 +188,7 @@ def translate(
     output = Output(json=json, quiet=quiet)
     codes = language_code(source), language_code(target)
     alphas = parse_alphas(alpha, (1.0, 2.0))
-    dictionaries = Dictionaries(dictionary, seed=seed)
+    dictionaries = Dictionaries(dictionary, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
     entries = dictionaries.of(*codes)
     if dictionary and entries is None:
         raise ConfigError(f"--dictionary has no {'-'.join(codes)}", remedy=f"write --dictionary {'-'.join(codes)}=FILE")
@@ -206,6 +202,7 @@ def translate(
     no_bleu = None if references is None else why_no_bleu()
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
+    entries = dictionaries.not_given(entries, codes, encoder, model)
     numbers = chosen_layers([layer], encoder.depth)
     with recorded(
         out,
@@ -239,11 +236,17 @@ def translate(
             positions=positions,
             progress=output.progress,
         )
-        remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
-        value = {"model": model, "means": known.origin, "remarks": remarks, **translation_value(swept, references)}
+        value = {
+            "model": model,
+            "means": known.origin,
+            "left_out_known": dictionaries.left_out,
+            "remarks": [*dictionaries.remarks, *([no_bleu] if no_bleu else [])],
+            **translation_value(swept, references),
+        }
         if run is not None and out is not None:
+            facts = [*dictionaries.remarks, command_line()]
             texts = {
-                "translations.html": translation_page(swept, references, origin=known.origin, facts=[command_line()]),
+                "translations.html": translation_page(swept, references, origin=known.origin, facts=facts),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
             }
             write_all(out, "translations.json", value, texts, run)
@@ -266,14 +269,13 @@ def sweep(
     parallel: ParallelSets = None,
     langs: Langs = None,
     means: Means = None,
-    directions: Annotated[
-        Literal["both", "there"],
-        typer.Option("--directions", help="From the first language to the others and back, or there alone."),
-    ] = "both",
+    directions: Directions = "both",
     alpha: Alphas = None,
     layers: LayerList = "all",
     kind: ShiftKind = "mean",
     dictionary: DictionaryFiles = None,
+    leave_out_known: LeaveOutKnown = False,
+    allow_leak: AllowLeak = False,
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
     threshold: Threshold = None,
@@ -290,6 +292,9 @@ def sweep(
 
     Without --parallel, built-in sentences of the model's languages are translated and judged by gold translations.
 
+    Files of --dictionary with words that one gave to the model's training are refused, unless --leave-out-known or
+    --allow-leak is given; of built-in words those are left out.
+
     --out gets sweep.html with heat maps, sweep.json, sweep.csv and sweep.svg.
     """
     from isoglot.cli.steer_output import sweep_view
@@ -305,12 +310,14 @@ def sweep(
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
     asked, no_bleu = parse_layers(layers), why_no_bleu()
-    dictionaries = Dictionaries(dictionary if dictionary or parallel else [BUILTIN], seed=seed)
+    listed = dictionary if dictionary or parallel else [BUILTIN]
+    dictionaries = Dictionaries(listed, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
     given = read_sets(parallel, langs, sentences or 500) if parallel else []
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)
     ways = ways_between(given or builtin_sets(encoder, langs, sentences or BUILTIN_SWEPT, seed), directions)
+    entries = [dictionaries.not_given(dictionaries.of(*way.codes), way.codes, encoder, model) for way in ways]
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))
     with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
         known = languages_known(
@@ -334,13 +341,13 @@ def sweep(
                 alphas=alphas,
                 sets=known.sets,
                 references=None if no_bleu else way.references,
-                dictionary=dictionaries.of(*way.codes),
+                dictionary=judges,
                 kind=kind,
                 shared_alpha=shared_alpha,
                 positions=positions,
                 progress=output.progress,
             )
-            for way in ways
+            for way, judges in zip(ways, entries, strict=True)
         ]
         masked = {
             way.codes[0]: masked_languages(
@@ -355,6 +362,7 @@ def sweep(
             "model": model,
             "means": known.origin,
             "masked": {code: each.as_dict() for code, each in masked.items()},
+            "left_out_known": dictionaries.left_out,
             "remarks": remarks,
             **sweep_value(sweeps, encoder.depth, about),
         }
@@ -383,22 +391,10 @@ def erase(
     parallel: ParallelSets = None,
     langs: Langs = None,
     layers: LayerList = "all",
-    eraser: Annotated[
-        Literal["best", "mean-removal", "lir", "lsar", "leace"],
-        typer.Option(
-            "--eraser",
-            help="Which to save: the one with the best harmonic mean, on a tie the least change; or a named one.",
-        ),
-    ] = "best",
-    pivot: Annotated[
-        str | None,
-        typer.Option("--pivot", metavar="LANG", help="The language that shifts bring the others to; else the first."),
-    ] = None,
+    eraser: SavedEraser = "best",
+    pivot: Pivot = None,
     alpha: Alphas = None,
-    folds: Annotated[
-        int,
-        typer.Option("--folds", metavar="N", min=2, help="Parts that sentences are cut into, to learn and to test."),
-    ] = 5,
+    folds: Folds = 5,
     count: Count = 1000,
     out: OptionalOut = None,
     device: Device = "auto",

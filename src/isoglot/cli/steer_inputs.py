@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from isoglot.cli.langs_option import parse_langs
+from isoglot.cli.leak_options import left_out, refuse_both
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.steer.language_files import own_known, read_known
@@ -163,17 +164,24 @@ class Dictionaries:
     Args:
         values: What the user typed.
         seed: For the built-in ones.
+        leave_out_known: Whether to leave out words whose translations training was given.
+        allow_leak: Whether to judge by them, too.
 
     Raises:
-        ConfigError: It is no pair of languages with a file.
+        ConfigError: It is no pair of languages with a file, or words are both to be left out and not.
     """
 
-    def __init__(self, values: Sequence[str] | None, *, seed: int) -> None:
+    def __init__(
+        self, values: Sequence[str] | None, *, seed: int, leave_out_known: bool = False, allow_leak: bool = False
+    ) -> None:
+        refuse_both(leave_out_known=leave_out_known, allow_leak=allow_leak)
+        self.leave_out_known, self.allow_leak = leave_out_known, allow_leak
         given = list(values or ())
         self.builtin = BUILTIN in given
         self.files = parse_pairs([value for value in given if value != BUILTIN])
         self.seed = seed
         self.remarks: list[str] = []
+        self.left_out: dict[str, int] = {}
 
     @property
     def paths(self) -> list[Path]:
@@ -204,6 +212,36 @@ class Dictionaries:
 
             return builtin_dictionary(source, target, seed=self.seed)
         return None
+
+    def not_given(
+        self, entries: list[Entry] | None, way: tuple[str, str], encoder: EncoderLike, model: str
+    ) -> list[Entry] | None:
+        """The entries that an encoder may be judged by, in lower case: judging does not look at case.
+
+        Words whose translations training was given are left out of the built-in dictionaries, and of files if so asked.
+
+        Raises:
+            InputError: A file has such words and neither was asked for, or there are no others.
+        """
+        from dataclasses import replace
+
+        from isoglot.retrieve.leaks import refuse_leak, without_known, words_seen
+
+        if entries is None or self.allow_leak:
+            return entries
+        lower = [replace(entry, source=entry.source.lower()) for entry in entries]
+        seen = words_seen(way[0], vocabulary=encoder.vocabulary, model=model)
+        files = self.files.get(way) or self.files.get(way[::-1])
+        file = files[0] if files else None
+        if file is not None and not self.leave_out_known:
+            refuse_leak(lower, seen, file, remedy="give --leave-out-known or --allow-leak")
+            return lower
+        kept, words = without_known(lower, seen, file)
+        if words:
+            name = "-".join(way)
+            self.left_out[name] = words
+            self.remarks.append(f"{name}: {left_out(words)}")
+        return kept
 
 
 def _entries(paths: Sequence[Path], read: Callable[[Path], list[Entry]]) -> list[Entry]:

@@ -27,9 +27,16 @@ DictionaryFiles = Annotated[
         help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
     ),
 ]
+Directions = Annotated[
+    Literal["both", "there"],
+    typer.Option("--directions", help="From the first language to the others and back, or there alone."),
+]
 Alphas = Annotated[
     list[float] | None,
     typer.Option("--alpha", metavar="NUMBER", help="How far; 1 is from mean to mean, -1 away. May be repeated."),
+]
+Layer = Annotated[
+    int, typer.Option("--layer", metavar="L", help="Where; 0 is the embeddings, -1 the last, -2 the one before.")
 ]
 ShiftKind = Annotated[
     Literal["mean", "norm-matched", "transport"],
@@ -64,6 +71,21 @@ LearnFrom = Annotated[
 ]
 Sentences = Annotated[int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N; left out: all.")]
 BUILTIN_SWEPT = 25  # by all layers and alphas, isoglot-mini's languages there and back: a minute on one core
+Texts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="LANG=FILE", help="Text of each language, a sentence a line. Left out: built-in text."
+    ),
+]
+FitCount = Annotated[
+    int | None,
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=1,
+        help="The first N of each language; left out: 2,000 built-in ones, or 10,000 of files.",
+    ),
+]
 SweepCount = Annotated[
     int | None,
     typer.Option(
@@ -74,3 +96,18 @@ SweepCount = Annotated[
     ),
 ]
 Count = Annotated[int, typer.Option("--sentences", metavar="N", min=1, help="The first N of each language.")]
+SavedEraser = Annotated[
+    Literal["best", "mean-removal", "lir", "lsar", "leace"],
+    typer.Option(
+        "--eraser",
+        help="Which to save: the one with the best harmonic mean, on a tie the least change; or a named one.",
+    ),
+]
+Pivot = Annotated[
+    str | None,
+    typer.Option("--pivot", metavar="LANG", help="The language that shifts bring the others to; else the first."),
+]
+Folds = Annotated[
+    int,
+    typer.Option("--folds", metavar="N", min=2, help="Parts that sentences are cut into, to learn and to test."),
+]
