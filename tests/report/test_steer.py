@@ -183,11 +183,15 @@ def test_rows_have_the_source_every_output_and_the_reference(sweep: Sweep):
 def test_the_finding_is_of_the_cell_that_switched_most(sweep: Sweep):
     assert most_switched(sweep) == Cell(2, 3.0)
     assert sweep_finding(sweep) == (
-        "en → fr: most is switched at layer 2, α = 3 (convert rate 0.90), most rightly at layer 2, α = 3 (switched and right 0.45)."
+        "en → fr: most tokens are switched at layer 2, α = 3 (82 % of all, convert rate 0.90), most rightly at layer 2, "
+        "α = 3 (switched and right 0.45)."
     )
+    assert "which leaves out" not in sweep_words(sweep, depth=3)[0]
     # A convert rate of 1 over a single token that counts is no finding.
     odd = replace(sweep, scores=sweep.scores | {Cell(0, 1.0): replace(sweep.scores[Cell(0, 1.0)], convert_rate=1.0)})
     assert sweep_finding(odd) == sweep_finding(sweep)
+    said = "The convert rate, which leaves out tokens that both have, is largest at layer 0, α = 1 (9 % of all, convert rate 1.00)."
+    assert said in sweep_words(odd, depth=3)[0]
     assert translation_finding(sweep).startswith("With α = 3 at layer 2, 90 % of the tokens")
 
 

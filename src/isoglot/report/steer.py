@@ -201,10 +201,9 @@ def sweep_finding(sweep: Sweep) -> str:
     """Where most was switched, and where most was switched rightly, in a sentence."""
     name = arrow(sweep)
     cell = most_switched(sweep)
-    rate = sweep.scores[cell].convert_rate
-    if rate is None:
+    if sweep.scores[cell].convert_rate is None:
         return f"{name}: no token could be told to be of one language alone."
-    text = f"{name}: most is switched at layer {cell.layer}, α = {cell.alpha:g} (convert rate {rate:.2f})"
+    text = f"{name}: most tokens are switched at layer {cell.layer}, α = {cell.alpha:g} ({_switched(sweep, cell)})"
     good = sweep.best("headline")
     if good is None:
         return f"{text}."
@@ -217,7 +216,17 @@ def most_switched(sweep: Sweep) -> Cell:
     Not the one with the largest convert rate: where nearly all that comes out is one sign that both languages have, few
     tokens count, and their rate says little.
     """
-    return max(sweep.scores, key=lambda cell: sweep.scores[cell].switched / max(sweep.scores[cell].tokens, 1))
+    return max(sweep.scores, key=lambda cell: _share(sweep, cell))
+
+
+def _share(sweep: Sweep, cell: Cell) -> float:
+    """How many of all tokens are switched, those that both languages have among them."""
+    return sweep.scores[cell].switched / max(sweep.scores[cell].tokens, 1)
+
+
+def _switched(sweep: Sweep, cell: Cell) -> str:
+    """Both shares of a cell."""
+    return f"{100 * _share(sweep, cell):.0f} % of all, convert rate {sweep.scores[cell].convert_rate or 0:.2f}"
 
 
 def sweep_words(sweep: Sweep, depth: int) -> list[str]:
@@ -232,6 +241,13 @@ def sweep_words(sweep: Sweep, depth: int) -> list[str]:
         row = rates[sweep.layers.index(late)]
         values = ", ".join(f"{row[at]:.2f} at α = {sweep.alphas[at]:g}" for at in rising if not isnan(row[at]))
         found.append(f"At layer {late} of {depth} it is {values}.")
+    largest = sweep.best("convert_rate")
+    if largest is not None and largest[0] != most_switched(sweep):
+        cell = largest[0]
+        found.append(
+            f"The convert rate, which leaves out tokens that both have, is largest at layer {cell.layer}, "
+            f"α = {cell.alpha:g} ({_switched(sweep, cell)})."
+        )
     best = best_bleu(sweep)
     if best is not None:
         (layer, alpha, value), before = best, unshifted_bleu(sweep, depth)
