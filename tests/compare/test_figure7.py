@@ -18,7 +18,7 @@ from isoglot.compare.jackknife import groups_of
 from isoglot.compare.kernel_alignment import cka, paper_cka
 from isoglot.compare.leave_out import linear_forms
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 
@@ -178,8 +178,46 @@ def test_one_line_says_what_is_wrong(spec, text: str, line: str):
 
 
 def test_a_model_without_the_language_is_named(spec):
-    with pytest.raises(ConfigError, match="en: the vocabulary has no language 'de'"):
-        spec('[[columns]]\nlanguages = ["en", "de"]\nmonolingual = ["en", "en"]')
+    with pytest.raises(ConfigError, match="fr: the vocabulary has no language 'de'"):
+        spec('[[columns]]\nlanguages = ["en", "de"]\nrandom = ["en", "fr"]')
+
+
+@pytest.mark.parametrize(
+    ("models", "line"),
+    [
+        (
+            'monolingual = ["both", "both"]',
+            "both was trained on en, fr, but the monolingual row reads en by a model of it alone; name one that was trained on en alone",
+        ),
+        (
+            'monolingual = ["en", "en1"]',
+            "en1 was trained on en, but the monolingual row reads fr by a model of it alone; name one that was trained on fr alone",
+        ),
+        (
+            'bilingual = "en"',
+            "en was trained on en, but the bilingual row reads fr by a model of it; name one that was trained on fr",
+        ),
+        (
+            'random = ["en", "seven"]',
+            'seven was trained for 7 steps, but the random row has an encoder that has learned nothing; leave random out, or write random = "none"',
+        ),
+    ],
+)
+def test_a_model_of_other_languages_than_its_row_is_about_is_refused(spec, folder: Path, models: str, line: str):
+    save_encoder(load_encoder(folder / "fr", device="cpu"), folder / "seven", about={"step": 7})
+    with pytest.raises(ConfigError) as caught:
+        spec(f'[[columns]]\nlanguages = ["en", "fr"]\n{models}\n')
+    assert str(caught.value) == line
+
+
+def test_a_model_that_does_not_say_what_it_learned_from_is_named(spec, folder: Path):
+    assert spec(COLUMN).untold == ()
+    known = load_encoder(folder / "en", device="cpu")
+    config = known.config.model_copy(update={"languages": ()})
+    save_encoder(Encoder(config, known.vocabulary, seed=5), folder / "anyone's")
+    found = spec('[[columns]]\nlanguages = ["en", "fr"]\nbilingual = "anyone\'s"\nrandom = ["en", "fr"]\n')
+    assert found.untold == ("anyone's", "fr")
+    assert found.as_dict()["untold"] == ["anyone's", "fr"]
 
 
 # --- what the paper has, and reads off it ---

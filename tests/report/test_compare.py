@@ -166,6 +166,10 @@ def test_the_grid_page_marks_what_is_empty_and_whose_numbers_are_whose():
     assert "own averages over layers 0 to 8 (Wu et al. 2020, Figure 7), not ours" in page
     assert "no bilingual model is named" in page
     assert "10.0" in page
+    assert "± is half of a 95 % interval: that of drawing other sentences (jackknife)" in page
+    assert "Not known" not in page
+    said = "Not known is what x, y learned from: that it fits its row, the file alone says."
+    assert said in figure7_page(replace(figure, untold=("x", "y")), claims(figure))
     assert figure7_finding(figure, claims(figure)).startswith("1 of 6 cells are measured.")
     ElementTree.fromstring(figure7_svg(figure))  # noqa: S314 - we wrote it
     other = replace(figure, columns=(Column(languages=("en", "sw")),), cells={("en-sw", "monolingual"): cell})

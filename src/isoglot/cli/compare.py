@@ -185,14 +185,15 @@ def grid(
 
     The TOML file has a [\[columns]] table for each pair: languages = ["en", "fr"], bilingual = "runs/en-fr",
     monolingual = ["runs/en", "runs/fr"], and files = { en = "a.txt", fr = "b.txt" } where the sentences are not
-    built-in. Paths begin beside the file. What is not there stays empty.
+    built-in. Paths begin beside the file. What is not there stays empty; a model that was trained on other languages
+    than its row is about is refused, and one that does not say is named.
 
     --out gets figure7.json, figure7.csv, figure7.svg and figure7.html.
     """
     from isoglot.compare.figure7 import measure_figure7, read_figure7
     from isoglot.compare.figure7_claims import claims
     from isoglot.core.devices import choose_device
-    from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg
+    from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg, untold_words
 
     output = Output(json=json, quiet=quiet)
     config = read_figure7(spec, settings or ())
@@ -209,7 +210,7 @@ def grid(
             write_all(out, "figure7.json", value, texts, run)
     output.result({**place(out), **value}, _figure7_table(figure))
     output.say("\n".join(["", *(f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items())]))
-    output.say(figure7_finding(figure, found))
+    output.say("\n".join([*untold_words(figure), figure7_finding(figure, found)]))
     _say_page(output, out, "figure7.html")
 
 
@@ -372,7 +373,7 @@ def _figure7_table(figure: Figure7) -> Table:
     from isoglot.report.compare import FORM_TITLES
     from isoglot.report.figure7 import averages_table
 
-    table = _empty_table("average over layers")
+    table = _empty_table("average over layers ± half of its 95 % interval")
     for column in figure.columns:
         table.add_column(column.title, justify="right")
     for form, title in FORM_TITLES.items():

@@ -13,7 +13,8 @@ A TOML file names for each column the two languages, their sentences, and the mo
     bilingual = "runs/en-fr"
     monolingual = ["runs/en", "runs/fr"]
 
-The random encoder stands in for the second side only. A model that is not there leaves its cell empty, with the reason.
+The random encoder stands in for the second side only. A model that is not there leaves its cell empty, with the reason;
+one that was trained on other languages than its row is about is refused, and one that does not say is named.
 Errors are those of drawing sentences, by a jackknife over groups of them; another training run would differ by more.
 """
 
@@ -30,13 +31,15 @@ from isoglot.compare.figure7_paper import ROWS, Row, paper_average, paper_pair
 from isoglot.compare.forms import FORMS, Form
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.leave_out import linear_forms
-from isoglot.compare.sentences import Builtin, builtin_pairs, check_count, language_for
+from isoglot.compare.sentences import Builtin, builtin_pairs, check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, counted
 from isoglot.core.recipe import load_recipe
 from isoglot.core.seeds import LARGEST_SEED
+from isoglot.model.folder import read_about
+from isoglot.model.load import encoder_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,6 +162,8 @@ class Figure7:
     """What there is, by column and row."""
     empty: dict[tuple[str, Row], str]
     """Why the others are empty."""
+    untold: tuple[str, ...] = ()
+    """Models that do not say what they were trained on, so that nobody knows whether they fit their rows."""
 
     def cell(self, column: str, row: Row) -> Cell | None:
         """A cell, or None."""
@@ -181,7 +186,8 @@ class Figure7:
                     "paper_average": {row: paper_average(paper_pair(column.languages), row) for row in ROWS},
                 }
                 for column in self.columns
-            ]
+            ],
+            "untold": list(self.untold),
         }
 
     def as_rows(self) -> list[dict[str, Any]]:
@@ -223,7 +229,7 @@ def measure_figure7(
         progress: Shows cells done.
 
     Raises:
-        ConfigError: A model does not have a language, or no cell has its models.
+        ConfigError: A model was trained on other languages than its row is about, or no cell has its models.
         InputError: Sentences that will not do.
         StorageError: A file of sentences cannot be read.
     """
@@ -244,7 +250,7 @@ def measure_figure7(
         title, first = next(iter(empty))
         why = empty[title, first]
         raise ConfigError(f"no cell has its models; {title}, {first}: {why}", remedy="train them first")
-    return Figure7(columns=config.columns, sentences=sentences, cells=cells, empty=empty)
+    return Figure7(columns=config.columns, sentences=sentences, cells=cells, empty=empty, untold=tuple(work.untold))
 
 
 class _EmptyError(Exception):
@@ -256,7 +262,8 @@ class _Work:
 
     def __init__(self, config: Figure7Config, folder: Path, device: str) -> None:
         self.config, self.folder, self.device = config, folder, device
-        self.firsts: dict[tuple[str, str, int], Representations] = {}
+        self.firsts: dict[tuple[str, str, bool, int], Representations] = {}
+        self.untold: dict[str, None] = {}
 
     def sentences(self, column: Column) -> list[SentencePair]:
         from isoglot.align.bitext import read_sentence_pairs
@@ -270,8 +277,12 @@ class _Work:
 
     def cell(self, column: Column, row: Row, pairs: Sequence[SentencePair]) -> Cell:
         names = self._models(column, row)
-        one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
+        one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs], row)
         second = self._open(names[1])
+        if row == "random" and column.random != "untrained":
+            self._check_untrained(names[1])
+        else:
+            self._check_languages(second, names[1], column.languages[1], row)
         if row == "random" and column.random == "untrained":
             from isoglot.compare.floor import random_encoder_like
 
@@ -299,17 +310,46 @@ class _Work:
     def _open(self, name: str) -> EncoderLike:
         from isoglot.model import load_encoder
 
-        path = self.folder / Path(name).expanduser()
         try:
-            return load_encoder(path if path.exists() else name, device=self.device)
+            return load_encoder(self._place(name), device=self.device)
         except StorageError as error:
             raise _EmptyError(f"{name}: {error.problem}") from error
 
-    def _first(self, name: str, language: str, sentences: list[str]) -> Representations:
+    def _place(self, name: str) -> str | Path:
+        path = self.folder / Path(name).expanduser()
+        return path if path.exists() else name
+
+    def _check_languages(self, encoder: EncoderLike, name: str, language: str, row: Row) -> None:
+        """A bilingual model has the language among its own, another has it alone."""
+        known = trained_on(encoder)
+        if not known:
+            self.untold[name] = None
+        elif language_for(encoder, language) not in known or (row != "bilingual" and len(known) > 1):
+            alone = "" if row == "bilingual" else " alone"
+            raise ConfigError(
+                f"{name} was trained on {', '.join(known)}, but the {row} row reads {language} by a model of it{alone}",
+                remedy=f"name one that was trained on {language}{alone}",
+            )
+
+    def _check_untrained(self, name: str) -> None:
+        folder = encoder_folder(self._place(name))
+        steps = None if folder is None else read_about(folder).get("step")
+        if steps is None:
+            self.untold[name] = None
+        elif steps:
+            raise ConfigError(
+                f"{name} was trained for {counted(steps, 'steps')}, but the random row has an encoder that has "
+                "learned nothing",
+                remedy='leave random out, or write random = "none"',
+            )
+
+    def _first(self, name: str, language: str, sentences: list[str], row: Row) -> Representations:
         """The first side, kept: columns and rows have its monolingual model in common."""
-        key = (name, language, hash(tuple(sentences)))
+        key = (name, language, row == "bilingual", hash(tuple(sentences)))
         if key not in self.firsts:
-            self.firsts[key] = self._read(self._open(name), language, sentences, name)
+            encoder = self._open(name)
+            self._check_languages(encoder, name, language, row)
+            self.firsts[key] = self._read(encoder, language, sentences, name)
         return self.firsts[key]
 
     def _read(self, encoder: EncoderLike, language: str, sentences: list[str], name: str) -> Representations:

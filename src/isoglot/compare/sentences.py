@@ -99,9 +99,14 @@ def language_for(encoder: EncoderLike, language: str) -> str:
     English under a second name, ``en-x-two``, is ``en`` to an encoder that was trained on English alone.
     """
     code = language_code(language)
-    known = getattr(getattr(encoder, "config", None), "languages", ()) or encoder.vocabulary.languages
+    known = trained_on(encoder) or encoder.vocabulary.languages
     base = code.partition("-x-")[0]
     return base if code not in known and base in known and not _twin_tags(code) else code
+
+
+def trained_on(encoder: EncoderLike) -> tuple[str, ...]:
+    """The languages that an encoder says it was trained on; none where it does not say, as those of others."""
+    return tuple(getattr(getattr(encoder, "config", None), "languages", ()))
 
 
 def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
@@ -109,10 +114,7 @@ def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
 
     Where both know one language alone, it is read twice, the second time under a second name.
     """
-    firsts, seconds = (
-        tuple(getattr(getattr(each, "config", None), "languages", ()) or each.vocabulary.languages)
-        for each in (one, other)
-    )
+    firsts, seconds = (trained_on(each) or each.vocabulary.languages for each in (one, other))
     if not firsts or not seconds:
         return "en", "fr"
     first = firsts[0]

@@ -22,6 +22,7 @@ _CKA = (
     "CKA says how far both sides arrange the sentences in the same way. The first paper's form is not centred; the "
     "debiased form is 0 on average where there is nothing in common."
 )
+_PLUS_MINUS = "± is half of a 95 % interval: that of drawing other sentences (jackknife), not of training other models."
 _THEIRS = (
     "The paper's models have 8 layers of 768 and were trained on Wikipedia for days; its sentences are XNLI's. Its "
     "values are not to be met here; their order is what can be compared."
@@ -88,7 +89,14 @@ def _words(figure: Figure7) -> list[str]:
     about = (
         f"Each column is a pair of languages that reads the same {sentences} sentences; each row is a way to read them."
     )
-    return [" ".join([about, *(f"{row.capitalize()}: {meaning}" for row, meaning in ROWS.items())]), _CKA]
+    rows = " ".join([about, *(f"{row.capitalize()}: {meaning}" for row, meaning in ROWS.items())])
+    return [rows, *untold_words(figure), f"{_CKA} {_PLUS_MINUS}"]
+
+
+def untold_words(figure: Figure7) -> list[str]:
+    """Which models are not known to fit their rows."""
+    names = ", ".join(figure.untold)
+    return [f"Not known is what {names} learned from: that it fits its row, the file alone says."] if names else []
 
 
 def averages_table(figure: Figure7, form: Form) -> tuple[list[str], list[list[str]]]:
