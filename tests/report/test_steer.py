@@ -263,6 +263,20 @@ def test_the_trade_off_in_words_and_as_a_page(trade: TradeOff, seen):
     seen(erase_page([trade, replace(trade, layer=5)], trade, saved="eraser.safetensors has LEACE."))
 
 
+def test_a_way_has_one_colour_on_the_page_and_all_are_drawn(trade: TradeOff):
+    ways = ("mean removal", "LIR", "LSAR", "LEACE", "shift, alpha 1", "transport")
+    wide = replace(trade, rows=(trade.rows[0], *(traded(name, 0.5, 0.4 + 0.01 * at) for at, name in enumerate(ways))))
+    found = re.findall(
+        r"<li style='--c:([^']*)'>([^<]*)</li>", erase_page([wide, replace(wide, layer=5)], wide, saved="")
+    )
+    first, second = found[: len(found) // 2], found[len(found) // 2 :]
+    assert first == second
+    assert [name for _, name in first] == ["as it is", *ways]
+    assert len({colour for colour, _ in first}) == 7
+    more = replace(wide, rows=(*wide.rows, traded("shift, alpha 2", 0.5, 0.3)))
+    assert "Not drawn, for they stay lowest: as it is." in erase_page([more, more], more, saved="")
+
+
 def test_pictures_on_their_own_are_xml(sweep: Sweep, trade: TradeOff):
     for picture in (sweep_svg(sweep), erase_svg(trade)):
         ElementTree.fromstring(picture)  # noqa: S314 - our own

@@ -236,15 +236,16 @@ def translate(
             positions=positions,
             progress=output.progress,
         )
+        remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
         value = {
             "model": model,
             "means": known.origin,
             "left_out_known": dictionaries.left_out,
-            "remarks": [*dictionaries.remarks, *([no_bleu] if no_bleu else [])],
+            "remarks": remarks,
             **translation_value(swept, references),
         }
         if run is not None and out is not None:
-            facts = [*dictionaries.remarks, command_line()]
+            facts = [*remarks, command_line()]
             texts = {
                 "translations.html": translation_page(swept, references, origin=known.origin, facts=facts),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),

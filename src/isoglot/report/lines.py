@@ -30,6 +30,8 @@ class Line:
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float, float]] = ()
     """A place on the horizontal axis with what is shaded there, from a value to another: such as an interval."""
+    colour: str | None = None
+    """Left out: by its place among the lines."""
 
 
 def line_chart(
@@ -46,7 +48,7 @@ def line_chart(
     """Draw lines over the same axes, from 0 up, or from what is below 0.
 
     Args:
-        lines: What to draw, at most six.
+        lines: What to draw, at most six unless they have colours.
         across: What the horizontal axis is, with its unit.
         up: What the vertical axis is, with its unit.
         floor_at: A value to mark with a thin level line, such as chance.
@@ -71,8 +73,9 @@ def line_chart(
             f"<text x='{LEFT + plot.width + 8}' y='{places[-1] + 4:.1f}' class='name' fill='#777'>"
             f"{escape(floor_name)}</text>"
         )
-    for number, (line, place) in enumerate(zip(lines, places, strict=False)):
-        colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+    colours = [line.colour or COLOURS[number % len(COLOURS)] for number, line in enumerate(lines)]
+    for number, (line, colour, place) in enumerate(zip(lines, colours, places, strict=False)):
+        dash = DASHES[number % len(DASHES)]
         points = [(plot.x(x), plot.y(y)) for x, y in line.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dots = "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3'/>" for x, y in points) if len(points) < 20 else ""
@@ -85,8 +88,7 @@ def line_chart(
         )
     said = escape(f"{up} over {across}: {', '.join(line.name for line in lines)}", {"'": "&#39;"})
     legend = "".join(
-        f"<li style='--c:{COLOURS[number % len(COLOURS)]}'>{escape(line.name)}</li>"
-        for number, line in enumerate(lines)
+        f"<li style='--c:{colour}'>{escape(line.name)}</li>" for line, colour in zip(lines, colours, strict=True)
     )
     return (
         f"<div class='scroll'><svg viewBox='0 0 {width} {height}' role='img' aria-label='{said}'>{''.join(parts)}</svg>"

@@ -55,7 +55,7 @@ def scatter(
     points = [start, *ends]
     longest = max(len(point.name) for point in points)
     plot = _axes(points, line_at, _WIDTH - LEFT - 44 - int(_LETTER * longest), _HEIGHT - _TOP - _BOTTOM)
-    colours = [_START, *(COLOURS[number % len(COLOURS)] for number in range(len(ends)))]
+    colours = colours_of(len(points))
     parts = [*plot.drawn(across, up), _marked(plot, line_at, line_name)]
     x0, y0 = plot.x(start.x), plot.y(start.y)
     for point, colour in zip(ends, colours[1:], strict=True):
@@ -87,6 +87,15 @@ def scatter(
         f"<div class='scroll'><svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{label}'>"
         f"{''.join(parts)}</svg></div><ul class='legend'>{legend}</ul>"
     )
+
+
+def colours_of(points: int) -> list[str]:
+    """The colours of the point that all begin at and of each end, for other drawings of the same ways.
+
+    >>> colours_of(2)
+    ['#1f2933', '#0072B2']
+    """
+    return [_START, *(COLOURS[number % len(COLOURS)] for number in range(points - 1))]
 
 
 def _axes(points: Sequence[Point], line_at: float, width: int, height: int) -> Axes:

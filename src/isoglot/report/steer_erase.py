@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
-from isoglot.report.scatter import Point, scatter
+from isoglot.report.scatter import Point, colours_of, scatter
 from isoglot.report.svg_file import svg_file
 from isoglot.steer.trade_off import NOTHING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from isoglot.steer.trade_off import Traded, TradeOff
 
-_MOST_LINES = 6
+_MOST_LINES = 7
 HEAD = ("", "language told, %", "not linearly, %", "translations found, %", "control", "harmonic", "change")
 _ABOUT = (
     "Language told: how often a linear probe names the language of a sentence it has not seen; chance is as good as no "
@@ -125,10 +125,15 @@ def _layers(found: Sequence[TradeOff]) -> Section:
         Line(
             name=way_name(found[0].of(name)),
             points=[(float(each.layer or 0), each.of(name).harmonic) for each in found],
+            colour=colour,
         )
-        for name in names
+        for name, colour in zip(names, colours_of(len(names)), strict=True)
         if name in ranked
     ]
+    caption = "1: no language left and every translation found."
+    if len(names) > len(ranked):
+        low = (way_name(found[0].of(name)) for name in names if name not in ranked)
+        caption += f" Not drawn, for they stay lowest: {', '.join(low)}."
     drawing = line_chart(lines, across="layer", up="harmonic mean of control and P@1", whole=True)
     rows = [
         [str(each.layer), way_name(each.best), *figures(each.best)[1:4], f"{100 * each.before.retrieval:.1f}"]
@@ -137,7 +142,7 @@ def _layers(found: Sequence[TradeOff]) -> Section:
     head = ("layer", "best way", "language told, %", "not linearly, %", "translations found, %", "before, %")
     return Section(
         title=f"Layer by layer: best in layer {best.layer}, by {best.best.name}",
-        figures=(Figure(drawing=drawing, caption="1: no language left and every translation found."),),
+        figures=(Figure(drawing=drawing, caption=caption),),
         table=table(head, rows, numbers_from=2),
     )
 
