@@ -210,8 +210,10 @@ VECTORS = ("--source", "x.vec", "--target", "y.vec", "--dictionary", "w.txt")
 
 
 def test_words_through_a_map(words, tmp_path: Path, folder: Path):
-    for option in (str(folder / "map.safetensors"), str(tmp_path)):
-        Procrustes.load(folder / "map.safetensors").save(tmp_path)
+    mapping = Procrustes.load(folder / "map.safetensors")
+    mapping.save(tmp_path)
+    mapping.save(tmp_path / "layer" / "layer-3.safetensors")
+    for option in (str(folder / "map.safetensors"), str(tmp_path), str(tmp_path / "layer")):
         result = words(*VECTORS, "--map", option, "--centre", "none", "--out", str(tmp_path / "out"))
         assert result.code == 0
         assert "vectors  100.0 / 100.0  100.0 / 100.0" in result.out
@@ -438,15 +440,15 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
         ),
         (
             ("--source", "layers.npy", "--target", "layers.npy", "--map", "map.safetensors"),
-            "map.safetensors has no map of layer 0; choose the layer it was made for, such as --layers -1",
+            "there is no map for layer 0 of layers.npy; choose --layers that have maps, or one layer and its map",
         ),
         (
             ("--source", "wide.npy", "--target", "wide.npy", "--map", "map.safetensors"),
-            "map.safetensors maps 5 numbers, and wide.npy is 7 wide; give the vectors the map was made for",
+            "the map is for 5 numbers, and wide.npy is 7 wide; give the vectors the map was made for",
         ),
         (
             ("--source", "x.npy", "--target", "x.npy", "--map", "centre.safetensors"),
-            "centre.safetensors holds a Center, no map of two spaces; fit one, such as Procrustes",
+            "centre.safetensors: a Center, where a map of two spaces is wanted; name one written by isoglot align",
         ),
     ]
     for options, message in cases:

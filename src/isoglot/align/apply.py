@@ -27,7 +27,7 @@ _NAME = re.compile(r"layer-([0-9]+)")
 
 
 def read_maps(path: str | Path) -> dict[int | None, PairMap]:
-    """The maps by layer: all those of a folder that ``isoglot align`` wrote, or the one of a file.
+    """The maps by layer: all those of a folder, such as ``isoglot align`` writes, or the one of a file.
 
     A file's layer is the number in its name; None where there is none.
 
@@ -36,18 +36,23 @@ def read_maps(path: str | Path) -> dict[int | None, PairMap]:
         InputError: It holds something else.
         StorageError: It cannot be read.
     """
-    path = Path(path)
-    if path.is_dir() and (path / METRICS).exists():
-        written = read_json(path / METRICS)
-        if not isinstance(written, dict) or "layers" not in written:
-            raise InputError(
-                "no list of layers", remedy="name a folder written by isoglot align, or a map", file=path / METRICS
-            )
-        form = {"layers": [{"layer": int | None, "file": str}]}
-        check_form(written, form, path / METRICS, remedy="make it again with isoglot align")
-        return {each["layer"]: _pair_map(path / each["file"]) for each in written["layers"]}
-    number = _NAME.fullmatch(path.stem)
-    return {int(number[1]) if number else None: _pair_map(path)}
+    return {layer: _pair_map(file) for layer, file in _files(Path(path)).items()}
+
+
+def _files(path: Path) -> dict[int | None, Path]:
+    """The files of maps: those that a folder's metrics name; without metrics, all that are named by layers."""
+    if not (path / METRICS).exists():
+        files = sorted(path.glob("layer-*.safetensors")) or [path]
+        numbers = [_NAME.fullmatch(file.stem) for file in files]
+        return {int(found[1]) if found else None: file for found, file in zip(numbers, files, strict=True)}
+    written = read_json(path / METRICS)
+    if not isinstance(written, dict) or "layers" not in written:
+        raise InputError(
+            "no list of layers", remedy="name a folder written by isoglot align, or a map", file=path / METRICS
+        )
+    form = {"layers": [{"layer": int | None, "file": str}]}
+    check_form(written, form, path / METRICS, remedy="make it again with isoglot align")
+    return {each["layer"]: path / each["file"] for each in written["layers"]}
 
 
 def apply_to_vectors(
