@@ -6,6 +6,7 @@ a million different sentences a language (``--distinct`` counts them, which take
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from itertools import islice
@@ -59,6 +60,9 @@ def distinct(language: str, count: int = 1_500_000) -> int:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--distinct", action="store_true", help="count different sentences, too")
+    options = parser.parse_args()
     slow = []
     for code in LANGUAGES:
         speed = running_text(code)
@@ -68,7 +72,7 @@ if __name__ == "__main__":
     slow += ["five-way"] if speed < 1_000 else []
     print(f"five-way: {speed:6,.0f} tuples/s with alignment")
     print(f"inference: {pairs():5,.0f} five-way pairs/s")
-    if "--distinct" in sys.argv:
+    if options.distinct:
         for code in LANGUAGES:
             print(f"{code}: {distinct(code):9,} different among 1,500,000 sentences")
     sys.exit(f"below target: {', '.join(slow)}" if slow else 0)

@@ -11,6 +11,7 @@ Without a file: 30 MB made of the built-in English.
 
 from __future__ import annotations
 
+import argparse
 import random
 import subprocess
 import sys
@@ -101,19 +102,20 @@ def measure(language: str, path: Path, folder: Path, megabytes: float) -> bool:
     return well
 
 
-def main(arguments: list[str]) -> int:
-    megabytes = 30.0
-    if arguments[:1] == ["--megabytes"]:
-        megabytes, arguments = float(arguments[1]), arguments[2:]
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, default=30.0)
+    parser.add_argument("text", metavar="LANG=FILE", nargs="*")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = {code: Path(path) for code, path in (argument.split("=", 1) for argument in arguments)}
+        texts = {code: Path(path) for code, path in (argument.split("=", 1) for argument in options.text)}
         results = [
-            measure(language, path, folder, megabytes)
+            measure(language, path, folder, options.megabytes)
             for language, path in (texts or {"en": built_in(folder, "en")}).items()
         ]
     return 0 if all(results) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

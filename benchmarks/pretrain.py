@@ -10,7 +10,7 @@ best of the rounds counts. Target on two cores: 1.5 x the peer's tokens a second
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from itertools import islice
@@ -89,13 +89,19 @@ def peer(config: PretrainConfig, vocabulary: Vocabulary, shards: dict[str, Shard
     return (STEPS - STEPS // 2) * batches.tokens(1.0) / (time.perf_counter() - start)
 
 
-def main(preset: str = "paper", size: str = "micro", pieces: str = "2000") -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset", nargs="?", default="paper")
+    parser.add_argument("size", nargs="?", default="micro")
+    parser.add_argument("pieces", nargs="?", type=int, default=2000)
+    options = parser.parse_args()
+    preset, size = options.preset, options.size
     settings = [f"model.preset={preset}", f"model.size={size}", f"budget={STEPS}steps", f"log.every={STEPS // 2}"]
     settings += ["evaluation.every=0", "log.peak=off", f"checkpoints.every={10 * STEPS}"]
     config = build_config(PretrainConfig, recipe=load_recipe("micro", room="pretrain"), settings=settings)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        vocabulary, shards = corpus(folder, int(pieces))
+        vocabulary, shards = corpus(folder, options.pieces)
         model = peer_model(config, len(vocabulary))
         mine, theirs = [], []
         for number in range(ROUNDS):
@@ -110,4 +116,4 @@ def main(preset: str = "paper", size: str = "micro", pieces: str = "2000") -> No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

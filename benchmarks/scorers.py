@@ -9,7 +9,7 @@ noise with a number more for the gold head, and a share of the relations drawn a
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from functools import partial
 from importlib import import_module
@@ -37,7 +37,9 @@ BONUS = (12.0, 5.0, 0.0)  # of gold heads over noise
 
 
 def main() -> None:
-    files = sorted(path for path in Path(sys.argv[1]).rglob("*") if path.is_file())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="a folder")
+    files = sorted(path for path in parser.parse_args().data.rglob("*") if path.is_file())
     seqeval, udeval = _peer("seqeval.metrics"), _peer("udtools.udeval")
     for path in files:
         if ".conllu" in path.suffixes and udeval:

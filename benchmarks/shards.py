@@ -12,8 +12,8 @@ Without a file: the built-in English and Chinese, whose few words make it look b
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
 import tempfile
 import time
 from itertools import islice
@@ -74,7 +74,10 @@ def check(shards: Shards, vocabulary: Vocabulary, lines: list[str]) -> None:
             assert ids == found.tolist()
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", metavar="LANG=FILE", nargs="*")
+    arguments = parser.parse_args().text
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = dict(argument.split("=", 1) for argument in arguments)
@@ -84,4 +87,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

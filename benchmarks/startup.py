@@ -5,6 +5,7 @@ Prints the median of 15 runs of each. The target is 0.3 s.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def seconds(command: list[str]) -> float:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     measured = {name: seconds(command) for name, command in COMMANDS.items()}
     for name, median in measured.items():
         print(f"{name:20} {median:6.3f} s")

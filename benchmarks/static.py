@@ -10,6 +10,7 @@ temporary folder and goes through the same pairs, their rows in an order of its 
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import resource
 import shutil
@@ -76,11 +77,16 @@ double learn(const pair *pairs, const int64_t *runs, const int64_t *order, int64
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("own", metavar="TEXT VOCABULARY", nargs="*")
+    own = parser.parse_args().own
+    if len(own) not in (0, 2):
+        parser.error("give TEXT and VOCABULARY, or neither")
     if not COMPILED:
         sys.exit("numba is not installed: pip install 'isoglot[static]'")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        stream = read(folder)
+        stream = read(folder, own)
         print(f"{len(stream):,} tokens, {len(stream.ids_V):,} types")
         for chunk, workers in ((2**24, 1), (2**24, 2), (len(stream) // 8 + 1, 1)):
             counting(stream, folder, chunk, workers)
@@ -92,20 +98,20 @@ def main() -> None:
     print(f"memory at most: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
 
 
-def read(folder: Path) -> Stream:
+def read(folder: Path, own: list[str]) -> Stream:
     """The stream of a text of the user's, or of built-in English."""
     text = folder / "text.txt"
-    if len(sys.argv) == 3:
-        with Path(sys.argv[1]).open("rb") as file:
+    if own:
+        with Path(own[0]).open("rb") as file:
             text.write_bytes(file.read(20_000_000).rsplit(b"\n", 1)[0] + b"\n")
-        vocabulary = Vocabulary.load(sys.argv[2])
+        vocabulary = Vocabulary.load(own[1])
     else:
         made = islice(documents("en", seed=1), 20_000)
         text.write_text("\n\n".join("\n".join(s.text for s in one) for one in made) + "\n", encoding="utf-8")
         vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=4000)
     shards = build_shards([text], vocabulary, "en", folder / "shards")
     counts = frequent({"en": shards}, vocabulary, 5)
-    return read_stream({"en": shards}, counts, boundary="sentence" if len(sys.argv) == 3 else "document")
+    return read_stream({"en": shards}, counts, boundary="sentence" if own else "document")
 
 
 def counting(stream: Stream, folder: Path, chunk: int, workers: int) -> None:

@@ -12,7 +12,7 @@ trying each word in turn where it found several. All are timed in turns in one r
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -55,11 +55,14 @@ class Peer:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("treebank", nargs="?", help="a .conllu file")
+    treebank = parser.parse_args().treebank
     try:
         peer = Peer()
     except ModuleNotFoundError:
         peer = None
-    gold = _treebank(sys.argv[1]) if len(sys.argv) > 1 else _random_trees(2000)
+    gold = _treebank(treebank) if treebank else _random_trees(2000)
     gold.sort(key=len)
     spanning_trees(np.random.default_rng(0).standard_normal((9, 9, 9)), np.full(9, 8))  # compiles
     for bonus in (12.0, 6.0, 4.0, 0.0):

@@ -10,8 +10,8 @@ Without a file: the built-in English and French.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 import time
 from itertools import islice
@@ -101,7 +101,10 @@ def compare(language: str, path: Path) -> None:
     )
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", metavar="LANG=FILE", nargs="*")
+    arguments = parser.parse_args().text
     with tempfile.TemporaryDirectory() as name:
         files = dict(argument.split("=", 1) for argument in arguments)
         texts = {language: Path(path) for language, path in files.items()}
@@ -110,4 +113,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

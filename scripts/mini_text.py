@@ -13,9 +13,9 @@ install opencc``), for the corpora are in Simplified ones and readers are not. T
 
 from __future__ import annotations
 
+import argparse
 import lzma
 import re
-import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -55,9 +55,13 @@ def content(path: Path) -> str:
     return lzma.decompress(path.read_bytes()).decode()
 
 
-def main(corpora: str, out: str) -> None:
+def main() -> None:
     """Write the files."""
-    source, target = Path(corpora), Path(out)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", type=Path)
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args()
+    source, target = options.corpora, options.out
     target.mkdir(parents=True, exist_ok=True)
     convert: Callable[[str], str] = import_module("opencc").OpenCC("s2t").convert
     for language, names in CORPORA.items():
@@ -77,4 +81,4 @@ def main(corpora: str, out: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -67,3 +67,11 @@ def test_make_help_lists_every_target():
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None
     assert set(re.findall(r"make (\w+)", listed)) == set(phony[1].split())
+
+
+@pytest.mark.parametrize(
+    "path", sorted([*ROOT.glob("benchmarks/*.py"), *ROOT.glob("scripts/*.py")]), ids=lambda path: path.name
+)
+def test_a_program_reads_its_arguments_so_that_it_has_help(path: Path):
+    text = path.read_text()
+    assert ("ArgumentParser(" in text) == ("__main__" in text)
