@@ -142,7 +142,7 @@ def test_tatoeba_has_a_set_for_each_language(diagnose):
         ),
         (
             ("ours", "--parallel", "en=one.txt", "--parallel", "fr=un.txt"),
-            "one.txt: 1 different sentence; give at least 10, better some hundreds",
+            "one.txt, un.txt: 1 different sentence; give at least 10, better some hundreds",
         ),
         (
             ("ours", "--parallel", "en=a.txt"),
@@ -160,7 +160,7 @@ def test_tatoeba_has_a_set_for_each_language(diagnose):
             ("astray", *FILES),
             "the output of layer 2 is not finite; the weights are damaged or their training went astray; check them, or compute in float32",
         ),
-        (("ours", *FILES, "--pivot", "de"), "no pair of languages with de in a.txt; choose among en, fr"),
+        (("ours", *FILES, "--pivot", "de"), "no pair of languages with de in a.txt, b.txt; choose among en, fr"),
         (("ours", *FILES, "--set", "fold=3"), "--set fold=3: unknown key 'fold'; did you mean 'folds'?"),
         (("ours", *FILES, "--layers", "9"), "there is no layer 9; choose from 0 (the embeddings) to 2, or all"),
     ],

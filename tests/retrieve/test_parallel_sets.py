@@ -21,7 +21,9 @@ def files(folder: Path, **texts: str) -> dict[str, Path]:
 
 
 def test_the_first_rows_alone(tmp_path: Path):
-    found = aligned_set(files(tmp_path, en="a\nb\nc\n", de="d\ne\nf\n"), limit=2)
+    paths = files(tmp_path, en="a\nb\nc\n", de="d\ne\nf\n")
+    found = aligned_set(paths, limit=2)
+    assert found.name == f"{paths['en']}, {paths['de']}"
     assert found.sentences == {"en": ["a", "b"], "de": ["d", "e"]}
 
 

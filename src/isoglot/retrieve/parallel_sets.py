@@ -75,7 +75,8 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
             remedy="name two: --parallel en=a.txt --parallel de=b.txt",
         )
     first = next(iter(files.values()))
-    return _collected(read_aligned(files), list(files), first, first_line=1, limit=limit)
+    found = _collected(read_aligned(files), list(files), first, first_line=1, limit=limit)
+    return replace(found, name=", ".join(map(str, files.values())))
 
 
 def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = None) -> ParallelSet:
