@@ -131,7 +131,7 @@ def test_packed_again_it_is_the_same_bytes(isoglot, tmp_path: Path):
 def test_english_becomes_german_tokens(isoglot, tmp_path: Path):
     """Of the tokens that only one of both languages has, 0.92 are German at alpha 2."""
     (tmp_path / "en.txt").write_text("".join(f"{sentence}\n" for sentence in ENGLISH))
-    given = ("--file", str(tmp_path / "en.txt"), "--from", "en", "--to", "de", "--alpha", "0", "--alpha", "2")
+    given = ("--text", str(tmp_path / "en.txt"), "--from", "en", "--to", "de", "--alpha", "0", "--alpha", "2")
     found = isoglot("steer", "translate", *given, "--json", "--quiet")
     assert (found.code, found.err) == (0, "")
     value = json.loads(found.out)

@@ -168,7 +168,7 @@ def test_translate_gives_json_for_a_file_and_standard_input(steer, monkeypatch, 
     piped = json.loads(steer("translate", *WAY, "--alpha", "-1", "--layer", "-1", "--json").out)
     (tmp_path / "text.txt").write_text("\n".join(lines))
     filed = json.loads(
-        steer("translate", "--file", str(tmp_path / "text.txt"), *WAY, "--alpha", "-1", "--layer", "2", "--json").out
+        steer("translate", "--text", str(tmp_path / "text.txt"), *WAY, "--alpha", "-1", "--layer", "2", "--json").out
     )
     assert piped == filed
     assert (filed["layer"], filed["scores"][0]["alpha"], len(filed["sentences"])) == (2, -1.0, 3)
@@ -328,12 +328,12 @@ def test_erase_saves_the_eraser_that_is_named(steer, tmp_path: Path):
         ),
         (("translate", " ", *WAY), "the text is empty; give at least one sentence, one a line"),
         (
-            ("translate", "--file", "none.txt", *WAY),
+            ("translate", "--text", "none.txt", *WAY),
             "none.txt is empty; give at least one sentence, one a line",
         ),
         (
-            ("translate", "yes", "--file", "a.txt", *WAY),
-            "a text and --file together; give the one or the other",
+            ("translate", "yes", "--text", "a.txt", *WAY),
+            "TEXT and --text are both given; give one of them",
         ),
         (
             ("translate", "yes", *WAY, "--dictionary", "fr-de=en-fr.txt"),

@@ -138,7 +138,7 @@ def test_overlap(isoglot, folder: Path):
 
 def test_realign(isoglot, folder: Path):
     result = isoglot(
-        "text", "realign-ner", "--text", "zh=ner.tsv", "--method", "characters", "--out", "out", "--json", "-q"
+        "text", "realign-ner", "--text", "zh=ner.tsv", "--segment", "characters", "--out", "out", "--json", "-q"
     )
     assert json.loads(result.out)["ner.tsv"]["exact"] == 1
     assert Path("out/ner.tsv").read_text() == Path("ner.tsv").read_text()
@@ -161,7 +161,7 @@ def test_bad_lines_are_counted(isoglot, folder: Path):
         (["clean", "--text", "en=en.txt", "--out", "."], "en.txt would be written while it is read; name another --out"),
         (["clean", "--text", "en=en.txt", "--out", "out", "--set", "least_share=2"], "least_share = 2 should be less than or equal to 1"),
         (["clean", "--text", "en=en.txt", "--out", "out", "--workers", "0"], "Invalid value for '--workers'"),
-        (["segment", "--text", "en=en.txt", "--out", "out", "--method", "jieba"], "the method 'jieba' is for zh, not for en"),
+        (["segment", "--text", "en=en.txt", "--out", "out", "--segment", "jieba"], "the method 'jieba' is for zh, not for en"),
         (["switch", "--text", "en=en.txt", "--dictionary", "fr=en-fr.txt", "--out", "out"], "'fr' is not two languages; write them as"),
         (["switch", "--text", "en=en.txt", "--dictionary", "en-fr", "--out", "out"], "--dictionary 'en-fr' is not from-to=path"),
         (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=no.txt", "--out", "out"], "--dictionary 'en-fr=no.txt': no such file"),

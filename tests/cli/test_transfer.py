@@ -104,12 +104,12 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
     assert isoglot(*predict, "Eva lebt in Bonn.", "--quiet").out.count("\t") == 5
     (tmp_path / "new.txt").write_text("Eva lebt.\n\nEr schläft.\n")
     to = tmp_path / "new.tsv"
-    told = isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--to", str(to))
+    told = isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--out", str(to))
     assert told.out.startswith("2 predictions: ")
     assert "isoglot: 1 blank, left out\n" in told.err
     assert [[word for word, _ in each] for each in read_tagged(to)] == [["Eva", "lebt", "."], ["Er", "schläft", "."]]
     (tmp_path / "new.txt").write_text("Eva B-PER\nlebt O\n")
-    told = isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--to", str(to))
+    told = isoglot(*predict, "--text", str(tmp_path / "new.txt"), "--out", str(to))
     assert f"isoglot: {tmp_path}/new.txt: 2 words a line, each read as a sentence; if they are columns" in told.err
     told = isoglot(*predict, "Eva lebt " * 300 + "q" * 2000)
     assert "isoglot: 1 split (read in several windows)\n" in told.err
@@ -132,10 +132,10 @@ def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
     assert row.split()[-1] == f"{facts['scores'][0]['uas']:.1f}"
     to = tmp_path / "parsed.conllu"
     predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
-    assert isoglot(*predict, "The cat sees Eva, and sleeps.", "--to", str(to)).code == 0
+    assert isoglot(*predict, "The cat sees Eva, and sleeps.", "--out", str(to)).code == 0
     (tree,) = read_conllu(to)
     assert [word.form for word in tree.words] == ["The", "cat", "sees", "Eva", ",", "and", "sleeps", "."]
-    assert isoglot(*predict, "--text", str(to), "--to", str(tmp_path / "again.conllu")).code == 0
+    assert isoglot(*predict, "--text", str(to), "--out", str(tmp_path / "again.conllu")).code == 0
     assert list(read_conllu(tmp_path / "again.conllu")) == [tree]
     wrong = isoglot(*predict, "Eva.", "--format", "bio")
     assert wrong.err == "isoglot: dependency parsing cannot be written as bio; choose conllu or json\n"

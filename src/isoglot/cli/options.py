@@ -43,6 +43,9 @@ Device = Annotated[
 _OUT = typer.Option("--out", metavar="DIR", help="Folder for the results; made if missing.")
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
+_FILE_OUT = typer.Option("--out", metavar="FILE", help="File for the result.")
+FileOut = Annotated[Path, _FILE_OUT]
+OptionalFileOut = Annotated[Path | None, _FILE_OUT]
 VectorsOut = Annotated[
     Path,
     typer.Option(

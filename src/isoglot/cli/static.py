@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, FileOut, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, InputError, shown
 
@@ -93,7 +93,7 @@ def vectors(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A folder from isoglot static train, or any .vec file.")
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The .vec to write.")],
+    out: FileOut,
     words: Annotated[
         Path | None,
         typer.Option("--words", metavar="FILE", help="Words, one a line; left out: all that the model has."),

@@ -141,7 +141,7 @@ def translate(
         str | None,
         typer.Argument(metavar="TEXT", help="What to translate, in quotes; - or nothing: standard input, a line each."),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Sentences instead, one a line.")] = None,
+    file: Annotated[Path | None, typer.Option("--text", metavar="FILE", help="Sentences instead, one a line.")] = None,
     parallel: ParallelSets = None,
     langs: Langs = None,
     model: ModelOption = "isoglot-mini",

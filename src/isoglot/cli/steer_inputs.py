@@ -99,7 +99,7 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
 
     if text is not None and text != "-":
         if file is not None:
-            raise ConfigError("a text and --file together", remedy="give the one or the other")
+            raise ConfigError("TEXT and --text are both given", remedy="give one of them")
         lines, where = _typed(text).splitlines(), "the text"
     elif file is not None:
         lines, where = [line for _, line in read_lines(file)], str(file)

@@ -37,9 +37,9 @@ Compress = Annotated[
     Literal["none", "gz", "xz", "zst"], typer.Option("--compress", help="How the text that is written is compressed.")
 ]
 WordMethod = Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"]
-MethodOption = Annotated[
+SegmentOption = Annotated[
     WordMethod,
-    typer.Option("--method", help="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
+    typer.Option("--segment", help="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
 ]
 
 
@@ -98,11 +98,11 @@ def sentences(
     _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
 
 
-@app.command("segment", epilog="Example: isoglot text segment --text zh=zh.txt --method jieba --out words/")
+@app.command("segment", epilog="Example: isoglot text segment --text zh=zh.txt --segment jieba --out words/")
 def segment(
     text: Text,
     out: Out,
-    method: MethodOption = "auto",
+    segment: SegmentOption = "auto",
     skip_bad: SkipBad = 0,
     workers: Workers = 1,
     compress: Compress = "none",
@@ -116,7 +116,7 @@ def segment(
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
         label = f"segment {language}"
-        segmenter = LineSegmenter(language, None if method == "auto" else method)
+        segmenter = LineSegmenter(language, None if segment == "auto" else segment)
         return rewrite(
             paths, target, segmenter, label=label, workers=workers, skip=skip, progress=output.progress
         ).facts()
@@ -138,7 +138,7 @@ def switch(
             help="Words and translations; serves text of either language. May be repeated.",
         ),
     ],
-    method: MethodOption = "auto",
+    segment: SegmentOption = "auto",
     settings: Settings = None,
     seed: Seed = 0,
     skip_bad: SkipBad = 0,
@@ -162,7 +162,7 @@ def switch(
     from isoglot.text.switch import SwitchConfig, Switcher, switch_files, write_translations
 
     output = Output(json=json, quiet=quiet)
-    values: dict[str, Any] = {} if method == "auto" else {"method": method}
+    values: dict[str, Any] = {} if segment == "auto" else {"segment": segment}
     config = build_config(SwitchConfig, values=values, settings=settings or ())
     pairs = parse_pairs(dictionary, "--dictionary")
     entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in pairs.items()}
@@ -179,7 +179,7 @@ def switch(
             language,
             switcher,
             batch_lines=config.batch_lines,
-            method=config.method,
+            method=config.segment,
             workers=workers,
             skip=skip,
             progress=output.progress,
@@ -269,11 +269,11 @@ def overlap(
     )
 
 
-@app.command("realign-ner", epilog="Example: isoglot text realign-ner --text zh=dev.tsv --method jieba --out words/")
+@app.command("realign-ner", epilog="Example: isoglot text realign-ner --text zh=dev.tsv --segment jieba --out words/")
 def realign_ner(
     text: Text,
     out: Out,
-    method: MethodOption = "auto",
+    segment: SegmentOption = "auto",
     prefix: Annotated[
         bool, typer.Option("--prefix", help="Tokens have their language before them, as in zh:北.")
     ] = False,
@@ -293,7 +293,7 @@ def realign_ner(
             paths[0],
             target,
             language,
-            method=None if method == "auto" else method,
+            method=None if segment == "auto" else segment,
             prefix=language if prefix else None,
             skip=skip,
             progress=output.progress,

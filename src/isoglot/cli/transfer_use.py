@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import Debug, Device, Json, Quiet
+from isoglot.cli.options import Debug, Device, Json, OptionalFileOut, Quiet
 from isoglot.cli.output import Output
 from isoglot.cli.transfer_data import OwnTask, model_folder
 from isoglot.core.errors import ConfigError
@@ -32,23 +32,21 @@ def predict(
         Literal["conllu", "bio", "json"] | None,
         typer.Option("--format", help="What is written: conllu, bio or json; left out: the usual one of the task."),
     ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Where the predictions go; left out: they are printed.")
-    ] = None,
     task: OwnTask = None,
+    out: OptionalFileOut = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Tag, parse or classify new text with a model that isoglot transfer has written."""
+    """Tag, parse or classify new text with a model that isoglot transfer has written. Without --out it is printed."""
     from isoglot.transfer.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
     if task is not None:
         load_task_file(task)
     with of_task_file(task):
-        _predict(text, model, lang, file, form, to, device, output)
+        _predict(text, model, lang, file, form, out, device, output)
 
 
 def compare(
@@ -93,7 +91,7 @@ def _predict(
     lang: str | None,
     file: Path | None,
     form: Literal["conllu", "bio", "json"] | None,
-    to: Path | None,
+    out: Path | None,
     device: str,
     output: Output,
 ) -> None:
@@ -129,9 +127,9 @@ def _predict(
     for what in ("blank, left out", "split", "truncated", "unread"):
         if counts[what]:
             output.remark(events_in_words({what: counts[what]}))
-    if to is not None:
-        count = write_predictions(to, task, found, chosen)
-        output.result({"predictions": count, "file": str(to)}, Text(f"{count:,} predictions: {to}"))
+    if out is not None:
+        count = write_predictions(out, task, found, chosen)
+        output.result({"predictions": count, "file": str(out)}, Text(f"{count:,} predictions: {out}"))
         return
     if output.json:
         output.result([json.loads(as_json(one)) for one in found], "")

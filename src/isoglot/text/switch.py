@@ -52,7 +52,7 @@ class SwitchConfig(Config):
     """the largest share of a batch's words that may be replaced; 1 is no limit"""
     batch_lines: int = Field(256, ge=1)
     """the lines of a batch"""
-    method: Method | None = None
+    segment: Method | None = None
     """how words are found; None takes the best for each language"""
 
 
