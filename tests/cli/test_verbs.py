@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from isoglot import __version__
 from isoglot.cli.main import app
+from isoglot.cli.options import MODEL
 from isoglot.core.files import read_json
 from isoglot.study.real_languages import see_real_languages
 
@@ -80,6 +81,12 @@ def test_out_is_a_folder_or_the_file_that_is_all_a_verb_writes():
         ("static", "vectors"): "FILE",
         ("transfer", "predict"): "FILE",
     }
+
+
+def test_what_a_model_may_be_is_said_in_one_way():
+    models = [o for command in VERBS.values() for o in command.params if (o.metavar or "").startswith("MODEL")]
+    assert all(MODEL in o.help for o in models if "--model" in o.opts or re.search("folder|hub|Hugging", o.help))
+    assert len(models) > 20
 
 
 def test_help_imports_nothing_heavy():

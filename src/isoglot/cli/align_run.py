@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.leak_options import left_out, refuse_both
+from isoglot.cli.options import MODEL
 from isoglot.cli.output import Output, command_line
 from isoglot.core.progress import counted
 
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 
 PAGE = "figure.html"
 
-Source = Annotated[
-    str, typer.Option("--source", metavar="MODEL", help="The encoder whose vectors are mapped: a folder or hub name.")
-]
+Source = Annotated[str, typer.Option("--source", metavar="MODEL", help=f"Whose vectors are mapped. {MODEL}")]
 Target = Annotated[
     str | None, typer.Option("--target", metavar="MODEL", help="The encoder they are mapped to; left out: the source.")
 ]

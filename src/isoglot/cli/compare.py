@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from isoglot.cli.langs_option import Langs, two_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Settings
+from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
@@ -78,9 +78,7 @@ Measures = Annotated[
     "isoglot compare A B …",
 )
 def models(
-    one: Annotated[
-        str | None, typer.Argument(metavar="MODEL_A", help="Reads the first language: a folder or hub name.")
-    ] = None,
+    one: Annotated[str | None, typer.Argument(metavar="MODEL_A", help=f"Reads the first language. {MODEL}")] = None,
     other: Annotated[
         str | None, typer.Argument(metavar="MODEL_B", help="Reads the second; left out: MODEL_A reads both.")
     ] = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.options import MODEL
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
 
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", help="Link by this encoder's vectors: a folder or hub name."),
+    typer.Option("--model", metavar="MODEL", help=f"Link by its vectors. {MODEL}"),
 ]
 Layer = Annotated[
     str | None,

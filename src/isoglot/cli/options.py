@@ -58,12 +58,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of the recipe. May be repeated."),
 ]
-ModelArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="An encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
-    ),
-]
+MODEL = "An encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)]
+ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL", help=MODEL)]
 SentencePool = Annotated[
     Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
 ]

@@ -15,7 +15,7 @@ from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import is_path, parse_named
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool
+from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.retrieve_table import retrieval_table, spelling
@@ -37,14 +37,7 @@ app = typer.Typer(
 
 FIGURE = "layers.svg"
 
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
-        help="An encoder's folder, a Hugging Face folder, or a name on its hub; left out: isoglot-mini.",
-    ),
-]
+Model = Annotated[str | None, typer.Option("--model", metavar="MODEL", help=f"{MODEL} Left out: isoglot-mini.")]
 Source = Annotated[
     Path | None,
     typer.Option(

@@ -91,7 +91,7 @@ def train(
 @app.command("vectors", epilog="Example: isoglot static vectors glove/ --words words.txt --lang en --out words.en.vec")
 def vectors(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A folder from isoglot static train, or any .vec file.")
+        Path, typer.Argument(metavar="PATH", help="A folder from isoglot static train, or any .vec file.")
     ],
     out: FileOut,
     words: Annotated[

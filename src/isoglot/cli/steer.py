@@ -11,7 +11,7 @@ from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Out, Quiet, Seed
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, ModelOption, OptionalOut, Out, Quiet, Seed
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
@@ -38,7 +38,6 @@ from isoglot.cli.steer_options import (
     Layer,
     LearnFrom,
     Means,
-    ModelOption,
     Pivot,
     SavedEraser,
     Sentences,

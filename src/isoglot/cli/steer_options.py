@@ -7,14 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
-        help="An encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub.",
-    ),
-]
 Means = Annotated[
     Path | None,
     typer.Option("--means", metavar="DIR", help="What isoglot steer fit wrote. Left out: the model's own."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.langs_option import Langs, parse_langs
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.transfer_data import EXAMPLES, FILES, Resume, Seeds, builtin_counts, builtin_source, read_sets
@@ -35,10 +35,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Model = Annotated[
-    str,
-    typer.Option("--model", metavar="MODEL", help="An encoder's folder, isoglot-mini, a Hugging Face folder or name."),
-]
 Train = Annotated[
     list[str] | None,
     typer.Option("--train", metavar=FILES, help="Examples to learn from; left out: built-in ones. May be repeated."),
@@ -84,7 +80,7 @@ def _verb(name: str) -> Callable[..., None]:
     """The verb of a task: all have the same options."""
 
     def verb(
-        model: Model = "isoglot-mini",
+        model: ModelOption = "isoglot-mini",
         train: Train = None,
         dev: Dev = None,
         test: Test = None,
@@ -125,7 +121,7 @@ def _verb(name: str) -> Callable[..., None]:
 
 def own(
     file: TaskFile,
-    model: Model = "isoglot-mini",
+    model: ModelOption = "isoglot-mini",
     train: Train = None,
     dev: Dev = None,
     test: Test = None,

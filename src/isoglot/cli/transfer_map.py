@@ -12,7 +12,7 @@ from isoglot.cli.align_run import Method, Normalise
 from isoglot.cli.bitext_option import is_table
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_paths import one_each
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.transfer_data import (
@@ -48,10 +48,7 @@ PAIRS = 2000
 
 def map_(
     name: Annotated[Literal["ner", "parse", "pos"], typer.Argument(metavar="TASK", help="ner, parse or pos.")],
-    model: Annotated[
-        str,
-        typer.Option("--model", metavar="MODEL", help="The model that is learnt on: a folder, or a Hugging Face name."),
-    ],
+    model: Annotated[str, typer.Option("--model", metavar="MODEL", help=f"What is learnt on. {MODEL}")],
     other: Annotated[
         list[str], typer.Option("--other", metavar="LANG=MODEL", help="The model of a test language. May be repeated.")
     ],
