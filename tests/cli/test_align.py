@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from inspect import signature
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,13 @@ from isoglot.cli.align import embeddings, types
 from isoglot.cli.align_words import words
 from isoglot.core.errors import shown
 from isoglot.core.files import read_json
-from isoglot.languages import align, documents, parallel
 from isoglot.model import load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import Representations
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.words import Coverage
-from isoglot.text.alignment import write_pharaoh
 from isoglot.text.vectors import read_vectors, write_vectors
-from isoglot.vocab import train_vocabulary
-
-QUICK = ("--set", "resamples=10", "--device", "cpu")
+from tests.cli.align_options import FILES, QUICK, TEXTS, WORDS
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,46 +30,14 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.fixture(scope="module")
-def folder(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An encoder of English and French on disk, and parallel text, links, running text and dictionaries."""
-    folder: Path = tmp_path_factory.mktemp("align")
-    texts = {}
-    for code in ("en", "fr"):
-        lines = [s.text for document in islice(documents(code, seed=1), 40) for s in document]
-        (folder / f"text.{code}").write_text("\n".join(lines) + "\n")
-        texts[code] = [folder / f"text.{code}"]
-    vocabulary = train_vocabulary(texts, mode="joint", size=1000, coverage=1.0)
-    about = {"dictionaries": [{"source": "en", "target": "fr", "source_words": ["cat"], "target_words": ["chat"]}]}
-    save_encoder(nano_encoder(vocabulary, "paper"), folder / "model", about=about)
-    rows = list(islice(parallel(("en", "fr"), seed=2), 150))
-    for side, code in enumerate(("en", "fr")):
-        (folder / f"p.{code}").write_text("\n".join(" ".join(row[side].tokens()) for row in rows) + "\n")
-    (folder / "p.tsv").write_text("en\tfr\n" + "".join(f"{a.text}\t{b.text}\n" for a, b in rows))
-    write_pharaoh(folder / "p.align", [align(*row) for row in rows])
-    entries = sorted({(a.words[i].lower(), b.words[j].lower()) for a, b in rows for i, j in align(a, b)})
-    words = sorted({a for a, _ in entries} - {"cat"})
-    held = set(words[::4])
-    for name, part in (("train", set(words) - held), ("test", held)):
-        lines = [f"{a} {b}" for a, b in entries if a in part and " " not in a + b]
-        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    return folder
+@pytest.fixture
+def folder(align_folder: Path) -> Path:
+    return align_folder
 
 
 @pytest.fixture
-def run(isoglot, folder: Path, tmp_path: Path):
-    """``run(use, *options)``: align with the encoder into ``tmp_path / "map"``; ``@`` stands for the folder."""
-
-    def go(use: str, *options: str, source: str = "@/model"):
-        given = ["--source", source, "--out", str(tmp_path / "map"), *QUICK, *options]
-        return isoglot("align", use, *(option.replace("@", str(folder)) for option in given))
-
-    return go
-
-
-FILES = ("--parallel", "en=@/p.en", "--parallel", "fr=@/p.fr")
-WORDS = ("--dictionary", "en-fr=@/train.txt", "--test", "en-fr=@/test.txt")
-TEXTS = ("--text", "en=@/text.en", "--text", "fr=@/text.fr")
+def run(align_run):
+    return align_run
 
 
 def test_sentences_leave_maps_metrics_a_figure_and_a_record(run, tmp_path: Path):
@@ -361,167 +324,3 @@ def test_apply_never_writes_what_it_reads(run, isoglot, vectors: Path, tmp_path:
     assert (result.code, result.out) == (2, "")
     assert result.err == f"isoglot: {tmp_path / out} would be written while it is read; name another --out\n"
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-
-
-# --- what will not do ---
-
-
-@pytest.mark.parametrize(
-    ("use", "options", "line"),
-    [
-        (
-            "sentences",
-            (),
-            "--parallel is missing; give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
-        ),
-        ("sentences", FILES[:2], "--parallel names en; name two languages: --parallel en=a.txt --parallel fr=b.txt"),
-        ("sentences", ("--parallel", "no.tsv"), "--parallel 'no.tsv': no such file; write --parallel en=a.txt"),
-        (
-            "sentences",
-            (*FILES, "--langs", "en,fr"),
-            "--langs chooses from a table; leave it out: the files name theirs",
-        ),
-        (
-            "sentences",
-            ("--langs", "english"),
-            "--langs 'english' is not two languages; write them as --langs en,fr",
-        ),
-        ("sentences", ("--langs", "eng,en"), "--langs 'eng,en' is en twice; name two languages: --langs en,fr"),
-        (
-            "sentences",
-            ("--langs", "en,fr", "--test-parallel", "@/p.tsv"),
-            "--test-parallel without --parallel; give --parallel too, or leave it out: built-in sentences have a test",
-        ),
-        (
-            "sentences",
-            ("--parallel", "en=@/p.en", "--parallel", "de=@/p.fr", "--test-parallel", "@/p.tsv"),
-            "--test-parallel @/p.tsv has no de; it has en, fr",
-        ),
-        ("sentences", ("--langs", "en,sw"), "'sw' is not a built-in language; "),
-        ("sentences", (*FILES, "--parallel", "en=@/p.fr"), "--parallel en=@/p.fr: en has a file already; join them"),
-        ("sentences", (*FILES, "--layers", "7"), "there is no layer 7; choose from 0 (the embeddings) to 2, or all"),
-        ("sentences", (*FILES, "--layers", "top"), "--layers 'top' is no list of numbers; write --layers all"),
-        ("sentences", (*FILES, "--method", "ridge", "--set", "options.p=1"), "Ridge has no option 'p'; "),
-        ("sentences", (*FILES, "--set", "test_share=2"), "--set test_share=2: test_share = 2 should be less than 1; "),
-        (
-            "words",
-            ("--langs", "en,fr", "--links", "@/p.align"),
-            "--links without --parallel; give both, or neither and --langs en,fr",
-        ),
-        (
-            "words",
-            (*FILES, "--links", "@/p.align", "--test-links", "@/p.align"),
-            "--test-links without --test-parallel; give both, or neither\n",
-        ),
-        (
-            "words",
-            (*FILES, "--links", "@/p.align", "--test-parallel", "@/p.tsv"),
-            "--links and --test-parallel, but no --test-links; give the test's links, too",
-        ),
-        (
-            "words",
-            (*FILES, "--links", "@/p.align", "--segment", "auto"),
-            "--segment and --links together; the links are there already: leave one out",
-        ),
-        (
-            "words",
-            ("--langs", "en,fr", "--aligner", "@/x"),
-            "--aligner with built-in sentences; leave it out: their links are known",
-        ),
-        ("words", (*FILES, "--aligner", "@/none.safetensors"), "@/none.safetensors: cannot read: no such file"),
-        (
-            "sentences",
-            (*FILES, "--test-parallel", "en=@/p.en", "--test-parallel", "de=@/p.fr"),
-            "--test-parallel names en and de, --parallel en and fr; score on the languages that were aligned",
-        ),
-        (
-            "sentences",
-            (*FILES, "--test-parallel", "@/p.tsv"),
-            "of 150 sentences of the test",
-        ),
-        (
-            "types",
-            (*TEXTS[:2], "--dictionary", "en-fr=@/train.txt"),
-            "--text names en, the dictionary en and fr; give --text en=FILE --text fr=FILE",
-        ),
-        (
-            "embeddings",
-            ("--dictionary", "en-fr=@/train.txt", "--test", "en-de=@/test.txt"),
-            "dictionaries of en-de and en-fr; align one pair at a time",
-        ),
-        (
-            "embeddings",
-            ("--dictionary", "en-fr=@/train.txt", "--test", "en-fr=@/train.txt"),
-            "source words of the test are in training as well: ",
-        ),
-    ],
-)
-def test_one_line_says_what_is_wrong(run, folder: Path, use: str, options: tuple[str, ...], line: str):
-    result = run(use, *options)
-    assert (result.code, result.out) == (2, "")
-    assert line.replace("@", str(folder)) in result.err
-    assert result.err.startswith("isoglot: ")
-    assert result.err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("use", "files", "options", "line"),
-    [
-        (
-            "sentences",
-            {"a": "one\ntwo\nthree\n", "b": "un\n"},
-            ("--parallel", "en=@a", "--parallel", "fr=@b"),
-            "@a:2: 3 lines, but @b has 1; aligned files have the same sentence on the same line",
-        ),
-        (
-            "sentences",
-            {"a": "one\n\n", "b": "un\ndeux\n"},
-            ("--parallel", "en=@a", "--parallel", "fr=@b"),
-            "@a: no en sentence on line 2; leave the line out in both languages",
-        ),
-        ("sentences", {"a": "", "b": ""}, ("--parallel", "en=@a", "--parallel", "fr=@b"), "@a: there is no sentence; "),
-        (
-            "sentences",
-            {"a": "one\n", "b": "un\n"},
-            ("--parallel", "en=@a", "--parallel", "fr=@b"),
-            "nothing of 1 pairs can be held out: there must be two at least; give more pairs, or a test of their own",
-        ),
-        (
-            "words",
-            {"a": "one two\n", "b": "un deux\n", "l": "0-0\n1-1\n"},
-            ("--parallel", "en=@a", "--parallel", "fr=@b", "--links", "@l"),
-            "@l: 2 lines of links for the 1 sentence pairs of @a; give one line of links, even a blank one",
-        ),
-        (
-            "words",
-            {"a": "one two\n", "b": "un deux\n", "l": "0-0 1-2\n"},
-            ("--parallel", "en=@a", "--parallel", "fr=@b", "--links", "@l"),
-            "@l:1: the link 1-2 points past the 2 words of fr in @a:1; positions count from 0",
-        ),
-        (
-            "words",
-            {"a": "one two\n", "b": "un deux\n", "l": "0:0\n"},
-            ("--parallel", "en=@a", "--parallel", "fr=@b", "--links", "@l"),
-            "@l:1: '0:0' is not a link; write source-target",
-        ),
-        ("embeddings", {"d": ""}, ("--dictionary", "en-fr=@d"), "the dictionary has no entries; "),
-        ("embeddings", {"d": "zzqqzz xxqqxx\n"}, ("--dictionary", "en-fr=@d"), "0 of 1 words are one subword; "),
-        ("embeddings", {"d": "cat\n"}, ("--dictionary", "en-fr=@d"), "@d:1: 'cat' is not two words; "),
-        (
-            "embeddings",
-            {"d": "dog chien\n", "t": "cat chat\n"},
-            ("--dictionary", "en-fr=@d", "--test", "en-fr=@t"),
-            "1 of 1 source words of the test is known to pretraining from a dictionary: 'cat'; leave them out",
-        ),
-    ],
-)
-def test_bad_files(run, tmp_path: Path, use: str, files: dict[str, str], options: tuple[str, ...], line: str):
-    for name, content in files.items():
-        (tmp_path / name).write_text(content)
-    place = f"{tmp_path}/"
-    result = run(use, *(option.replace("@", place) for option in options))
-    assert result.code == 2
-    assert f"isoglot: {line.replace('@', place)}" in result.err
-    assert not list((tmp_path / "map").glob("*.safetensors"))
-    assert not list((tmp_path / "map").glob(".vectors*"))
-    assert read_json(tmp_path / "map" / "run.json")["status"] == "failed"

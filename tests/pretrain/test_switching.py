@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from isoglot.core.errors import ConfigError
 from isoglot.languages import dictionary, documents
 from isoglot.model.plan import SharingPlan
-from isoglot.pretrain.chance import below, draws, high, host_draw, stream_key
+from isoglot.pretrain.chance import below, draws, stream_key
 from isoglot.pretrain.switch_table import (
     BARE,
     DIGIT,
@@ -25,19 +25,18 @@ from isoglot.pretrain.switch_table import (
     LETTER,
     OPENS,
     POINT,
-    STEP_BITS,
     WORD,
     Option,
     SwitchTable,
-    build_switch_tables,
     check_switching,
     dictionaries_record,
 )
-from isoglot.pretrain.switching import CAP_BITS, RATE_BITS, DeviceSwitcher, SwitchingConfig, span_hashes
+from isoglot.pretrain.switching import DeviceSwitcher, SwitchingConfig, span_hashes
 from isoglot.text.dictionary import Entry, read_dictionary, write_dictionary
 from isoglot.text.segment import segmenter
 from isoglot.text.switch import SwitchConfig, Switcher
 from isoglot.vocab import Vocabulary, train_vocabulary
+from tests.pretrain.plain_switching import decoded, plainly, table_of
 
 LANGUAGES = ("en", "fr", "de")
 KINDS = [("joint", "bpe"), ("union", "bpe"), ("disjoint", "bpe"), ("union", "wordpiece"), ("union", "unigram")]
@@ -54,10 +53,6 @@ def built_in() -> dict[tuple[str, str], list[Entry]]:
 
 
 SIGNS = '"Aa" (so) -- b-c; 3.50, CATS DOGS: it\'s two\n'
-
-
-def table_of(dictionaries, vocabulary: Vocabulary, language: str) -> SwitchTable:
-    return build_switch_tables(dictionaries, vocabulary, [language])[language]
 
 
 @cache
@@ -88,41 +83,6 @@ def stream_of(vocabulary: Vocabulary, language: str) -> torch.Tensor:
 def rows_of(vocabulary: Vocabulary, language: str, window: int, count: int = 10**6) -> torch.Tensor:
     ids = stream_of(vocabulary, language)
     return ids[: len(ids) // window * window].reshape(-1, window)[:count]
-
-
-Pick = tuple[tuple[int, ...], Option]
-
-
-def plainly(
-    table: SwitchTable, raw: list[int], *, length: int, rate: float, cap: float, seed: int, step: int, row: int
-) -> tuple[list[int], list[Pick]]:
-    """What the device should do to a row, with a dict and lists; and what was replaced by what."""
-
-    def draw(column: int) -> int:
-        return host_draw(seed, f"switching {table.language}", step, row, column)
-
-    spans = table.spans(raw)
-    words = sum(span.word for span in spans)
-    allowed = (words * round(cap * 2**CAP_BITS) + high(draw(0), CAP_BITS)) >> CAP_BITS
-    picks = []
-    for number, span in enumerate(spans):
-        if span.word and tuple(raw[span.start : span.stop]) in table.entries:
-            value = high(draw(1 + 2 * number), RATE_BITS)
-            if value < round(rate * 2**RATE_BITS):
-                picks.append((value, number))
-    chosen = {number for _, number in sorted(picks)[:allowed]}
-    done: list[Pick] = []
-    ids: list[int] = []
-    for number, span in enumerate(spans):
-        here = tuple(raw[span.start : span.stop])
-        if number in chosen:
-            value = high(draw(2 + 2 * number), STEP_BITS)
-            option = next(option for option in table.entries[here] if value < option.step)
-            done.append((here, option))
-            ids += option.ids
-        else:
-            ids += here
-    return [ids[place % len(ids)] for place in range(length)], done
 
 
 # --- words ---
@@ -310,17 +270,6 @@ def test_translations_are_drawn_by_weight_and_language(vocabularies):
 # --- what stays ---
 
 
-def decoded(vocabulary: Vocabulary, text: str, found: dict[tuple[str, str], list[Entry]], language: str = "en") -> str:
-    table = table_of(found, vocabulary, language)
-    ids = vocabulary.encode(text + " ." * 20, language)
-    switcher = DeviceSwitcher(table, window=len(ids), length=len(ids), rate=1.0, cap=1.0)
-    result = switcher.switched(torch.tensor([ids]), 0, torch.tensor([0]))
-    spans = [span for span in table.spans(ids) if span.word]
-    assert int(result.words_B) == len(spans)
-    text = vocabulary.decode(result.ids_BT[0].tolist())
-    return text.partition(" .")[0]
-
-
 def test_case_and_marks_are_kept(vocabularies):
     found = {
         ("en", "fr"): [Entry("cat", "chat"), Entry("dog", "chien"), Entry("Dog", "Médor"), Entry("hot", "très chaud")]
@@ -334,110 +283,6 @@ def test_case_and_marks_are_kept(vocabularies):
                 0
             ]
         )
-
-
-def test_segmented_chinese_is_switched(vocabularies, tmp_path: Path):
-    (tmp_path / "zh").write_text("我 用 电脑 写 字 。\n他 用 电脑 。\n" * 20, encoding="utf-8")
-    (tmp_path / "en").write_text("the computer writes .\n" * 20, encoding="utf-8")
-    vocabulary = train_vocabulary(
-        {"zh": [tmp_path / "zh"], "en": [tmp_path / "en"]}, mode="joint", size=330, coverage=1.0
-    )
-    found = {("en", "zh"): [Entry("computer", "电脑")]}
-    assert decoded(vocabulary, "他 用 电脑 写 字", found, "zh") == "他 用 computer 写 字"
-    assert decoded(vocabulary, "他用电脑写字", found, "zh") == "他用电脑写字"
-
-
-# --- text without blanks ---
-
-CHINESE = "我用电脑写字。他用电脑写信。电脑公司用电。公司写信用Python写。\n他的目的是写字，目的地是公司 电脑。\n"
-WORDS = {("en", "zh"): [Entry("computer", "电脑"), Entry("write", "写"), Entry("of", "的"), Entry("firm", "公司"), Entry("trust", "信用")]}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def unsegmented(tmp_path_factory: pytest.TempPathFactory):
-    """``unsegmented(model)``: vocabularies of Chinese without blanks and English, each trained once."""
-    folder = tmp_path_factory.mktemp("texts")
-    (folder / "zh").write_text(CHINESE * 20, encoding="utf-8")
-    (folder / "en").write_text("the computer of the firm writes , trust .\n" * 20, encoding="utf-8")
-
-    @cache
-    def train(model: str) -> Vocabulary:
-        texts = {code: [folder / code] for code in ("zh", "en")}
-        return train_vocabulary(texts, mode="joint", size=300, model=model, coverage=1.0)  # type: ignore[arg-type]
-
-    return train
-
-
-@cache
-def chinese_table(vocabulary: Vocabulary, *known: str) -> SwitchTable:
-    words = [*WORDS["en", "zh"], *(Entry("-", word, 0.0) for word in known)]
-    return table_of({("en", "zh"): words}, vocabulary, "zh")
-
-
-@pytest.mark.parametrize("model", ["bpe", "unigram"])
-def test_chinese_without_blanks_is_switched(unsegmented, model: str):
-    vocabulary = unsegmented(model)
-    assert decoded(vocabulary, "他用电脑。的公司", WORDS, "zh") == "他用 computer。 of firm"
-    assert decoded(vocabulary, "电脑用Python，他", WORDS, "zh") == "computer用Python，他"
-
-
-def test_in_other_text_chinese_has_no_mark(unsegmented):
-    vocabulary = unsegmented("bpe")
-    assert decoded(vocabulary, "the computer of (trust) , the", WORDS) == "the电脑的 (信用) , the"
-    inside = vocabulary.encode("用电脑。", "zh")[-2:-1]
-    options = table_of(WORDS, vocabulary, "en").entries
-    assert {option.ids for some in options.values() for option in some if option.written == "电脑"} == {tuple(inside)}
-
-
-def test_the_longest_word_is_taken_and_words_of_weight_0_stay(unsegmented):
-    vocabulary = unsegmented("bpe")
-    assert {"目", "的", "地"} <= set(vocabulary.pieces)
-
-    def words(table: SwitchTable, text: str) -> list[str]:
-        ids = vocabulary.encode(f"。{text}。", "zh")
-        return [vocabulary.decode(ids[span.start : span.stop]) for span in table.spans(ids) if span.word]
-
-    assert words(chinese_table(vocabulary), "写信用的字") == ["写", "信用", "的", "字"]
-    assert words(chinese_table(vocabulary), "目的地") == ["目", "的", "地"]
-    known = chinese_table(vocabulary, "目的", "目的地", "信用")
-    assert words(known, "目的地") == ["目的地"]
-    assert words(known, "信用") == ["信用"]
-    found = {("en", "zh"): [*WORDS["en", "zh"], Entry("-", "目的地", 0.0)]}
-    assert decoded(vocabulary, "他的。目的地", found, "zh") == "他 of。目的地"
-    assert decoded(vocabulary, "信用", found, "zh") == "trust"  # a word with an entry has it
-    assert dictionaries_record(found)[0]["target_words"] == sorted(entry.target for entry in WORDS["en", "zh"])
-
-
-@given(st.data(), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**40))
-@settings(max_examples=100, deadline=None)
-def test_any_ids_at_all_without_blanks(unsegmented, data: st.DataObject, rate: float, cap: float, step: int):
-    vocabulary = unsegmented("bpe")
-    table = chinese_table(vocabulary, *data.draw(st.sampled_from([(), ("目的", "目的地", "写信", "用电", "写字写")])))
-    likely = [index for ids in [*table.entries, *table.known] for index in ids]
-    likely += [index for index, piece in enumerate(vocabulary.pieces) if piece in ("▁", "-", "，", "<0xE7>", "n", "▁P")]
-    window = data.draw(st.integers(1, 24))
-    length = data.draw(st.integers(1, window))
-    ids = data.draw(st.lists(st.sampled_from(likely), min_size=window, max_size=window))
-    switcher = DeviceSwitcher(table, window=window, length=length, rate=rate, cap=cap, seed=1)
-    result = switcher.switched(torch.tensor([ids]), step, torch.tensor([3]))
-    plain, picks = plainly(table, ids, length=length, rate=rate, cap=cap, seed=1, step=step, row=3)
-    assert result.ids_BT.tolist() == [plain]
-    assert int(result.words_B) == sum(span.word for span in table.spans(ids))
-    assert len(picks) == int(result.replaced_B) <= int(result.with_entry_B) <= int(result.words_B)
-
-
-def test_chinese_may_be_split_and_compiled(unsegmented):
-    vocabulary = unsegmented("bpe")
-    table = chinese_table(vocabulary, "目的地")
-    ids = torch.tensor([index for line in CHINESE.split("\n") * 12 for index in vocabulary.encode(line, "zh")])
-    raw, rows = ids[: len(ids) // 48 * 48].reshape(-1, 48)[:8], torch.arange(5, 13)
-    switcher = DeviceSwitcher(table, window=48, length=32, seed=2)
-    whole = switcher.switched(raw, 4, rows)
-    assert int(whole.replaced_B.sum()) > 8
-    parts = [switcher.switched(raw[part::2], 4, rows[part::2]).ids_BT for part in (0, 1)]
-    assert torch.equal(torch.stack(parts, 1).flatten(0, 1), whole.ids_BT)
-    compiled = torch.compile(switcher.switched, fullgraph=True, backend="eager")
-    assert torch.equal(compiled(raw, torch.tensor(4), rows).ids_BT, whole.ids_BT)
 
 
 def test_text_with_blanks_is_switched_as_ever():
