@@ -15,6 +15,7 @@ import pytest
 
 from isoglot.core.files import read_json
 from isoglot.core.recipe import recipe_names
+from isoglot.core.sole_writer import sole_writer
 from isoglot.languages import documents
 from isoglot.model.folder import open_encoder
 
@@ -46,6 +47,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def given(made: Path) -> list[str]:
     return ["--shards", f"en={made}/shards/en", "--shards", f"fr={made}/shards/fr", "--vocab", f"{made}/vocab"]
+
+
+@pytest.mark.parametrize("verb", ["pretrain", "static", "shards", "encode", "transfer"])
+def test_where_another_process_writes_nothing_is_touched(isoglot, made: Path, given, tmp_path: Path, verb: str):
+    text = f"{made}/en.txt"
+    command = {
+        "pretrain": ["pretrain", "micro", *given, *SETTINGS, "--budget", "9steps", "--device", "cpu"],
+        "static": ["static", "train", "glove", *given],
+        "shards": ["shards", "build", "--text", f"en={text}", "--vocab", f"{made}/vocab"],
+        "encode": ["encode", "isoglot-mini", "--text", text, "--lang", "en"],
+        "transfer": ["transfer", "ner", "--model", "isoglot-mini", "--langs", "en", "--sentences", "10"],
+    }[verb]
+    out = tmp_path / "out"
+    with sole_writer(out):
+        found = isoglot(*command, "--out", str(out), "--quiet")
+    assert (found.code, found.out) == (2, "")
+    assert found.err.splitlines()[-1] == (
+        f"isoglot: {out}: another process is writing there; wait for it, or name another --out"
+    )
+    assert not out.exists()
 
 
 def test_a_run_is_told_and_resumed(isoglot, given, tmp_path: Path):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import Progress, choose_progress
+from isoglot.core.sole_writer import sole_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +52,16 @@ class Output:
 
     @contextmanager
     def resumable(self, out: Path | None) -> Iterator[None]:
-        """Ctrl-C in the block is followed by how to go on, where anything is written."""
-        try:
+        """What the block writes, if anything, no other process writes; Ctrl-C in it is followed by how to go on."""
+        if out is None:
             yield
+            return
+        try:
+            with sole_writer(out):
+                yield
         except KeyboardInterrupt as interrupt:
-            if out is not None:
-                saved = f"{interrupt}; " if str(interrupt) else ""
-                self.remark(f"{saved}the same command with --resume goes on")
+            saved = f"{interrupt}; " if str(interrupt) else ""
+            self.remark(f"{saved}the same command with --resume goes on")
             raise
 
     def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold

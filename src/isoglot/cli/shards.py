@@ -53,13 +53,14 @@ def build(
     With one language the shards go to the folder itself, with several to a folder in it for each.
     """
     from isoglot.core.record import record_run
+    from isoglot.core.sole_writer import sole_writer
     from isoglot.vocab import build_shards
     from isoglot.vocab.shard_build import workers_for
 
     output = Output(json=json, quiet=quiet)
     texts = parse_named(text)
     vocabulary = open_vocabulary(vocab)
-    with record_run(out, command=command_line(), seed=seed) as run:
+    with sole_writer(out), record_run(out, command=command_line(), seed=seed) as run:
         built = []
         for code, paths in texts.items():
             for path in paths:
