@@ -106,6 +106,32 @@ for i in range(10**9):
         path.unlink()
 
 
+def test_what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not(tmp_path: Path):
+    target = tmp_path / "a[b].txt"
+    script = """
+import sys
+from isoglot.core.files import atomic_file
+with atomic_file(sys.argv[1]) as file:
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+    command = [sys.executable, "-c", script, str(target)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        (left,) = tmp_path.iterdir()
+        write_text(target, "while it is alive")
+        assert left.exists()
+        process.kill()
+    others = [
+        tmp_path / name for name in (f".c.{left.name[10:]}", ".a[b].txt.000000-1-12345678.tmp", f"{left.name}.gz")
+    ]
+    for path in others:
+        path.touch()
+    write_text(target, "after its end")
+    assert sorted(tmp_path.iterdir()) == sorted([*others, target])
+
+
 def test_an_error_about_another_file_is_not_blamed_on_this_one(tmp_path: Path):
     with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "a"):
         Path(tmp_path / "missing").read_bytes()

@@ -1,7 +1,8 @@
 """Files that are whole or not there: atomic writes, hashed reads, and errors that say what to do.
 
 A write goes to a temporary file in the same folder, is flushed to the disk, and only then takes its name.
-Whatever happens on the way (kill, full disk, power cut), the old file is still there and whole.
+Whatever happens on the way (kill, full disk, power cut), the old file is still there and whole. What a killed writer
+leaves is removed when the same file is written again.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import errno
 import hashlib
 import json
 import os
+import platform
 import secrets
 from contextlib import contextmanager, suppress
+from functools import cache
+from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -56,7 +60,8 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
         StorageError: The folder is not writable, or the disk is full.
     """
     target = Path(path).resolve()
-    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    _remove_left_behind(target)
+    scratch = target.with_name(f".{target.name}.{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         # os.open rather than tempfile: the file gets the user's ordinary permissions, not 0600.
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -75,6 +80,27 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
         if error.filename not in (None, str(scratch)):
             raise  # the block stumbled over some other file: not ours to explain
         raise storage_error(error, path, doing="write") from error
+
+
+@cache
+def _here() -> str:
+    """What tells this machine and its process numbers from others that may share the disk."""
+    facts = [platform.node()]
+    with suppress(OSError):  # the running Linux; a container has process numbers of its own
+        facts += [Path("/proc/sys/kernel/random/boot_id").read_text("ascii"), str(Path("/proc/self/ns/pid").readlink())]
+    return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:6]
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Remove temporary files whose writers were killed: their names have the process, and it is gone."""
+    for old in target.parent.glob(f".{escape(target.name)}.{_here()}-*-*.tmp") if os.name == "posix" else ():
+        try:
+            os.kill(int(old.name.split("-")[-2]), 0)  # sends nothing
+        except ProcessLookupError:
+            with suppress(OSError):
+                old.unlink()
+        except (OSError, ValueError, OverflowError):
+            pass  # another user's, or no file of ours
 
 
 def flush_to_disk(path: Path) -> None:
