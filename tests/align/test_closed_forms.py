@@ -148,6 +148,8 @@ def test_moments_say_what_is_wrong():
     X = np.ones((3, 2))
     with pytest.raises(InputError, match=r"^X has 3 rows and Y 2; give one row of Y for each of X$"):
         PairMoments().update(X, X[:2])
+    with pytest.raises(InputError, match="of Y, the first 0, are too large for float32; divide all rows by one number"):
+        PairMoments().update(X, X * 1e200)
     with pytest.raises(InputError, match=r"^X and Y have 2 and 1 columns where 2 and 2 came before; "):
         PairMoments().update(X, X).update(X, X[:, :1])
     with pytest.raises(InputError, match=r"^there are no rows yet; call update first$"):

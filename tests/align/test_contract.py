@@ -272,6 +272,14 @@ def test_another_width_than_was_fitted(name: str):
         estimator.inverse_transform(X[:, :4])
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_numbers_whose_squares_are_no_numbers(name: str):
+    X, Y = spaces()
+    X[3] *= 1e200
+    called = "en" if name == "generalized" else "X"
+    assert bad(name, X, Y) == f"row 3 of {called} is too large for float32; divide all rows by one number"
+
+
 @pytest.mark.parametrize("name", [*STEPS, *MAPS])
 @pytest.mark.parametrize(
     ("make", "message"),

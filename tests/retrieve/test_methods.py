@@ -233,6 +233,16 @@ def test_a_row_beyond_the_first_chunk_is_named():
             InputError,
             "row 0 of X has a number that is not finite; leave the row out (rows count from 0)",
         ),
+        (
+            lambda: nearest(np.eye(2) * 1e30, np.eye(2), metric="euclidean"),
+            InputError,
+            "the largest number is 1.0e+30, which float32 cannot square well; divide X and Y by it",
+        ),
+        (
+            lambda: nearest(np.eye(2) * -1e-30, np.zeros((1, 2)), metric="euclidean"),
+            InputError,
+            "the largest number is 1.0e-30, which float32 cannot square well; divide X and Y by it",
+        ),
         (lambda: nearest(np.eye(2), np.eye(2), k=0), ConfigError, "k is 0; ask for at least 1 neighbour"),
         (
             lambda: csls(np.eye(2), np.eye(2), neighbourhood=0),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import torch
 
-from isoglot.align.rows import Array, ArrayT, give_back, keep, refuse_zeros, take_pairs, take_rows, unit
+from isoglot.align.rows import Array, ArrayT, give_back, keep, refuse_large, refuse_zeros, take_pairs, take_rows, unit
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.retrieve.rows import to_tensor
@@ -160,6 +160,7 @@ class Step(Estimator):
         """
         self._check_options()
         rows_ND = self._rows(X)
+        refuse_large(rows_ND)
         self._keep({"width_": rows_ND.shape[1], **self._learn(rows_ND)}, X)
         return self
 
@@ -305,8 +306,9 @@ class LearnedMap(PairMap):
                 f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
                 remedy=f"{type(self).__name__} needs spaces of one width; LeastSquares, Ridge and CCA do not",
             )
-        refuse_zeros(rows_ND)
-        refuse_zeros(others_ME, "Y")
+        for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
+            refuse_zeros(rows, name)
+            refuse_large(rows, name)
         others_ME = others_ME.to(rows_ND)
         self._keep(self._learn(rows_ND, others_ME, pairs_P2.to(rows_ND.device), progress), X)
         return self

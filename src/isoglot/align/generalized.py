@@ -13,7 +13,7 @@ import torch
 
 from isoglot.align.estimator import Estimator, bounds
 from isoglot.align.procrustes import rotation
-from isoglot.align.rows import Array, ArrayT, exact, give_back, keep, refuse_zeros, take_rows, unit
+from isoglot.align.rows import Array, ArrayT, exact, give_back, keep, refuse_large, refuse_zeros, take_rows, unit
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.retrieve.rows import to_tensor
@@ -228,6 +228,7 @@ def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
         filled = torch.where(here_N[:, None], tensor, torch.ones((), dtype=tensor.dtype, device=tensor.device))
         checked = take_rows(filled, name)
         refuse_zeros(checked, name)
+        refuse_large(checked, name)
         return exact(checked) * here_N[:, None]
     return take_rows(matrix, name)  # says what is wrong
 

@@ -13,7 +13,7 @@ from typing import Self
 
 import torch
 
-from isoglot.align.rows import Array, exact, take_rows
+from isoglot.align.rows import Array, exact, refuse_large, take_rows
 from isoglot.core.errors import InputError
 
 BLOCK = 8192
@@ -43,6 +43,8 @@ class PairMoments:
             InputError: The rows will not do, or have other widths than those before.
         """
         x_ND, y_NE = take_rows(X), take_rows(Y, "Y")
+        refuse_large(x_ND)
+        refuse_large(y_NE, "Y")
         if len(x_ND) != len(y_NE):
             raise InputError(f"X has {len(x_ND)} rows and Y {len(y_NE)}", remedy="give one row of Y for each of X")
         if self.count and (x_ND.shape[1], y_NE.shape[1]) != tuple(self.scatters["xy"].shape):

@@ -67,6 +67,17 @@ def refuse_zeros(rows_ND: torch.Tensor, name: str = "X") -> None:
         raise InputError(f"{_rows(bad, name)} all zeros", remedy="leave such rows out, with those they are paired with")
 
 
+def refuse_large(rows_ND: torch.Tensor, name: str = "X") -> None:
+    """Refuse rows to learn from with numbers beyond float32: products of their squares may be no numbers at all.
+
+    Raises:
+        InputError: There is one; the message has its number, from 0.
+    """
+    bad = ~torch.isfinite(rows_ND.float()).all(dim=1)
+    if bad.any():
+        raise InputError(f"{_rows(bad, name)} too large for float32", remedy="divide all rows by one number")
+
+
 def take_pairs(X: Array, Y: Array, pairs: Array | None) -> torch.Tensor:
     """Which row of X goes with which of Y, P × 2; None takes them row by row.
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Matrix: TypeAlias = "np.ndarray | torch.Tensor"
 
 _CHUNK = 8192  # rows that are float64 at a time
+_RANGE = 1e15  # sums of squares are far from the ends of float32 (1e-38, 1e38) below it, and above 1 over it
 
 
 def paired_rows(
@@ -34,7 +35,8 @@ def paired_rows(
         device: Where to compute; by default where ``X`` is.
 
     Raises:
-        InputError: Not a matrix, no rows, different widths, a number that is not finite, a row of zeros.
+        InputError: Not a matrix, no rows, different widths, a number that is not finite, a row of zeros; or all numbers
+            are too small or one too large to be squared.
     """
     for name, matrix in (("X", X), ("Y", Y)):
         if matrix.ndim != 2 or 0 in matrix.shape:
@@ -44,7 +46,13 @@ def paired_rows(
     if X.shape[1] != Y.shape[1]:
         raise InputError(f"X is {X.shape[1]} wide, Y {Y.shape[1]}", remedy="give vectors of one space")
     place = torch.device(device) if device is not None else X.device if isinstance(X, torch.Tensor) else "cpu"
-    return _rows(X, "X", unit=unit, place=place), _rows(Y, "Y", unit=unit, place=place)
+    X_ND, Y_MD = _rows(X, "X", unit=unit, place=place), _rows(Y, "Y", unit=unit, place=place)
+    largest = 1.0 if unit else max(abs(float(end)) for rows in (X_ND, Y_MD) for end in rows.aminmax())
+    if largest and not 1 / _RANGE < largest < _RANGE:
+        raise InputError(
+            f"the largest number is {largest:.1e}, which float32 cannot square well", remedy="divide X and Y by it"
+        )
+    return X_ND, Y_MD
 
 
 def _rows(matrix: Matrix, name: str, *, unit: bool, place: torch.device | str) -> torch.Tensor:

@@ -18,7 +18,7 @@ import torch
 
 from isoglot.align.estimator import Estimator
 from isoglot.align.map_file import load_map, save_map
-from isoglot.align.rows import Array, ArrayT, give_back, take_rows
+from isoglot.align.rows import Array, ArrayT, give_back, refuse_large, take_rows
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.represent.statistics import LanguageStatistics
@@ -215,6 +215,7 @@ class Eraser(Estimator):
     def _take(self, X: Array, languages: Sequence[str]) -> None:
         self._check_options()
         rows_ND = take_rows(X)
+        refuse_large(rows_ND)
         of_N, codes = _codes(languages, len(rows_ND))
         known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
         if known is not None and known != rows_ND.shape[1]:
