@@ -100,6 +100,29 @@ def test_gold():
             "the gold pair (1, 2) is not in 2 and 2 rows; rows count from 0",
         ),
         (
+            lambda: gold_ranks(np.eye(2), np.eye(2), Gold(np.array([[-1, 0]]))),
+            InputError,
+            "the gold pair (-1, 0) is not in 2 and 2 rows; rows count from 0",
+        ),
+        *(
+            (
+                lambda pairs=pairs: gold_ranks(np.eye(2), np.eye(2), Gold(np.array(pairs, dtype=np.uint8))),
+                InputError,
+                "the gold is not sorted, each pair once; make it with Gold.from_pairs",
+            )
+            for pairs in ([[1, 1], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [0, 0]])
+        ),
+        (
+            lambda: precision_at_k(np.eye(2, dtype=int), Gold(np.array([[0.0, 1.0]]))),
+            InputError,
+            "the gold is (1, 2) of float64; make it with Gold.from_pairs",
+        ),
+        (
+            lambda: precision_at_k(np.eye(2, dtype=int), Gold(np.arange(2))),
+            InputError,
+            "the gold is (2,) of int64; make it with Gold.from_pairs",
+        ),
+        (
             lambda: mean_reciprocal_rank(np.eye(3), np.eye(3)[:2]),
             InputError,
             "X has 3 rows, Y 2; give the right pairs, or as many rows",

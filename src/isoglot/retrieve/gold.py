@@ -66,14 +66,20 @@ class Gold:
         return Gold.from_pairs(self.pairs_P2[:, ::-1])
 
     def check(self, rows_X: int, rows_Y: int) -> None:
-        """Refuse pairs that point past the matrices.
+        """Refuse pairs that point past the matrices, and those that are not as :meth:`from_pairs` gives them.
 
         Raises:
-            InputError: They do; the message says which pair.
+            InputError: They do, and the message says which pair; or they are no row numbers, each pair once, sorted.
         """
-        beyond = (self.pairs_P2 >= (rows_X, rows_Y)).any(axis=1)
+        pairs_P2 = self.pairs_P2
+        if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or not len(pairs_P2) or pairs_P2.dtype.kind not in "iu":
+            raise InputError(f"the gold is {pairs_P2.shape} of {pairs_P2.dtype}", remedy="make it with Gold.from_pairs")
+        beyond = ((pairs_P2 < 0) | (pairs_P2 >= (rows_X, rows_Y))).any(axis=1)
         if beyond.any():
-            pair = tuple(self.pairs_P2[beyond.argmax()].tolist())
+            pair = tuple(pairs_P2[beyond.argmax()].tolist())
             raise InputError(
                 f"the gold pair {shown(pair)} is not in {rows_X} and {rows_Y} rows", remedy="rows count from 0"
             )
+        more_X, more_Y = np.diff(pairs_P2.astype(np.int64), axis=0).T
+        if not ((more_X > 0) | ((more_X == 0) & (more_Y > 0))).all():
+            raise InputError("the gold is not sorted, each pair once", remedy="make it with Gold.from_pairs")
