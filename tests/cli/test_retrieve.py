@@ -336,6 +336,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
     np.save(folder / "flat.npy", bad[:2])
     np.save(folder / "wide.npy", np.ones((12, 7), dtype=np.float32))
     np.save(folder / "whole.npy", np.ones((12, 7), dtype=np.int64))
+    (folder / "junk.npy").write_bytes(b"no such thing")
     np.save(folder / "long.npy", np.ones((12, 5), dtype=np.longdouble))
     (folder / "torn.npy").write_bytes((folder / "x.npy").read_bytes()[:20])
     Center().fit(np.eye(5, dtype=np.float32)).save(folder / "centre.safetensors")
@@ -454,9 +455,9 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, folder: Path,
     for options, message in cases:
         result = sentences(*options, "--quiet")
         assert (result.code, result.out, result.err) == (2, "", f"isoglot: {message}\n")
-    torn = sentences("--source", "x.npy", "--target", "torn.npy", "--out", str(tmp_path / "out"))
-    assert torn.err.startswith("isoglot: torn.npy: no NumPy array: ")
-    assert torn.err.endswith("; write it with numpy.save\n")
+    for name in ("torn.npy", "junk.npy"):
+        bad = sentences("--source", "x.npy", "--target", name, "--out", str(tmp_path / "out"))
+        assert bad.err == f"isoglot: {name}: no whole NumPy array of numbers; write it with numpy.save\n"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]
     assert read_json(tmp_path / "out" / "run.json")["status"] == "failed"
     assert "isoglot-mini does not come with this version" in sentences(*ALIGNED[2:]).err

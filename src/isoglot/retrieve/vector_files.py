@@ -63,7 +63,7 @@ def _read_npy(path: Path) -> list[np.ndarray]:
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
     except (ValueError, EOFError) as error:
-        raise StorageError(f"no NumPy array: {error}", remedy="write it with numpy.save", file=path) from error
+        raise StorageError("no whole NumPy array of numbers", remedy="write it with numpy.save", file=path) from error
     if array.dtype.kind != "f" or array.dtype.itemsize > 8 or array.ndim not in (2, 3) or 0 in array.shape:
         raise InputError(
             f"an array of {array.dtype} with the shape {array.shape}",
