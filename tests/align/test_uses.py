@@ -127,7 +127,7 @@ def test_embeddings(encoder, turned_table):
     assert (only.layer, only.file) == (None, "map.safetensors")
     np.testing.assert_allclose(matrix(only.mapping), turn.numpy(), atol=1e-3)
     assert only.after.of("csls").precision[1].value == 1.0
-    assert result.facts["of_several_subwords"] == [1, 1]
+    assert result.facts["missing"] == [1, 1]
 
 
 def test_a_given_test_is_the_test(encoder, turned_table):

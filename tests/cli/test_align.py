@@ -12,7 +12,7 @@ from isoglot.align import Center, load_map
 from isoglot.cli.align import embeddings, types
 from isoglot.cli.align_words import words
 from isoglot.core.errors import shown
-from isoglot.core.files import read_json
+from isoglot.core.files import file_hash, read_json
 from isoglot.model import load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import Representations
@@ -110,6 +110,33 @@ def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path,
         assert "other_spelling_p@1" in (tmp_path / "map" / "metrics.csv").read_text()
     both = run(*command, "--leave-out-known", "--allow-leak")
     assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
+
+
+def test_word_vectors_of_two_files_are_aligned(isoglot, run, tmp_path: Path):
+    stream = np.random.default_rng(0)
+    X, turn = stream.normal(size=(60, 6)).astype(np.float32), np.linalg.qr(stream.normal(size=(6, 6)))[0]
+    words = [f"w{number}" for number in range(60)]
+    write_vectors(tmp_path / "en.vec", words, X)
+    write_vectors(tmp_path / "fr.vec.gz", [word.upper() for word in words], X @ turn)
+    (tmp_path / "d.txt").write_text("".join(f"{word} {word.upper()}\n" for word in [*words, "nowhere"]))
+    sides = ("--source", str(tmp_path / "en.vec"), "--target", str(tmp_path / "fr.vec.gz"))
+    align = ("embeddings", *sides, "--dictionary", f"en-fr={tmp_path / 'd.txt'}", "--normalise", "none")
+    assert run(*align).code == 0
+    metrics = read_json(tmp_path / "map" / "metrics.json")
+    before, after = (metrics["layers"][0][when][0]["p@1"]["value"] for when in ("before", "after"))
+    assert (before < 0.5, after, metrics["missing"]) == (True, 1.0, [1, 1])
+    assert metrics["encoder_sha256"] == [file_hash(path) for path in sides[1::2]]
+    assert set(sides[1::2]) < set(read_json(tmp_path / "map" / "run.json")["inputs"])
+    found = isoglot(
+        "retrieve", "words", *sides, "--dictionary", str(tmp_path / "d.txt"), "--map", str(tmp_path / "map")
+    )
+    assert "The vectors find 100.0 % of en.vec-fr.vec.gz translations" in found.out
+    assert run(*align, "--leave-out-known").err == (
+        "isoglot: --leave-out-known: a .vec does not say what its training was given; leave the option out\n"
+    )
+    assert "a file, where an encoder is a folder" in run("sentences", "--langs", "en,fr", *sides).err
+    mixed = ("--source", str(tmp_path / "en.vec"), "--target", "@/model", "--method", "ridge")
+    assert "0 of" in run("embeddings", *mixed, "--dictionary", f"en-fr={tmp_path / 'd.txt'}").err
 
 
 def test_without_a_source_it_is_isoglot_mini(isoglot, tmp_path: Path):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
+    from isoglot.text.vectors import Vectors
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
 
@@ -57,7 +58,7 @@ def layer_pairs(layers: Layers, source: EncoderLike, target: EncoderLike) -> lis
     return sorted((chosen_layers([each], source.depth)[0], chosen_layers([each], target.depth)[0]) for each in layers)
 
 
-def check_widths(config: AlignConfig, source: EncoderLike, target: EncoderLike) -> None:
+def check_widths(config: AlignConfig, source: EncoderLike | Vectors, target: EncoderLike | Vectors) -> None:
     """Refuse a map between widths it is not made for, and options it does not have, before anything is encoded.
 
     Raises:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from isoglot.align import Alignment
     from isoglot.model import EncoderLike
     from isoglot.text.dictionary import Entry
+    from isoglot.text.vectors import Vectors
 
 app = typer.Typer(
     help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
@@ -60,8 +61,16 @@ align_words.add_to(app)
 def embeddings(
     dictionary: Dictionary,
     out: Out,
-    source: Source = "isoglot-mini",
-    target: Target = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source", metavar="MODEL", help="Whose vectors are mapped: an encoder's folder or hub name, or a .vec."
+        ),
+    ] = "isoglot-mini",
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="MODEL", help="What they are mapped to, as --source; left out: the source."),
+    ] = None,
     test: TestDictionary = None,
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
@@ -74,18 +83,34 @@ def embeddings(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Align the embedding matrices of two encoders: words of one subword, by a dictionary."""
+    """Align the embedding matrices of two encoders, or word vectors from files, by a dictionary.
+
+    An encoder has vectors of words that are one subword, a .vec those of its lines; .gz, .xz and .zst are read, too.
+    """
     output = Output(json=json, quiet=quiet)
     config = align_config(method, normalise, allow_leak, seed, settings, leave_out_known=leave_out_known)
     languages, files = _dictionaries(dictionary, test)
+    sides = (source, target or source)
+    read = [Path(name).expanduser() for name in sides if _is_vec(name)]
+    if config.leave_out_known and len(read) == 2:
+        raise ConfigError(
+            "--leave-out-known: a .vec does not say what its training was given", remedy="leave the option out"
+        )
 
-    def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
+    def work(
+        one: EncoderLike | Vectors, other: EncoderLike | Vectors, scratch: Path, more: dict[str, Any]
+    ) -> Alignment:
         from isoglot.align import align_embeddings
+        from isoglot.core.devices import choose_device
+        from isoglot.text.vectors import Vectors
 
-        seen = _seen([(one, source), (other, target or source)], languages[0])
-        return align_embeddings(one, other, *map(_entries, files), languages=languages, seen=seen, **more)
+        encoders = [
+            (each, name) for each, name in zip((one, other), sides, strict=True) if not isinstance(each, Vectors)
+        ]
+        more |= {"seen": _seen(encoders, languages[0]), "device": choose_device(device)}
+        return align_embeddings(one, other, *map(_entries, files), languages=languages, **more)
 
-    run_alignment(work, (source, target), out, config, _flat(files), device, output)
+    run_alignment(work, (source, target), out, config, [*_flat(files), *read], device, output, _encoder_or_vectors)
 
 
 @app.command(
@@ -281,6 +306,18 @@ def _entries(files: Sequence[Path]) -> list[Entry]:
     from isoglot.text.dictionary import read_dictionary
 
     return [entry for file in files for entry in read_dictionary(file)]
+
+
+def _is_vec(name: str) -> bool:
+    """Whether this names word vectors as text, perhaps compressed."""
+    return ".vec" in Path(name).suffixes[-2:]
+
+
+def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
+    from isoglot.model import load_encoder
+    from isoglot.text.vectors import read_vectors
+
+    return read_vectors(Path(name).expanduser()) if _is_vec(name) else load_encoder(name, device=device)
 
 
 def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:

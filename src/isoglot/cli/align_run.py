@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from isoglot.align import AlignConfig, Alignment
     from isoglot.model import EncoderLike
+    from isoglot.text.vectors import Vectors
 
-    Work = Callable[[EncoderLike, EncoderLike, Path, dict[str, Any]], Alignment]
+    Work = Callable[[Any, Any, Path, dict[str, Any]], Alignment]  # of what was opened: two encoders, or word vectors
 
 PAGE = "figure.html"
 
@@ -106,29 +107,46 @@ def run_alignment(
     inputs: Sequence[Path],
     device: str,
     output: Output,
+    load: Callable[[str, str], EncoderLike | Vectors] | None = None,
 ) -> None:
-    """Open the encoders, do the work, write everything, and show a table."""
+    """Open the encoders, do the work, write everything, and show a table.
+
+    Args:
+        work: The alignment.
+        models: The source and the target, as they were named; None is the source again.
+        out: The folder to write to.
+        config: How.
+        inputs: Files to put on record.
+        device: Where to compute.
+        output: Where to say what was found.
+        load: Opens what was named, on a device; left out: encoders alone.
+    """
     from dataclasses import replace
     from tempfile import TemporaryDirectory
 
     from isoglot.core.devices import choose_device
-    from isoglot.core.files import write_text
+    from isoglot.core.files import file_hash, write_text
     from isoglot.core.record import record_run
     from isoglot.model import load_encoder
     from isoglot.report.alignment import alignment_page, finding
     from isoglot.represent.encoder_hash import encoder_hash
     from isoglot.represent.extraction import cut_in_words
+    from isoglot.text.vectors import Vectors
 
+    load = load or (lambda name, place: load_encoder(name, device=place))
     place = str(choose_device(device))
     first, second = models
     with record_run(out, command=command_line(), seed=config.seed, config=config, device=place) as run:
         for path in inputs:
             run.add_input(path)
-        source = load_encoder(first, device=device)
-        target = source if second in (None, first) else load_encoder(second, device=device)
+        source = load(first, device)
+        target = source if second in (None, first) else load(second or first, device)
         with TemporaryDirectory(dir=out, prefix=".vectors-") as scratch:
             result = work(source, target, Path(scratch), {"config": config, "progress": output.progress})
-        hashes = [encoder_hash(source), encoder_hash(target)]
+        hashes = [
+            file_hash(Path(name).expanduser()) if isinstance(side, Vectors) else encoder_hash(side)
+            for name, side in ((first, source), (second or first, target))
+        ]
         result = replace(result, facts={**result.facts, "encoder_sha256": hashes})
         facts = (f"source {first}, target {second or first}", command_line())
         write_text(out / PAGE, alignment_page(result, facts=facts))

@@ -29,6 +29,11 @@ class Vectors:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def width(self) -> int:
+        """The numbers of a vector."""
+        return int(self.matrix_ND.shape[1])
+
 
 def read_vectors(path: str | Path, *, limit: int | None = None, skip: Skip | None = None) -> Vectors:
     """The vectors of a file, float32; of a word that is there twice, the first.
