@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from isoglot.cli.run_files import keep_other_runs
 from isoglot.core.seeds import LARGEST_SEED
 
 
@@ -40,7 +41,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Same
 Device = Annotated[
     str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.")
 ]
-_OUT = typer.Option("--out", metavar="DIR", help="Folder for the results; made if missing.")
+_OUT = typer.Option("--out", metavar="DIR", callback=keep_other_runs, help="Folder for the results; made if missing.")
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
 _FILE_OUT = typer.Option("--out", metavar="FILE", help="File for the result.")

@@ -6,6 +6,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from isoglot.cli.named_paths import is_path
 from isoglot.cli.output import command_line
 from isoglot.core.errors import ConfigError
@@ -56,6 +58,36 @@ def refuse_another_run(out: Path) -> None:
 
     if (out / RECORD).exists():
         raise ConfigError(f"{out} holds another verb's run ({RECORD})", remedy="name another --out")
+
+
+def keep_other_runs(context: typer.Context, out: Path | None) -> Path | None:
+    """The folder of ``--out``, unless it holds the run of another verb: two runs would be mixed, and a record lost.
+
+    Raises:
+        ConfigError: It does.
+    """
+    from isoglot.core.files import read_json
+    from isoglot.core.record import RECORD
+
+    if out is not None and (out / RECORD).is_file():
+        match read_json(out / RECORD):
+            case {"command": str(command)}:
+                verb = _verb(command, context)
+                if not f"{context.command_path} ".startswith(f"{verb} "):
+                    raise ConfigError(f"{out} holds a run of {verb}", remedy="name another --out")
+    return out
+
+
+def _verb(command: str, context: typer.Context) -> str:
+    """The words of a command that name its verb, as far as it is one of ours."""
+    here: object = context.find_root().command
+    named = ["isoglot"]
+    for word in command.split()[1:]:
+        here = getattr(here, "commands", {}).get(word)
+        if here is None:
+            break
+        named.append(word)
+    return " ".join(named)
 
 
 def place(out: Path | None) -> dict[str, str]:
