@@ -254,12 +254,37 @@ register(Mood())
 """
 
 
+def test_examples_of_training_are_refused_as_a_test_where_they_are_nearly_all(isoglot, model, tmp_path: Path):
+    def written(name: str, first: int, last: int) -> str:
+        rows = [f"The cat has {number} mice.\t{'many' if number % 2 else 'few'}" for number in range(first, last)]
+        (tmp_path / name).write_text("\n".join(rows) + "\n")
+        return f"en={tmp_path / name}"
+
+    train, dev, test = written("train", 0, 40), written("dev", 35, 55), written("test", 5, 41)
+    given = ["--model", model, "--train", train, "--dev", dev, *FAST]
+    wrong = isoglot("transfer", "topic", *given, "--test", test, "--out", str(tmp_path / "out"))
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == (
+        f"isoglot: {tmp_path}/test: 35 of 36 en examples of test are in training as well; give others, or allow the "
+        "leak with --allow-leak\n"
+    )
+    assert not (tmp_path / "out").exists()
+    done = isoglot("transfer", "topic", *given, "--test", test, "--allow-leak", "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["in_training"] == {"dev": {"en": 5}, "test": {"en": 35}}
+    assert "isoglot: dev en: 5 of 20 examples are in training as well\n" in done.err
+    assert "isoglot: test en: 35 of 36 examples are in training as well\n" in done.err
+    same = isoglot("transfer", "topic", "--model", model, "--train", train, "--dev", train, "--test", f"de{test[2:]}")
+    assert f"{tmp_path}/train: 40 of 40 en examples of dev are in training as well; " in same.err
+
+
 def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
     own, data, out = tmp_path / "mood.py", tmp_path / "data.tsv", tmp_path / "out"
     own.write_text(OWN)
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}"]
-    assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out), "-q").code == 0
+    learn = ["own", str(own), "--model", model, *files, *FAST, "--out", str(out), "--allow-leak", "-q"]
+    assert isoglot("transfer", *learn).code == 0
     found = isoglot("transfer", "predict", "Ja.", "--task", str(own), "--model", str(out), "--lang", "de", "-q").out
     assert json.loads(found)["label"] in ("calm", "loud")
     (tmp_path / "other.tsv").write_text("Ja.\tglad\n")
@@ -290,7 +315,7 @@ def test_the_documents_task(isoglot, model, tmp_path: Path):
     own, data, out = tmp_path / "mood.py", tmp_path / "data.tsv", tmp_path / "out"
     own.write_text(next(part for part in text.split("```python\n") if "class Mood" in part).partition("```")[0])
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
-    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--quiet"]
+    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak", "--quiet"]
     assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out)).code == 0
     (tmp_path / "other.tsv").write_text("Nein.\tcalm\nJa.\tglad\n")
     wrong = isoglot("transfer", "own", str(own), "--model", model, *files[:5], f"de={tmp_path}/other.tsv")

@@ -117,7 +117,7 @@ def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypa
     task = find_task("topic")
     data = {"en": task.builtin("en", "dev", 20)}
     config = build_config(TuneConfig, settings=["tune=head", "epochs=1", "grid.head_rate=[1e-4, 1e-2, 3e-2]"])
-    done = run_experiment(nano(), task, data, data, data, config, tmp_path)
+    done = run_experiment(nano(), task, data, data, data, config, tmp_path, allow_leak=True)
     (tmp_path / "seed-0" / "02" / "tuned.json").unlink()
     before = {path: path.read_bytes() for name in ("01", "03") for path in files_under(tmp_path / "seed-0" / name)}
     prepared: list[float] = []
@@ -128,7 +128,7 @@ def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypa
             prepared.append(self.config.rate_of_head)
 
     monkeypatch.setattr("isoglot.transfer.fine_tuning.Trainer", Noted)
-    resumed = run_experiment(nano(), task, data, data, data, config, tmp_path, resume=True)
+    resumed = run_experiment(nano(), task, data, data, data, config, tmp_path, resume=True, allow_leak=True)
     assert prepared == [1e-2]
     assert {path: path.read_bytes() for path in before} == before
     assert [trial.facts() for trial in resumed.trials] == [trial.facts() for trial in done.trials]
@@ -142,7 +142,7 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
     def run(out: Path, grid: str, *settings: str, seeds: int = 2, resume: bool = True):
         given = ["tune=head", "epochs=2", f"grid.head_rate={grid}", *settings]
         config = build_config(TuneConfig, settings=given)
-        return run_experiment(nano(), task, data, data, data, config, out, seeds=seeds, resume=resume)
+        return run_experiment(nano(), task, data, data, data, config, out, seeds=seeds, resume=resume, allow_leak=True)
 
     out = tmp_path / "out"
     run(out, "[1e-4, 1e-2, 3e-2]", resume=False)
@@ -258,7 +258,7 @@ def test_all_scores_of_a_task_are_there(nano, tmp_path: Path):
     data = {code: task.builtin(code, "dev", 20) for code in ("en", "zh")}
     settings = ["tune=head", "epochs=1", "grid.head_rate=[1e-3, 3e-2]", "head.arc_width=8", "head.relation_width=8"]
     config = build_config(TuneConfig, settings=settings)
-    done = run_experiment(nano(), task, {"en": data["en"]}, data, data, config, tmp_path, seeds=2)
+    done = run_experiment(nano(), task, {"en": data["en"]}, data, data, config, tmp_path, seeds=2, allow_leak=True)
     line = next(line for line in done.lines if (line.language, line.way) == ("zh", "source dev"))
     tests = [one.test.scores for trial in done.trials for one in trial.tests]
     mine = [one.test.scores for t in done.trials for one in t.tests if (one.language, one.way) == ("zh", "source dev")]

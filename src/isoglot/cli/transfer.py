@@ -62,6 +62,9 @@ Sentences = Annotated[
         "files.",
     ),
 ]
+AllowLeak = Annotated[
+    bool, typer.Option("--allow-leak", help="Choose by and test on examples even if nearly all are in training too.")
+]
 
 
 _TASKS = {
@@ -88,6 +91,7 @@ def _verb(name: str) -> Callable[..., None]:
         seeds: Seeds = 1,
         langs: Langs = None,
         sentences: Sentences = None,
+        allow_leak: AllowLeak = False,
         resume: Resume = False,
         settings: Settings = None,
         out: OptionalOut = None,
@@ -109,6 +113,7 @@ def _verb(name: str) -> Callable[..., None]:
             sentences=sentences,
             recipe=recipe,
             seeds=seeds,
+            allow_leak=allow_leak,
             resume=resume,
             settings=settings or [],
             out=out,
@@ -129,6 +134,7 @@ def own(
     seeds: Seeds = 1,
     langs: Langs = None,
     sentences: Sentences = None,
+    allow_leak: AllowLeak = False,
     resume: Resume = False,
     settings: Settings = None,
     out: OptionalOut = None,
@@ -152,6 +158,7 @@ def own(
             sentences=sentences,
             recipe=recipe,
             seeds=seeds,
+            allow_leak=allow_leak,
             resume=resume,
             settings=settings or [],
             out=out,
@@ -194,6 +201,7 @@ def _run(
     sentences: int | None,
     recipe: str,
     seeds: int,
+    allow_leak: bool,
     resume: bool,
     settings: list[str],
     out: Path | None,
@@ -218,7 +226,7 @@ def _run(
     train, dev, test = _data(task, encoder, files, chosen, sentences)
     named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
     # What is refused leaves the folder, and the record of what ran there, as it was.
-    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume)
+    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
     with output.resumable(out), recorded(out, named, seed=seed, device=str(encoder.device), config=config) as run:
         done = run_experiment(
             encoder,
@@ -231,6 +239,7 @@ def _run(
             seeds=seeds,
             source=model,
             resume=resume,
+            allow_leak=allow_leak,
             progress=output.progress,
             say=output.remark,
         )

@@ -51,6 +51,11 @@ class Parsed:
 ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)
 
 
+def text_of(example: Passage | Tagged | Parsed) -> tuple[str, ...]:
+    """What is read of an example, without what is to be found."""
+    return example.texts if isinstance(example, Passage) else example.words
+
+
 @dataclass(frozen=True)
 class Data(Generic[ExampleT]):
     """Examples of one language, and the file they were read from, if any.

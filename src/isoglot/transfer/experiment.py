@@ -25,7 +25,7 @@ from isoglot.core.files import as_csv, writable_folder, write_bytes, write_json,
 from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.transfer.checks import check_learnt, check_scored, check_setting
+from isoglot.transfer.checks import check_learnt, check_scored, check_setting, in_training, refuse_training_data
 from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.row_vectors import HeldVectors
@@ -106,6 +106,8 @@ class Outcome:
     """The model with the best dev score of all."""
     tests: Mapping[str, str]
     """A hash of each language's test set."""
+    in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many examples of dev and of test stand in training too, by training language."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -115,6 +117,7 @@ class Outcome:
             "metric": self.metric,
             "trained_on": list(self.languages),
             "tests": dict(self.tests),
+            "in_training": {name: dict(counts) for name, counts in self.in_training.items()},
             "scores": [line.facts() for line in self.lines],
             "trials": [trial.facts() for trial in self.trials],
             "model": model.folder,
@@ -133,6 +136,7 @@ def run_experiment(
     seeds: int = 1,
     source: str | None = None,
     resume: bool = False,
+    allow_leak: bool = False,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -150,6 +154,7 @@ def run_experiment(
         source: The encoder's folder or name.
         resume: Go on with the experiment in the folder: finished settings are not run again. Seeds and values at the
             end of a grid may be added; what is finished cannot be left out.
+        allow_leak: Choose by and test on what was learnt from, too.
         progress: Shows how far it is.
         say: Told what the user should know.
 
@@ -160,7 +165,13 @@ def run_experiment(
         StorageError: The folder cannot be written to.
     """
     config = config or TuneConfig()
-    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume)
+    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
+    train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
+    leaked = {name: in_training(train, data) for name, data in (("dev", dev), ("test", test))}
+    for name, data in (("dev", dev), ("test", test)):
+        for code, count in leaked[name].items():
+            if count:
+                say(f"{name} {code}: {count:,} of {len(data[code]):,} examples are in training as well")
     folder = None if out is None else writable_folder(out)
     trials: list[Trial] = []
     best: tuple[float, Tuned] | None = None
@@ -202,9 +213,9 @@ def run_experiment(
         if one.way == "source dev" and (one.test.counts or one.test.unseen):
             unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
             say(f"test {one.language}: {events_in_words({**one.test.counts, **unseen})}")
-    hashes = {language_code(code): data.sha256 for code, data in test.items()}
+    hashes = {code: data.sha256 for code, data in test.items()}
     lines = tuple(_lines(trials, task.metric))
-    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes)
+    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes, leaked)
     if folder is not None:
         _write(outcome, folder)
     return outcome
@@ -221,6 +232,7 @@ def check_experiment(
     *,
     seeds: int = 1,
     resume: bool = False,
+    allow_leak: bool = False,
 ) -> None:
     """Refuse what :func:`run_experiment` would refuse, before any work; nothing is written.
 
@@ -234,12 +246,13 @@ def check_experiment(
         out: The folder, if any.
         seeds: How many.
         resume: Whether the experiment in the folder is gone on with.
+        allow_leak: Whether what is learnt from may be chosen by and tested on.
 
     Raises:
         ConfigError: No seeds or tests, a setting that does not fit, a language the encoder does not have, or a folder
             with another experiment, or with more of this one.
-        InputError: Nothing to learn, no examples of a language, or a label that training does not have and the task
-            refuses.
+        InputError: Nothing to learn, no examples of a language, a label that training does not have and the task
+            refuses, or dev or test examples of which all or nearly all are in training.
     """
     if seeds < 1 or not test:
         raise ConfigError("no seeds" if seeds < 1 else "no test data", remedy="give at least one")
@@ -251,6 +264,9 @@ def check_experiment(
     labels = task.learned_labels(train.values())
     for data in (*dev.values(), *test.values()):
         task.unseen_labels(data, labels, config.unseen)
+    if not allow_leak:
+        refuse_training_data(train, dev, "dev")
+        refuse_training_data(train, test, "test")
     if out is not None and not resume:
         check_free(Path(out))
     elif out is not None:
