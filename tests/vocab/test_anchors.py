@@ -48,6 +48,21 @@ def test_bands_add_up(trained):
             assert (pair.anchors == 0) == (mode == "disjoint")
 
 
+def test_a_sample_is_said_to_be_one(trained, counted):
+    vocabulary, counts, _ = counted
+    assert anchor_report(vocabulary, counts).sampled == {}
+    assert anchor_report(vocabulary, counts).looked_at() == "Counted in 20 tokens of en and 10 tokens of fr"
+    whole = trained("joint")
+    assert set(anchor_report(whole).sampled.values()) == {1}
+    part = whole.observed({})
+    part.about["sample"] = {"en": {"lines": 9, "every": 1}, "fr": {"lines": 9, "every": 2}}
+    report = anchor_report(part)
+    assert (report.sampled, report.to_json()["sampled"]) == ({"en": 1, "fr": 2}, {"en": 1, "fr": 2})
+    assert f" and {report.tokens['fr']:,} tokens of fr (a sample: one line of 2) and " in report.looked_at()
+    seen = part.observed({"fr": part.counts("fr")})  # as in whole shards
+    assert anchor_report(seen).sampled == {"en": 1}
+
+
 def test_friends_by_a_dictionary(counted, tmp_path: Path):
     vocabulary, counts, words = counted
     path = tmp_path / "en-fr.txt"

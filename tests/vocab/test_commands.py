@@ -116,6 +116,7 @@ def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabula
     assert result.code == 0
     anchors = read_json(out / "anchors.json")["pairs"][0]["anchors"]
     assert f"en-fr: {anchors:,} anchors (pieces met in text of both); " in result.out
+    assert "\nCounted in " in result.out
     often = isoglot("anchors", "--vocab", str(vocabulary), "--at-least", "9").out
     assert " anchors (pieces met in text of both 9 times or more); " in often
     assert "true friends" in result.out

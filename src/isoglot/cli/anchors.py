@@ -123,7 +123,7 @@ def _shown(report: AnchorReport) -> RenderableType:
             parts.append(Text(f"true friends {pair.friends['true']:,}: {_words(pair.true_friends)}"))
             parts.append(Text(f"false friends {pair.friends['false']:,}: {_words(pair.false_friends)}"))
         parts.append(Text())
-    return Group(*parts)
+    return Group(*parts, Text(report.looked_at()))
 
 
 def _words(friends: tuple[Friend, ...]) -> str:

@@ -78,12 +78,22 @@ class AnchorReport:
     at_least: int
     tokens: dict[str, int]
     """Tokens looked at, for each language."""
+    sampled: dict[str, int]
+    """Of every how many lines of a language's text one was looked at, where the vocabulary had counted; 1 is all."""
     dictionaries: tuple[dict[str, Any], ...]
     pairs: tuple[PairAnchors, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The report as values that JSON can hold."""
         return asdict(self)
+
+    def looked_at(self) -> str:
+        """What was counted in, in words."""
+        found = []
+        for code, tokens in self.tokens.items():
+            lines = self.sampled.get(code, 1)
+            found.append(f"{tokens:,} tokens of {code}" + (f" (a sample: one line of {lines})" if lines > 1 else ""))
+        return f"Counted in {' and '.join(found)}"
 
 
 def anchor_report(
@@ -108,7 +118,9 @@ def anchor_report(
         ConfigError: There are no counts, or of fewer than two languages.
         InputError: A dictionary is malformed.
     """
+    sampled: dict[str, int] = {}
     if counts is None:
+        sampled = {code: one["every"] for code, one in vocabulary.sampled.items()}
         known = {code: vocabulary.counts(code) for code in vocabulary.languages}
         counts = {code: found for code, found in known.items() if found is not None}
     if len(counts) < 2:
@@ -129,6 +141,7 @@ def anchor_report(
         size=len(vocabulary),
         at_least=at_least,
         tokens={code: int(count.sum()) for code, count in ordinary.items()},
+        sampled=sampled,
         dictionaries=tuple(without_words(facts_of(used) for found in judges for used in found.used)),
         pairs=tuple(pairs),
     )

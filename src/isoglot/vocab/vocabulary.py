@@ -260,6 +260,11 @@ class Vocabulary:
             digest.update(f"\0{name}\0".encode() + view.encode())
         return digest.hexdigest()
 
+    @property
+    def sampled(self) -> dict[str, dict[str, int]]:
+        """Of each language whose ids were counted in text: its lines, and of every how many of them one was read."""
+        return dict(self.about.get("sample", {}))
+
     def dictionary_words(self, language: str) -> frozenset[str]:
         """The words of a language in any dictionary that shaped the vocabulary: scoring on them would be a leak."""
         return words_of(self.about.get("dictionaries", ()), language_code(language))
@@ -284,7 +289,7 @@ class Vocabulary:
             views=self._views,
             members=members,
             counts={**self._counts, **exact},
-            about=self.about,
+            about={**self.about, "sample": {code: one for code, one in self.sampled.items() if code not in exact}},
         )
 
     @classmethod
