@@ -29,7 +29,7 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import LeaveOutKnown
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import one_each
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut
+from isoglot.cli.options import MODEL, Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_another_run, refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
@@ -63,9 +63,7 @@ def embeddings(
     out: Out,
     source: Annotated[
         str,
-        typer.Option(
-            "--source", metavar="MODEL", help="Whose vectors are mapped: an encoder's folder or hub name, or a .vec."
-        ),
+        typer.Option("--source", metavar="MODEL", help=f"Whose vectors are mapped. {MODEL} Or word vectors, a .vec."),
     ] = "isoglot-mini",
     target: Annotated[
         str | None,
