@@ -282,7 +282,7 @@ def test_apply_maps_vectors(run, isoglot, vectors: Path, tmp_path: Path):
     common = ["align", "apply", "--vectors", str(vectors), "--out", str(out)]
     one = isoglot(*common, "--map", str(tmp_path / "map" / "layer-1.safetensors"))
     assert (one.code, one.err) == (0, "")
-    assert one.out.split() == f"10 vectors x 32 in layers 1 mapped and written to {out}".split()
+    assert one.out.split() == f"10 vectors x 32 in layers 1 mapped and written to {out}; left out: layers 0, 2".split()
     np.testing.assert_array_equal(Representations.open(out)[1], mapping.transform(given[1]))
     other = isoglot(
         *common, "--map", str(tmp_path / "map" / "layer-1.safetensors"), "--layer", "2", "--side", "target", "--json"
@@ -294,6 +294,9 @@ def test_apply_maps_vectors(run, isoglot, vectors: Path, tmp_path: Path):
     found = Representations.load(out)
     assert found.layers == (0, 1, 2)
     assert found.header["mapped"] == {"side": "source", "into": "target"}
+    again = isoglot(*common[:3], str(out), "--out", str(tmp_path / "z.safetensors"), "--map", str(tmp_path / "map"))
+    said = "isoglot: these vectors have been mapped already; give them as isoglot encode wrote them\n"
+    assert (again.code, again.err) == (2, said)
     np.testing.assert_array_equal(found[1], mapping.to_target(given[1]))
 
 
@@ -318,7 +321,7 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
     Center().fit(np.eye(4, dtype=np.float32)).save(tmp_path / "centre.safetensors")
     load_map(maps / "layer-1.safetensors").save(tmp_path / "mine.safetensors")
     write_vectors(tmp_path / "x.vec", ["a"], np.ones((1, 8), dtype=np.float32))
-    narrow = Representations({0: np.ones((2, 8), dtype=np.float32)}, {"format": 1, "depth": 0})
+    narrow = Representations({1: np.ones((2, 8), dtype=np.float32)}, {"format": 1, "depth": 1})
     narrow.save(tmp_path / "narrow.safetensors")
     cases = {
         (maps / "layer-9.safetensors", vectors, ()): f"{maps}/layer-9.safetensors: cannot read: no such file or folder",

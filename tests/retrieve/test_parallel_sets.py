@@ -30,9 +30,10 @@ def test_the_first_rows_alone(tmp_path: Path):
 def test_rows_that_repeat_a_sentence_are_left_out_and_counted(tmp_path: Path):
     found = aligned_set(files(tmp_path, en="a\nb\na \n\nc\n", de="d\ne\nf\ng\ne\n")).without_repeats()
     assert (found.sentences, found.numbers) == ({"en": ["a", "b"], "de": ["d", "e"]}, [1, 2])
+    both = f"{tmp_path}/en.txt, {tmp_path}/de.txt"
     assert found.remarks == [
-        f"1 row of {tmp_path}/en.txt left out for a blank sentence",
-        f"2 rows of {tmp_path}/en.txt left out for a sentence of an earlier one",
+        f"1 row of {both} left out for a blank sentence",
+        f"2 rows of {both} left out for a sentence of an earlier one",
     ]
 
 

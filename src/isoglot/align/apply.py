@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.estimator import PairMap
+from isoglot.align.map_ends import Side, check_end
 from isoglot.align.map_file import load_map
 from isoglot.align.result import METRICS
 from isoglot.core.errors import ConfigError, InputError
@@ -18,8 +19,6 @@ from isoglot.text.vectors import Vectors
 if TYPE_CHECKING:
     import numpy as np
 
-Side = Literal["source", "target"]
-"""Whose rows are mapped; a map with normalising moves both."""
 Into = Literal["common", "target"]
 """The space they are mapped to: where both meet, or the target's as its own model has it."""
 
@@ -83,12 +82,12 @@ def apply_to_layers(
     Args:
         maps: Maps by layer.
         found: What an encoder made of some sentences.
-        layer: With one map: the layer to map. By default the map's, or the only one there is.
+        layer: With one map: the layer to map, whatever the map is of. By default the map's, or the only one there is.
         side: Whose representations they are.
         into: The space to map to.
 
     Raises:
-        ConfigError: There is no such layer, or it is not clear which.
+        ConfigError: There is no such layer, it is not clear which, or the map was not made for these vectors.
         InputError: The vectors are of another width.
     """
     if layer is not None:
@@ -104,6 +103,8 @@ def apply_to_layers(
                 f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
                 remedy="say which with --layer, or encode those layers",
             )
+    for each, mapping in chosen.items():
+        check_end(mapping, side, found.header, each if layer is None else None)
     arrays = {each: mapped(mapping, found[each], side, into) for each, mapping in chosen.items()}
     width = int(next(iter(arrays.values())).shape[1])
     header = found.header | {"layers": list(arrays), "width": width, "mapped": {"side": side, "into": into}}

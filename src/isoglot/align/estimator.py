@@ -212,6 +212,8 @@ class PairMap(Estimator):
 
     widths_: tuple[int, int, int] = field(init=False, repr=False)
     """columns of X, of Y, and of the space they meet in"""
+    ends_: tuple[tuple[Any, ...], ...] = field(init=False, repr=False)
+    """what it goes between, where that was noted: see :class:`isoglot.align.map_ends.End`"""
 
     @abstractmethod
     def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoglot.align.map_ends import End
 from isoglot.align.map_file import FILE
 from isoglot.core.files import as_csv, writable_folder, write_json, write_text
 
@@ -125,12 +126,16 @@ class Alignment:
                     yield row
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write the maps, ``metrics.json`` and ``metrics.csv``; returns the files.
+        """Write the maps with what they go between, ``metrics.json`` and ``metrics.csv``; returns the files.
 
         Raises:
             StorageError: The folder cannot be written to.
         """
         target = writable_folder(folder)
+        encoders = self.facts.get("encoder_sha256", (None, None))
+        for each in self.layers:
+            layers = (each.layer, each.target_layer)
+            each.mapping.ends_ = tuple(map(End, encoders, self.languages, layers))
         files = [each.mapping.save(target / each.file) for each in self.layers]
         write_json(target / METRICS, self.as_dict())
         write_text(target / TABLE, as_csv(self.rows()))

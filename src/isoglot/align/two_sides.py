@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isoglot.align.map_ends import check_end
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def map_sides(maps: Mapping[int | None, PairMap], source: Side, target: Side) ->
         target: The side they map to.
 
     Raises:
-        ConfigError: A layer has no map, or it is for vectors of another width.
+        ConfigError: A layer has no map, or it was made for other vectors.
     """
     single = len(source.layers) == len(target.layers) == 1
     only = next(iter(maps.values())) if single and len(maps) == 1 else None
@@ -38,6 +39,8 @@ def map_sides(maps: Mapping[int | None, PairMap], source: Side, target: Side) ->
             raise ConfigError(
                 f"there is no map for {where}", remedy="choose --layers that have maps, or one layer and its map"
             )
+        check_end(mapping, "source", source.header, layer)
+        check_end(mapping, "target", target.header, other)
         for side, matrix_ND, width in (
             (source, own[layer], mapping.widths_[0]),
             (target, their[other], mapping.widths_[1]),

@@ -256,6 +256,8 @@ def apply(
 ) -> None:
     """Map vectors to the common space of a map, or to its target's.
 
+    Vectors of another encoder, language or layer than the map's --side are refused, and such as have been mapped.
+
     The ending of --out decides: .safetensors is one file, .vec is text, anything else a folder.
     """
     from rich.text import Text
@@ -275,14 +277,18 @@ def apply(
             raise ConfigError("--layer is for what encode wrote, and a .vec has no layers", remedy="leave it out")
         table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
         write_vectors(out, table.words, table.matrix_ND)
-        rows, width, layers = len(table), table.matrix_ND.shape[1], []
+        rows, width, layers, left = len(table), table.matrix_ND.shape[1], [], []
     else:
-        found = apply_to_layers(maps, Representations.open(vectors), layer=layer, side=side, into=into)
+        given = Representations.open(vectors)
+        found = apply_to_layers(maps, given, layer=layer, side=side, into=into)
         found.save(out)
         rows, width, layers = len(found), found.width, list(found.layers)
-    facts = {"out": str(out), "rows": rows, "width": width, "layers": layers, "side": side, "into": into}
+        left = [each for each in given.layers if layer is None and each not in layers]
+    facts = {"out": str(out), "rows": rows, "width": width, "layers": layers, "left_out": left}
+    facts |= {"side": side, "into": into}
     where = f" in layers {', '.join(map(str, layers))}" if layers else ""
-    output.result(facts, Text(f"{rows:,} vectors x {width}{where} mapped and written to {out}"))
+    rest = f"; left out: layers {', '.join(map(str, left))}" if left else ""
+    output.result(facts, Text(f"{rows:,} vectors x {width}{where} mapped and written to {out}{rest}"))
 
 
 def _dictionaries(train: list[str], test: list[str] | None) -> tuple[tuple[str, str], list[list[Path]]]:

@@ -84,4 +84,4 @@ def _with_words(side: Side, words: Sequence[str]) -> Side:
     kept, items = set(words), side.items or ()
     rows = [row for row, word in enumerate(items) if word in kept]
     layers = {layer: matrix[rows] for layer, matrix in side.layers.items()}
-    return Side(name=side.name, layers=layers, items=[items[row] for row in rows])
+    return Side(name=side.name, layers=layers, items=[items[row] for row in rows], header=side.header)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import embedding_rows, extract, word_types
+from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.layers import Side
 from isoglot.text.lines import read_lines
 from isoglot.text.segment import segmenter, word_method
@@ -63,13 +64,8 @@ def sentence_sides(
             sides[code] = before
             continue
         found = extract(encoder, sentences, layers=layers, pool=pool, language=code, name=name, progress=progress)
-        sides[code] = Side(
-            name=code,
-            layers=_by_layer(found),
-            items=sentences,
-            numbers=parallel.numbers,
-            cut=found.header["cut"],
-        )
+        layers_of, numbers = _by_layer(found), parallel.numbers
+        sides[code] = Side(name=code, layers=layers_of, items=sentences, numbers=numbers, header=found.header)
     return sides
 
 
@@ -125,7 +121,7 @@ def context_side(
         )
     except InputError as error:
         raise InputError(error.problem, remedy=error.remedy, file=texts[0]) from error
-    return Side(name=language, layers=_by_layer(found), items=found.words or ())
+    return Side(name=language, layers=_by_layer(found), items=found.words or (), header=found.header)
 
 
 def embedding_side(encoder: EncoderLike, words: Sequence[str], language: str) -> Side:
@@ -136,7 +132,8 @@ def embedding_side(encoder: EncoderLike, words: Sequence[str], language: str) ->
         InputError: None of the words is one subword.
     """
     found = embedding_rows(encoder, words, language)
-    return Side(name=language, layers={None: found.vectors_ND}, items=found.words)
+    header = {"encoder_sha256": encoder_hash(encoder), "language": language}
+    return Side(name=language, layers={None: found.vectors_ND}, items=found.words, header=header)
 
 
 def _by_layer(found: Representations) -> dict[int | None, np.ndarray]:

@@ -51,14 +51,19 @@ class Side:
         layers: An N × D matrix by its layer; None is the layer of vectors that come from none.
         items: What the rows are, where that is known: sentences or words.
         numbers: The line of its file each row comes from, from 1; by default rows are numbered.
-        cut: Sentences that were longer than the model takes.
+        header: What the vectors are, where that is known, as ``Representations.header`` has it.
     """
 
     name: str
     layers: Mapping[int | None, np.ndarray]
     items: Sequence[str] | None = None
     numbers: Sequence[int] | None = None
-    cut: int = 0
+    header: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def cut(self) -> int:
+        """Sentences that were longer than the model takes."""
+        return int(self.header.get("cut", 0))
 
     def __len__(self) -> int:
         return len(next(iter(self.layers.values())))

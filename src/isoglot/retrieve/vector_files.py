@@ -53,6 +53,7 @@ def read_side(path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all
         name=path.name,
         layers={layer: found[layer][rows] for layer in wanted},
         items=None if words is None else words[rows],
+        header=found.header,
     )
 
 

@@ -1,0 +1,113 @@
+"""A map says what it goes between, and vectors of something else are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoglot.align import AlignConfig, Procrustes, align_sentences, load_map
+from isoglot.align.apply import apply_to_layers, read_maps
+from isoglot.align.map_ends import check_end
+from isoglot.align.two_sides import map_sides
+from isoglot.core.errors import ConfigError
+from isoglot.represent import Representations, extract
+from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.retrieve.from_model import embedding_side, sentence_sides
+from isoglot.retrieve.parallel_sets import ParallelSet
+from isoglot.retrieve.vector_files import read_side
+
+SENTENCES = [f"The {noun} sees {number} {other}." for noun in ("cat", "dog") for other in "xyz" for number in range(9)]
+
+
+@pytest.fixture(scope="module")
+def folder(encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Maps from an encoder's English to its French, which is the same text here."""
+    config = AlignConfig(resamples=1)
+    pairs = [(line, line.upper()) for line in SENTENCES]
+    result = align_sentences(encoder, encoder, pairs, languages=("en", "fr"), config=config)
+    hashes = [encoder_hash(encoder)] * 2
+    path: Path = tmp_path_factory.mktemp("maps")
+    replace(result, facts={**result.facts, "encoder_sha256": hashes}).save(path)
+    return path
+
+
+def vectors(encoder, code: str, **header: object) -> Representations:
+    found = extract(encoder, SENTENCES[:5], language=code)
+    return Representations({layer: found[layer] for layer in found.layers}, found.header | header)
+
+
+def test_every_map_says_what_it_goes_between(encoder, folder: Path):
+    own = encoder_hash(encoder)
+    for layer, mapping in read_maps(folder).items():
+        assert mapping.ends_ == ((own, "en", layer), (own, "fr", layer))
+
+
+def test_vectors_it_was_made_for_are_mapped(encoder, folder: Path):
+    maps = read_maps(folder)
+    for side, code in (("source", "en"), ("target", "fr")):
+        assert apply_to_layers(maps, vectors(encoder, code), side=side).layers == (0, 1, 2)
+    one = {None: maps[1]}
+    assert apply_to_layers(one, vectors(encoder, "en"), layer=2).layers == (2,)  # asked for by name
+
+
+@pytest.mark.parametrize(
+    ("header", "line"),
+    [
+        (
+            {"encoder_sha256": "f" * 64},
+            r"the map's source is encoder \w{8}, and the vectors are of encoder f{8}; give ",
+        ),
+        (
+            {"language": "fr"},
+            "the map's source is language en, and the vectors are of language fr; give them as its target",
+        ),
+        (
+            {"language": "de-x-shift"},
+            "of language de-x-shift; give vectors of that language, or take a map that was made for these",
+        ),
+        (
+            {"mapped": {"side": "source", "into": "common"}},
+            "these vectors have been mapped already; give them as isoglot",
+        ),
+    ],
+)
+def test_vectors_of_something_else_are_refused(encoder, folder: Path, header: dict[str, object], line: str):
+    with pytest.raises(ConfigError, match=line):
+        apply_to_layers(read_maps(folder), vectors(encoder, "en", **header))
+
+
+def test_another_layer_is_refused_unless_it_is_named(encoder, folder: Path):
+    one, found = {None: read_maps(folder)[1]}, vectors(encoder, "en")
+    only = Representations({2: found[2]}, found.header)
+    with pytest.raises(
+        ConfigError, match="the map's source is layer 1, and the vectors are of layer 2; give vectors of"
+    ):
+        apply_to_layers(one, only)
+    assert apply_to_layers(one, only, layer=2).layers == (2,)
+
+
+def test_both_sides_of_a_retrieval_are_checked(encoder, folder: Path, tmp_path: Path):
+    maps = read_maps(folder)
+    rows = ParallelSet(name="x", sentences={"en": SENTENCES[:5], "fr": SENTENCES[5:10]}, numbers=list(range(5)))
+    sides = sentence_sides(encoder, rows)
+    map_sides(maps, sides["en"], sides["fr"])
+    with pytest.raises(
+        ConfigError, match="the map's source is language en, and the vectors are of language fr; give them"
+    ):
+        map_sides(maps, sides["fr"], sides["en"])
+    vectors(encoder, "fr", encoder_sha256="f" * 64).save(tmp_path / "x.safetensors")
+    with pytest.raises(ConfigError, match=r"the map's target is encoder \w{8}, and the vectors are of encoder f{8}; "):
+        map_sides(maps, sides["en"], read_side(tmp_path / "x.safetensors"))
+    word = next(piece for piece in encoder.vocabulary.pieces if piece.isalpha() and len(piece) > 1)
+    assert embedding_side(encoder, [word], "en").header == {"encoder_sha256": encoder_hash(encoder), "language": "en"}
+
+
+def test_a_map_that_does_not_say_is_taken_as_it_is(tmp_path: Path, rng: np.random.Generator):
+    rows = rng.normal(size=(9, 4))
+    mapping = load_map(Procrustes().fit(rows, rows).save(tmp_path))
+    check_end(mapping, "source", {"encoder_sha256": "f" * 64, "language": "de"}, 3)
+    with pytest.raises(ConfigError, match="mapped already"):
+        check_end(mapping, "source", {"mapped": {"side": "source"}})
