@@ -122,6 +122,20 @@ def test_sentences_that_are_cut_are_counted(run, tmp_path: Path, words: tuple[st
     assert said in (tmp_path / "out" / f"{name}.html").read_text()
 
 
+def test_sentences_that_are_cut_are_counted_in_the_grid(isoglot, folder: Path, tmp_path: Path):
+    for code in ("en", "fr"):
+        texts = [f"{code} {number}" for number in range(11)]
+        (tmp_path / code).write_text("\n".join([*texts, "a " * 600 if code == "en" else "a"]) + "\n")
+    (tmp_path / "grid.toml").write_text(
+        f'[[columns]]\nlanguages = ["en", "fr"]\nfiles = {{ en = "en", fr = "fr" }}\nbilingual = "{folder / "run"}"\n'
+    )
+    result = isoglot("compare", "grid", str(tmp_path / "grid.toml"), "--device", "cpu", "--out", str(tmp_path / "out"))
+    said = "en-fr, bilingual: Longer than the model takes, and cut: 1 of 12 en sentences"
+    assert said in result.out
+    assert said in (tmp_path / "out" / "figure7.html").read_text()
+    assert read_json(tmp_path / "out" / "figure7.json")["columns"][0]["rows"]["bilingual"]["cut"] == [1, 0]
+
+
 def test_one_encoder_reads_both_languages_of_its_own(run, isoglot, folder: Path):
     result = isoglot(
         "compare", str(folder / "run"), *QUICK, "--sentences", "40", "--json", "--quiet", "--floor", "none"

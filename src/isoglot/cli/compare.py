@@ -191,7 +191,7 @@ def grid(
     from isoglot.compare.figure7 import measure_figure7, read_figure7
     from isoglot.compare.figure7_claims import claims
     from isoglot.core.devices import choose_device
-    from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg, untold_words
+    from isoglot.report.figure7 import cut_words, figure7_finding, figure7_page, figure7_svg, untold_words
 
     output = Output(json=json, quiet=quiet)
     config = read_figure7(spec, settings or ())
@@ -208,7 +208,7 @@ def grid(
             write_all(out, "figure7.json", value, texts, run)
     output.result({**place(out), **value}, _figure7_table(figure))
     output.say("\n".join(["", *(f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items())]))
-    output.say("\n".join([*untold_words(figure), figure7_finding(figure, found)]))
+    output.say("\n".join([*untold_words(figure), *cut_words(figure), figure7_finding(figure, found)]))
     _say_page(output, out, "figure7.html")
 
 

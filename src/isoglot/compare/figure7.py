@@ -129,6 +129,8 @@ class Cell:
     found: tuple[float, ...] | None
     """P@1 of held-out sentences in each layer after a rotation (CSLS); None where that was not measured."""
     models: tuple[str, str]
+    cut: tuple[int, int] = (0, 0)
+    """Sentences that were longer than their model takes, by side."""
 
     def average(self, form: Form) -> float:
         """The mean over layers."""
@@ -143,6 +145,7 @@ class Cell:
         """The same for JSON, with intervals in place of the groups."""
         return {
             "models": list(self.models),
+            "cut": list(self.cut),
             "layers": list(self.layers),
             "cka": {form: list(values) for form, values in self.values.items()},
             "average": {form: self.average(form) for form in self.values},
@@ -292,7 +295,8 @@ class _Work:
         values, without = _grouped([(one[layer], other[layer]) for layer in layers], self.config.seed)
         found = self._found(one, other, layers, pairs) if row != "random" else None
         names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
-        return Cell(layers=layers, values=values, without=without, found=found, models=names)
+        cut = (one.header["cut"], other.header["cut"])
+        return Cell(layers=layers, values=values, without=without, found=found, models=names, cut=cut)
 
     def _models(self, column: Column, row: Row) -> tuple[str, str]:
         if row == "bilingual":

@@ -10,6 +10,7 @@ from isoglot.report.compare import FORM_TITLES
 from isoglot.report.heatmap import heat_map
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.svg_file import svg_file
+from isoglot.represent.extraction import cut_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,13 +91,23 @@ def _words(figure: Figure7) -> list[str]:
         f"Each column is a pair of languages that reads the same {sentences} sentences; each row is a way to read them."
     )
     rows = " ".join([about, *(f"{row.capitalize()}: {meaning}" for row, meaning in ROWS.items())])
-    return [rows, *untold_words(figure), f"{_CKA} {_PLUS_MINUS}"]
+    return [rows, *untold_words(figure), *(f"{said}." for said in cut_words(figure)), f"{_CKA} {_PLUS_MINUS}"]
 
 
 def untold_words(figure: Figure7) -> list[str]:
     """Which models are not known to fit their rows."""
     names = ", ".join(figure.untold)
     return [f"Not known is what {names} learned from: that it fits its row, the file alone says."] if names else []
+
+
+def cut_words(figure: Figure7) -> list[str]:
+    """How many sentences were too long, for each cell that has some."""
+    languages = {column.title: column.languages for column in figure.columns}
+    return [
+        f"{title}, {row}: {said}"
+        for (title, row), cell in figure.cells.items()
+        for said in cut_in_words(zip(languages[title], cell.cut, strict=True), figure.sentences[title])
+    ]
 
 
 def averages_table(figure: Figure7, form: Form) -> tuple[list[str], list[list[str]]]:
