@@ -77,15 +77,15 @@ def each_damage() -> Callable[[Path], Iterator[str]]:
 
     def damages(path: Path) -> Iterator[str]:
         whole = json.loads(path.read_text())
-        for wrong in ({}, [], None):
-            path.write_text(json.dumps(wrong))
-            yield f"{wrong}"
+        for text in ("{}", "[]", "null"):
+            path.write_text(text)
+            yield text
         for key in whole:
             path.write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
             yield f"no {key}"
-            for wrong in (None, {}, "x"):
-                path.write_text(json.dumps(whole | {key: wrong}))
-                yield f"{key} = {wrong}"
+            for text in ("null", "{}", '"x"'):
+                path.write_text(json.dumps(whole | {key: json.loads(text)}))
+                yield f"{key} = {text}"
         path.write_text(json.dumps(whole))
 
     return damages

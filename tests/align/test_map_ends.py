@@ -10,6 +10,7 @@ import pytest
 
 from isoglot.align import AlignConfig, Procrustes, align_sentences, load_map
 from isoglot.align.apply import apply_to_layers, read_maps
+from isoglot.align.estimator import PairMap
 from isoglot.align.map_ends import check_end
 from isoglot.align.two_sides import map_sides
 from isoglot.core.errors import ConfigError
@@ -47,9 +48,9 @@ def test_every_map_says_what_it_goes_between(encoder, folder: Path):
 
 def test_vectors_it_was_made_for_are_mapped(encoder, folder: Path):
     maps = read_maps(folder)
-    for side, code in (("source", "en"), ("target", "fr")):
-        assert apply_to_layers(maps, vectors(encoder, code), side=side).layers == (0, 1, 2)
-    one = {None: maps[1]}
+    assert apply_to_layers(maps, vectors(encoder, "en"), side="source").layers == (0, 1, 2)
+    assert apply_to_layers(maps, vectors(encoder, "fr"), side="target").layers == (0, 1, 2)
+    one: dict[int | None, PairMap] = {None: maps[1]}
     assert apply_to_layers(one, vectors(encoder, "en"), layer=2).layers == (2,)  # asked for by name
 
 
@@ -80,7 +81,8 @@ def test_vectors_of_something_else_are_refused(encoder, folder: Path, header: di
 
 
 def test_another_layer_is_refused_unless_it_is_named(encoder, folder: Path):
-    one, found = {None: read_maps(folder)[1]}, vectors(encoder, "en")
+    one: dict[int | None, PairMap] = {None: read_maps(folder)[1]}
+    found = vectors(encoder, "en")
     only = Representations({2: found[2]}, found.header)
     with pytest.raises(
         ConfigError, match="the map's source is layer 1, and the vectors are of layer 2; give vectors of"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from isoglot.align import Procrustes
 from isoglot.align.apply import read_maps
 from isoglot.align.two_sides import map_sides
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import write_json
 from isoglot.retrieve.layers import Side
 
@@ -59,10 +60,18 @@ def test_metrics_say_which_maps_there_are(folder: Path):
     assert list(read_maps(folder)) == [2]  # the others are of a former run
 
 
-@pytest.mark.parametrize("written", [[], {}, {"layers": [{"scores": 1}]}, {"layers": 3}])
-def test_metrics_of_something_else_are_refused(folder: Path, written: object):
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ([], "no list of layers; name a folder written by isoglot align"),
+        ({}, "no list of layers; name a folder written by isoglot align"),
+        ({"layers": [{"scores": 1}]}, "no 'layers.0.layer' in it; make it again with isoglot align"),
+        ({"layers": 3}, "'layers' cannot be 3; make it again with isoglot align"),
+    ],
+)
+def test_metrics_of_something_else_are_refused(folder: Path, written: object, problem: str):
     write_json(folder / "metrics.json", written)
-    with pytest.raises(InputError, match=r"metrics\.json: no list of layers; name a folder written by isoglot align"):
+    with pytest.raises(IsoglotError, match=rf"metrics\.json: {re.escape(problem)}"):
         read_maps(folder)
 
 

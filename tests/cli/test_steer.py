@@ -20,6 +20,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from isoglot.cli.steer_output import Marked, translation_view
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
+from isoglot.model.folder import open_encoder
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
 from isoglot.steer.language_files import read_known
 from isoglot.steer.trade_off import default_erasers
@@ -253,7 +254,7 @@ def test_without_sacrebleu_all_but_bleu_is_there(steer, monkeypatch):
 
 def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, tmp_path: Path):
     given = {"source": "en", "target": "fr", "source_words": ["Cat", "dog", "zebra"], "target_words": ["chat"]}
-    save_encoder(load_encoder(folder / "ours", device="cpu"), tmp_path / "m", about={"dictionaries": [given]})
+    save_encoder(open_encoder(folder / "ours"), tmp_path / "m", about={"dictionaries": [given]})
     options = (*WAY[:4], "--model", str(tmp_path / "m"), "--means", "means", "--alpha", "1", "--json")
     line = "isoglot: en-fr.txt: training has seen 2 of 10 source words of the dictionary, such as 'cat', 'dog'; "
     swept = ("sweep", *FILES, "--layers", "1", *options[4:])

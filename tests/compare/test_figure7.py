@@ -18,7 +18,8 @@ from isoglot.compare.jackknife import groups_of
 from isoglot.compare.kernel_alignment import cka, paper_cka
 from isoglot.compare.leave_out import linear_forms
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
+from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.model.folder import open_encoder
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 
@@ -204,7 +205,7 @@ def test_a_model_without_the_language_is_named(spec):
     ],
 )
 def test_a_model_of_other_languages_than_its_row_is_about_is_refused(spec, folder: Path, models: str, line: str):
-    save_encoder(load_encoder(folder / "fr", device="cpu"), folder / "seven", about={"step": 7})
+    save_encoder(open_encoder(folder / "fr"), folder / "seven", about={"step": 7})
     with pytest.raises(ConfigError) as caught:
         spec(f'[[columns]]\nlanguages = ["en", "fr"]\n{models}\n')
     assert str(caught.value) == line
@@ -212,7 +213,7 @@ def test_a_model_of_other_languages_than_its_row_is_about_is_refused(spec, folde
 
 def test_a_model_that_does_not_say_what_it_learned_from_is_named(spec, folder: Path):
     assert spec(COLUMN).untold == ()
-    known = load_encoder(folder / "en", device="cpu")
+    known = open_encoder(folder / "en")
     config = known.config.model_copy(update={"languages": ()})
     save_encoder(Encoder(config, known.vocabulary, seed=5), folder / "anyone's")
     found = spec('[[columns]]\nlanguages = ["en", "fr"]\nbilingual = "anyone\'s"\nrandom = ["en", "fr"]\n')

@@ -170,9 +170,9 @@ def test_the_grid_page_marks_what_is_empty_and_whose_numbers_are_whose():
     assert "Not known" not in page
     said = "Not known is what x, y learned from: that it fits its row, the file alone says."
     assert said in figure7_page(replace(figure, untold=("x", "y")), claims(figure))
-    cut = {("en-fr", "monolingual"): replace(cell, cut=(0, 3))}
+    cut = replace(figure, cells={("en-fr", "monolingual"): replace(cell, cut=(0, 3))})
     said = "en-fr, monolingual: Longer than the model takes, and cut: 3 of 100 fr sentences."
-    assert said in figure7_page(replace(figure, cells=cut), claims(figure))
+    assert said in figure7_page(cut, claims(figure))
     assert figure7_finding(figure, claims(figure)).startswith("1 of 6 cells are measured.")
     ElementTree.fromstring(figure7_svg(figure))  # noqa: S314 - we wrote it
     other = replace(figure, columns=(Column(languages=("en", "sw")),), cells={("en-sw", "monolingual"): cell})
