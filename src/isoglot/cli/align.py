@@ -256,7 +256,8 @@ def apply(
 ) -> None:
     """Map vectors to the common space of a map, or to its target's.
 
-    Vectors of another encoder, language or layer than the map's --side are refused, and such as have been mapped.
+    Vectors of another encoder, language or layer than the map's --side are refused, and such as have been mapped. A
+    .vec does not say what it is, and is taken as given.
 
     The ending of --out decides: .safetensors is one file, .vec is text, anything else a folder.
     """

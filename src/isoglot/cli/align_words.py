@@ -87,7 +87,7 @@ def words(
     """Align words in their contexts, from bitext or the built-in gold, in every layer.
 
     Without --links, words are linked as align links does, and what both directions say is taken; --aligner is one that
-    it wrote, for other settings or links by a model.
+    it wrote, for other settings or links by a model. Pairs that repeat a sentence of an earlier one are left out.
     """
     from isoglot.align.aligner_file import aligner_path
 

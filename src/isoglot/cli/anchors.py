@@ -45,7 +45,7 @@ def anchors(
 ) -> None:
     """Report what languages share: types, tokens by direction and frequency, true and false friends.
 
-    Without --shards and --text: as counted in a sample of the text the vocabulary was trained on.
+    Without --shards and --text: as the vocabulary counted, in all of a small text, in an even sample of a large one.
     """
     from isoglot.core.files import write_json, write_text
     from isoglot.core.record import record_run

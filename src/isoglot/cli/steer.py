@@ -170,7 +170,7 @@ def translate(
 
     Nothing is masked. With --parallel the sentences of one language are translated and those of the other are the
     references of BLEU-1; with --dictionary switched tokens are judged. A file with words that a dictionary gave to the
-    model's training is refused, unless --leave-out-known or --allow-leak is given.
+    model's training is refused, unless --leave-out-known or --allow-leak is given; built-in ones are left out.
 
     --out gets translations.json, translations.tsv and translations.html.
     """

@@ -125,7 +125,7 @@ def segment(
 
 
 @app.command(
-    "switch", epilog="Example: isoglot text switch --text en=en.txt --dictionary en-fr=en-fr.txt --out anchors/"
+    "switch", epilog="Example: isoglot text switch --text en=en.txt --dictionary en-fr=en-fr.txt --out switched/"
 )
 def switch(
     text: Text,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve import MethodScores
 
 _WHAT = {
-    "embeddings": "words in the embedding matrix",
+    "embeddings": "words by their static vectors",
     "types": "words averaged over their contexts",
     "words": "words in their contexts",
     "sentences": "sentences",
