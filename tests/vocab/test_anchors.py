@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -119,7 +120,8 @@ def test_the_figure_is_a_bar_for_each_direction_cut_by_frequency(trained):
 def test_a_figure_of_nothing_shared_and_of_what_is_met_often(trained, counted):
     assert "0 % · 0 of " in anchor_svg(anchor_report(trained("disjoint")))
     vocabulary, counts, _ = counted
-    assert "ids met in text of both; tokens looked at: 20 of en, 10 of fr" in anchor_svg(
-        anchor_report(vocabulary, counts)
-    )
-    assert "of both at least 2 times each; " in anchor_svg(anchor_report(vocabulary, counts, at_least=2))
+    report = anchor_report(vocabulary, counts)
+    assert "of both. Counted in 20 tokens of en and 10 tokens of fr<" in anchor_svg(report)
+    sampled = replace(report, sampled={"fr": 4})
+    assert "of both. Counted in 20 tokens of en and 10 tokens of fr (a sample: one line of 4)<" in anchor_svg(sampled)
+    assert "of both at least 2 times each. " in anchor_svg(anchor_report(vocabulary, counts, at_least=2))

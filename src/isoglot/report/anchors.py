@@ -50,8 +50,7 @@ def anchor_svg(report: AnchorReport) -> str:
         )
     box = f"viewBox='0 0 {_WIDTH} {foot + 56}' role='img' aria-label='share of tokens that are anchors, by pair'"
     often = "" if report.at_least == 1 else f" at least {report.at_least:,} times each"
-    looked_at = ", ".join(f"{tokens:,} of {code}" for code, tokens in report.tokens.items())
-    note = f"anchors: ids met in text of both{often}; tokens looked at: {looked_at}"
+    note = f"Anchors: ids met in text of both{often}. {report.looked_at()}"
     return svg_file(f"<svg {box}>{''.join(parts)}</svg>", finding(report), note)
 
 
