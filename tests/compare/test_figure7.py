@@ -211,6 +211,13 @@ def test_a_model_of_other_languages_than_its_row_is_about_is_refused(spec, folde
     assert str(caught.value) == line
 
 
+def test_what_does_not_fit_is_refused_before_any_model_reads(spec, monkeypatch):
+    monkeypatch.setattr(figure7._Work, "_read", lambda *_: pytest.fail("a model has read"))
+    for models in ('monolingual = ["en", "en1"]', 'random = ["fr", "fr"]', 'monolingual = ["gone", "both"]'):
+        with pytest.raises(ConfigError, match=" was trained on "):
+            spec(COLUMN + f'[[columns]]\nname = "last"\nlanguages = ["en", "fr"]\n{models}\n')
+
+
 def test_a_model_that_does_not_say_what_it_learned_from_is_named(spec, folder: Path):
     assert spec(COLUMN).untold == ()
     known = open_encoder(folder / "en")

@@ -20,7 +20,9 @@ Errors are those of drawing sentences, by a jackknife over groups of them; anoth
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -237,6 +239,7 @@ def measure_figure7(
         StorageError: A file of sentences cannot be read.
     """
     work = _Work(config, Path(folder), device)
+    work.check()
     sentences, cells, empty = {}, {}, {}
     with progress.task("figure 7", total=len(config.columns) * len(ROWS), unit="cells") as task:
         for column in config.columns:
@@ -265,8 +268,26 @@ class _Work:
 
     def __init__(self, config: Figure7Config, folder: Path, device: str) -> None:
         self.config, self.folder, self.device = config, folder, device
-        self.firsts: dict[tuple[str, str, bool, int], Representations] = {}
+        self.firsts: dict[tuple[str, str, int], Representations] = {}
         self.untold: dict[str, None] = {}
+
+    def check(self) -> None:
+        """Refuse models that do not fit their rows, before any reads: a refusal later would lose what is measured."""
+        uses: dict[str, list[tuple[str, Row, bool]]] = {}
+        for column, row in product(self.config.columns, ROWS):
+            trained = row != "random" or column.random == "untrained"
+            with suppress(_EmptyError):
+                one, other = self._models(column, row)
+                uses.setdefault(one, []).append((column.languages[0], row, True))
+                uses.setdefault(other, []).append((column.languages[1], row, trained))
+        for name, each in uses.items():
+            with suppress(_EmptyError):
+                encoder = self._open(name)
+                for language, row, trained in each:
+                    if trained:
+                        self._check_languages(encoder, name, language, row)
+                    else:
+                        self._check_untrained(name)
 
     def sentences(self, column: Column) -> list[SentencePair]:
         from isoglot.align.bitext import read_sentence_pairs
@@ -280,12 +301,8 @@ class _Work:
 
     def cell(self, column: Column, row: Row, pairs: Sequence[SentencePair]) -> Cell:
         names = self._models(column, row)
-        one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs], row)
+        one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
         second = self._open(names[1])
-        if row == "random" and column.random != "untrained":
-            self._check_untrained(names[1])
-        else:
-            self._check_languages(second, names[1], column.languages[1], row)
         if row == "random" and column.random == "untrained":
             from isoglot.compare.floor import random_encoder_like
 
@@ -347,13 +364,11 @@ class _Work:
                 remedy='leave random out, or write random = "none"',
             )
 
-    def _first(self, name: str, language: str, sentences: list[str], row: Row) -> Representations:
+    def _first(self, name: str, language: str, sentences: list[str]) -> Representations:
         """The first side, kept: columns and rows have its monolingual model in common."""
-        key = (name, language, row == "bilingual", hash(tuple(sentences)))
+        key = (name, language, hash(tuple(sentences)))
         if key not in self.firsts:
-            encoder = self._open(name)
-            self._check_languages(encoder, name, language, row)
-            self.firsts[key] = self._read(encoder, language, sentences, name)
+            self.firsts[key] = self._read(self._open(name), language, sentences, name)
         return self.firsts[key]
 
     def _read(self, encoder: EncoderLike, language: str, sentences: list[str], name: str) -> Representations:
