@@ -19,12 +19,28 @@ from isoglot.core.errors import ConfigError, InputError, IsoglotError, StorageEr
 from isoglot.core.files import read_json
 from isoglot.core.recipe import load_recipe, recipe_names
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
+from isoglot.transfer.checks import in_training
 from isoglot.transfer.compared import compare_experiments
 from isoglot.transfer.examples import Passage
 from isoglot.transfer.experiment import run_experiment
 from isoglot.transfer.fine_tuning import Trainer
 from isoglot.transfer.row_vectors import HeldVectors
 from isoglot.transfer.tuned import place_vectors
+
+
+def test_training_is_read_once_however_often_it_is_asked_what_is_in_it():
+    read = list[str]()
+
+    class Noted(Passage):
+        def __getattribute__(self, name: str) -> object:
+            read.append(name)
+            return super().__getattribute__(name)
+
+    train = {"en": Data([Noted(("one",), "a"), Noted(("two",), "a")])}
+    dev, test = Data([Passage(("one",), "b"), Passage(("three",))]), Data([Passage(("two",))] * 2)
+    assert in_training(train, {"en": dev, "de": dev}) == {"en": 1}
+    assert in_training(train, {"en": test}) == {"en": 2}
+    assert read.count("texts") == 2
 
 
 @pytest.mark.parametrize("name", recipe_names("transfer"))

@@ -81,11 +81,11 @@ def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -
         train: What is learnt from, by canonical language codes.
         data: What is chosen by, or tested on.
     """
-    found = {}
-    for code in (code for code in data if code in train):
-        known = {text_of(example) for example in train[code].examples}
-        found[code] = sum(text_of(example) in known for example in data[code].examples)
-    return found
+    return {
+        code: sum(text_of(example) in train[code].texts for example in some.examples)
+        for code, some in data.items()
+        if code in train
+    }
 
 
 def refuse_training_data(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]], name: str) -> None:

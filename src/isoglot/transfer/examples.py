@@ -80,6 +80,11 @@ class Data(Generic[ExampleT]):
             digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
         return digest.hexdigest()
 
+    @cached_property
+    def texts(self) -> frozenset[tuple[str, ...]]:
+        """What is read of the examples, each text once; made once, however often it is asked what is among them."""
+        return frozenset(map(text_of, self.examples))
+
     def head(self, count: int) -> Data[ExampleT]:
         """The first so many of them."""
         return Data(self.examples[:count], self.file)
