@@ -72,8 +72,15 @@ def test_what_is_built_in_is_said(isoglot, models, tmp_path: Path):
     command = ["transfer", "map", "ner", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
     command += ["--layers", "1", "--pairs", "60"]
     told = "isoglot: maps are fitted from 60 built-in sentence pairs; give yours with --parallel\n"
-    result = isoglot(*command, *files)
+    wrong = isoglot(*command, *files)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == (
+        f"isoglot: {file}: 12 of 12 en examples of dev are in training as well; give others, or allow the leak with "
+        "--allow-leak\n"
+    )
+    result = isoglot(*command, *files, "--allow-leak")
     assert (result.code, result.err.count(told)) == (0, 1)
+    assert "isoglot: dev en: 12 of 12 examples are in training as well\n" in result.err
     result = isoglot(*command)
     assert (result.code, result.err.count("isoglot: ")) == (0, 0)
     turned = ["transfer", "map", "ner", "--model", models["both"], "--other", f"en={models['en']}", *FAST]

@@ -106,13 +106,12 @@ def planted(nano):
 
 
 def run(name: str, models: Any, examples: Any, *settings: str, **more: Any) -> MapTransfer:
-    """The twin is tested on the English sentences themselves."""
+    """The twin is tested on the English sentences themselves, some of those that were learnt from."""
     found = examples(name)
     every = list(models) if isinstance(models, list) else [models]
     test = {"en": found["test"], TWIN: found["test"]}
-    return map_transfer(
-        find_task(name), every, {"en": found["train"]}, {"en": found["dev"]}, test, config(*settings), **more
-    )
+    train, dev = {"en": found["train"]}, {"en": found["dev"]}
+    return map_transfer(find_task(name), every, train, dev, test, config(*settings), allow_leak=True, **more)
 
 
 def scores(result: MapTransfer, models: str = "monolingual") -> dict[tuple[str, int], float]:
@@ -385,10 +384,13 @@ def test_dev_is_the_ceiling_where_there_is_no_test_and_what_happens_is_said_once
         {"en": found["dev"]},
         {TWIN: found["test"]},
         config("epochs=1", "length=12"),
+        allow_leak=True,
         say=told.append,
     )
     assert result.facts()["ceiling"] == "en dev"
     assert {test["examples"] for test in result.points[0].facts["tests"] if test["arm"] == "source"} == {10}
+    assert result.facts()["in_training"] == {"dev": {"en": 10}, "test": {}}
+    assert told.pop(0) == "dev en: 10 of 10 examples are in training as well"
     starts = [line.partition(" ")[0] for line in told]
     assert starts == ["train", "tested", "tested"]
     assert " left out" in told[0]
@@ -403,7 +405,8 @@ def test_languages_that_do_not_fit(planted, examples, nano):
     task, english = find_task("ner"), planted.source
 
     def attempt(models: Any, train: Any = None, test: Any = None) -> None:
-        map_transfer(task, models, train or {"en": found["train"]}, {"en": found["dev"]}, test or {TWIN: found["test"]})
+        given = train or {"en": found["train"]}
+        map_transfer(task, models, given, {"en": found["dev"]}, test or {TWIN: found["test"]}, allow_leak=True)
 
     two = {"en": found["train"], "zh": found["train"]}
     for problem, given in {
@@ -433,6 +436,16 @@ def test_languages_that_do_not_fit(planted, examples, nano):
         attempt([planted], None, {TWIN: Data([])})
     with pytest.raises(InputError, match="there are no examples of en; give some"):
         map_transfer(task, [planted], {"en": found["train"]}, {"en": Data([])}, {TWIN: found["test"]})
+
+
+def test_what_is_learnt_from_is_neither_chosen_by_nor_tested_on(planted, examples):
+    found, task = examples("ner"), find_task("ner")
+    others = Data(found["train"].examples[40:])
+    train, dev, test = ({"en": some} for some in (found["train"].head(40), others, found["test"]))
+    with pytest.raises(InputError, match="40 of 40 en examples of dev are in training as well; give others, or allow"):
+        map_transfer(task, [planted], train, test, {TWIN: others})
+    with pytest.raises(InputError, match="40 of 40 en examples of test are in training as well; give others, or allow"):
+        map_transfer(task, [planted], train, dev, {**test, TWIN: others})
 
 
 @pytest.mark.parametrize("setting", ["tune=head", "freeze=1", "layer=1", "grid.batch=[1, 2]"])

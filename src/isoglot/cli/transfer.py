@@ -12,7 +12,16 @@ from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
-from isoglot.cli.transfer_data import EXAMPLES, FILES, Resume, Seeds, builtin_counts, builtin_source, read_sets
+from isoglot.cli.transfer_data import (
+    EXAMPLES,
+    FILES,
+    AllowLeak,
+    Resume,
+    Seeds,
+    builtin_counts,
+    builtin_source,
+    read_sets,
+)
 from isoglot.cli.transfer_map import map_
 from isoglot.cli.transfer_shift import shift
 from isoglot.cli.transfer_use import compare, predict
@@ -61,9 +70,6 @@ Sentences = Annotated[
         help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones (and a fifth to test on), or all of "
         "files.",
     ),
-]
-AllowLeak = Annotated[
-    bool, typer.Option("--allow-leak", help="Choose by and test on examples even if nearly all are in training too.")
 ]
 
 

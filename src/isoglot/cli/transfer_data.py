@@ -25,6 +25,9 @@ EXAMPLES = 2000
 
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+AllowLeak = Annotated[
+    bool, typer.Option("--allow-leak", help="Choose by and test on examples even if nearly all are in training too.")
+]
 OwnTask = Annotated[
     Path | None, typer.Option("--task", metavar="FILE", help="The Python file of the task, for one of your own.")
 ]

@@ -19,6 +19,7 @@ from isoglot.cli.transfer_data import (
     EXAMPLES,
     FILES,
     OPTIONS,
+    AllowLeak,
     Resume,
     Seeds,
     builtin_counts,
@@ -108,6 +109,7 @@ def map_(
             "--sentences", metavar="N", min=10, help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones."
         ),
     ] = None,
+    allow_leak: AllowLeak = False,
     resume: Resume = False,
     settings: Settings = None,
     out: OptionalOut = None,
@@ -156,7 +158,7 @@ def map_(
     sets = _examples(task, english, list(others), (train, dev, test), sentences)
     every = [Models("monolingual", english, others)]
     every += [] if both is None else [Models("bilingual", both, dict.fromkeys(others, both))]
-    source = check_before(task, every, *sets, config)
+    source = check_before(task, every, *sets, config, allow_leak=allow_leak)
     if not train and source != "en":
         output.remark(f"learning from built-in examples of {source}, which --model reads and no --other does")
     chosen = chosen_layers(parse_layers(layers), min(each.depth for each in every))
@@ -185,6 +187,7 @@ def map_(
             layers=chosen,
             seeds=seeds,
             resume=resume,
+            allow_leak=allow_leak,
             progress=output.progress,
             say=output.remark,
         )

@@ -11,7 +11,7 @@ from isoglot.transfer.tunable import tunable
 from isoglot.transfer.tuned import reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.examples import Data
@@ -86,6 +86,22 @@ def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -
         for code, some in data.items()
         if code in train
     }
+
+
+def tell_in_training(
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    say: Callable[[str], None],
+) -> dict[str, dict[str, int]]:
+    """What :func:`in_training` counts in dev and in test, by their names; what there is is said."""
+    sets = {"dev": dev, "test": test}
+    found = {name: in_training(train, data) for name, data in sets.items()}
+    for name, counts in found.items():
+        for code, count in counts.items():
+            if count:
+                say(f"{name} {code}: {count:,} of {len(sets[name][code]):,} examples are in training as well")
+    return found
 
 
 def refuse_training_data(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]], name: str) -> None:

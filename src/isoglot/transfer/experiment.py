@@ -25,7 +25,7 @@ from isoglot.core.files import as_csv, writable_folder, write_bytes, write_json,
 from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.transfer.checks import check_learnt, check_scored, check_setting, in_training, refuse_training_data
+from isoglot.transfer.checks import check_learnt, check_scored, check_setting, refuse_training_data, tell_in_training
 from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.row_vectors import HeldVectors
@@ -167,11 +167,7 @@ def run_experiment(
     config = config or TuneConfig()
     check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
     train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
-    leaked = {name: in_training(train, data) for name, data in (("dev", dev), ("test", test))}
-    for name, data in (("dev", dev), ("test", test)):
-        for code, count in leaked[name].items():
-            if count:
-                say(f"{name} {code}: {count:,} of {len(data[code]):,} examples are in training as well")
+    leaked = tell_in_training(train, dev, test, say)
     folder = None if out is None else writable_folder(out)
     trials: list[Trial] = []
     best: tuple[float, Tuned] | None = None

@@ -34,7 +34,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import Layers, chosen_layers
-from isoglot.transfer.checks import check_scored
+from isoglot.transfer.checks import check_scored, refuse_training_data, tell_in_training
 from isoglot.transfer.continued import Below, Continued
 from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.fine_tuning import events_in_words, fine_tune
@@ -123,6 +123,8 @@ class MapTransfer:
     """Scores over seeds, by models, language, arm and layer."""
     pairs: tuple[Pair, ...]
     """Paired tests of the ways to read a language, Holm-corrected over all."""
+    in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many examples of dev and of test stand in training too, by training language."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -132,6 +134,7 @@ class MapTransfer:
             "trained_on": self.source,
             "ceiling": f"{self.source} {self.ceiling}",
             "layers": list(self.layers),
+            "in_training": {name: dict(counts) for name, counts in self.in_training.items()},
             "scores": [line.facts() for line in self.lines],
             "paired": [pair.facts() for pair in self.pairs],
             "runs": [point.facts for point in self.points],
@@ -150,6 +153,7 @@ def map_transfer(
     layers: Layers = "all",
     seeds: int = 1,
     resume: bool = False,
+    allow_leak: bool = False,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> MapTransfer:
@@ -166,21 +170,23 @@ def map_transfer(
         layers: At which layers the models are cut, 0 being the embeddings.
         seeds: How often to learn anew, from the config's seed on.
         resume: Go on with the run in the folder: points that are done are not run again.
+        allow_leak: Choose by and test on what was learnt from, too.
         progress: Shows how far it is.
         say: Told what the user should know.
 
     Raises:
         ConfigError: Settings, languages, layers or maps that do not fit, or a folder with another run.
-        InputError: There is nothing to learn, or a label that training does not have and the task refuses.
+        InputError: As :func:`check_before`.
         NumericError: The loss was not finite.
         StorageError: The folder cannot be written to.
     """
     config = config or MapTransferConfig()
     train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
-    source = check_before(task, models, train, dev, test, config)
+    source = check_before(task, models, train, dev, test, config, allow_leak=allow_leak)
     chosen = chosen_layers(layers, min(each.depth for each in models))
     folder = None if out is None else Path(out)
     check_with_maps(models, source, chosen, config, folder, seeds=seeds)
+    leaked = tell_in_training(train, dev, test, say)
     tests = {source: test.get(source, dev[source]), **test}
     if folder is not None:
         open_run(folder, _identity(task, models, config, train, dev, test), resume=resume)
@@ -195,7 +201,7 @@ def map_transfer(
             del states  # before the next models' are made
     done = tuple(points.get(each.name, layer, seed) for each in models for layer in chosen for seed in every)
     kind: Literal["test", "dev"] = "test" if source in test else "dev"
-    return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done), pairs_of(done))
+    return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done), pairs_of(done), leaked)
 
 
 def _climb(
@@ -237,6 +243,8 @@ def check_before(
     dev: Mapping[str, Data[Any]],
     test: Mapping[str, Data[Any]],
     config: MapTransferConfig,
+    *,
+    allow_leak: bool = False,
 ) -> str:
     """The language that is learnt from, if all languages have what they need; maps may still be missing.
 
@@ -247,10 +255,12 @@ def check_before(
         dev: Examples to choose by.
         test: Examples to test on.
         config: Every knob.
+        allow_leak: Whether what is learnt from may be chosen by and tested on.
 
     Raises:
         ConfigError: They do not, or a setting has no meaning here.
-        InputError: A label that training does not have and the task refuses, nothing to learn, or no examples.
+        InputError: A label that training does not have and the task refuses, nothing to learn, no examples, or
+            examples of dev or test of which all or nearly all are in training.
     """
     config.tuning(config.seed)
     if len(train) != 1:
@@ -290,6 +300,9 @@ def check_before(
     labels = task.learned_labels(train.values())
     for some in (dev[source], *test.values()):
         task.unseen_labels(some, labels, config.unseen)
+    if not allow_leak:
+        refuse_training_data(train, dev, "dev")
+        refuse_training_data(train, test, "test")
     return source
 
 
