@@ -239,3 +239,9 @@ def test_missing_file():
         read_bytes("nowhere")
     with pytest.raises(StorageError, match="nowhere: cannot read: no such file"):
         file_hash("nowhere")
+
+
+@pytest.mark.parametrize("read", [read_bytes, file_hash])
+def test_a_name_that_no_file_can_have(read):
+    with pytest.raises(StorageError, match="cannot read: File name too long; check the path and the disk"):
+        read("a" * 300)

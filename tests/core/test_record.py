@@ -54,6 +54,14 @@ def test_a_pipe_is_left_to_the_run_and_out_of_the_record(tmp_path: Path):
     assert read_json(tmp_path / "run.json")["inputs"] == {}
 
 
+def test_an_input_that_cannot_be_read_is_said_so(tmp_path: Path):
+    with (
+        pytest.raises(StorageError, match="cannot read: File name too long"),
+        record_run(tmp_path, command="isoglot test", seed=1) as run,
+    ):
+        run.add_input("a" * 300)
+
+
 def test_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError), record_run(tmp_path / "file", command="isoglot x", seed=0):

@@ -153,6 +153,13 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     return file.getvalue()
 
 
+def is_pipe(path: str | Path) -> bool:
+    """Whether it is a named pipe; no where that cannot be found out, which whoever opens it will say."""
+    with suppress(OSError):
+        return Path(path).is_fifo()
+    return False
+
+
 def refuse_read_pipe(path: str | Path) -> None:
     """Refuse a pipe, such as ``<(zcat a.gz)`` in a shell, that was read before: it would seem to be empty.
 
@@ -161,7 +168,7 @@ def refuse_read_pipe(path: str | Path) -> None:
     Raises:
         InputError: It was.
     """
-    if Path(path).is_fifo():
+    if is_pipe(path):
         facts = Path(path).stat()
         if (facts.st_dev, facts.st_ino) in _READ_PIPES:
             raise _read_twice(path)
@@ -232,7 +239,7 @@ def file_hash(path: str | Path) -> str:
         InputError: It is a pipe, of which nothing would be left to read.
         StorageError: It cannot be read.
     """
-    if Path(path).is_fifo():
+    if is_pipe(path):
         raise _read_twice(path)
     try:
         with Path(path).open("rb") as file:

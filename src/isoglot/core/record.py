@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import one_line
-from isoglot.core.files import file_hash, writable_folder, write_json
+from isoglot.core.files import file_hash, is_pipe, writable_folder, write_json
 from isoglot.core.parts import versions
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class RunRecord:
 
     def add_input(self, path: str | Path) -> None:
         """Record a file that the run reads: its size and SHA-256; but no pipe, which can be read only once."""
-        if not Path(path).is_fifo():
+        if not is_pipe(path):
             self.inputs[str(path)] = _facts(path)
 
     def add_output(self, path: str | Path) -> None:
