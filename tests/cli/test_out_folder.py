@@ -48,3 +48,16 @@ def test_the_verb_itself_may_come_again(isoglot, tmp_path: Path, monkeypatch: py
 def test_what_is_not_known_to_be_another_verbs_is_no_reason_to_refuse(isoglot, tmp_path: Path, command: str):
     write_json(tmp_path / "run.json", {"command": command})
     assert "holds a run" not in isoglot("compare", "grid", "--out", str(tmp_path)).err
+
+
+@pytest.mark.parametrize(
+    ("damaged", "why"),
+    [
+        (b"{", ":1:2: malformed JSON: Expecting property name enclosed in double quotes"),
+        (b"\xff", ":1: byte ff is not UTF-8"),
+    ],
+)
+def test_a_damaged_record_is_refused_with_what_can_be_done(isoglot, tmp_path: Path, damaged: bytes, why: str):
+    (tmp_path / "run.json").write_bytes(damaged)
+    said = f"isoglot: {tmp_path}/run.json{why}; name another --out, or remove it\n"
+    assert isoglot("compare", "grid", "--out", str(tmp_path)).err == said

@@ -10,7 +10,7 @@ import typer
 
 from isoglot.cli.named_paths import is_path
 from isoglot.cli.output import command_line
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, IsoglotError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,12 +65,18 @@ def keep_other_runs(context: typer.Context, out: Path | None) -> Path | None:
 
     Raises:
         ConfigError: It does.
+        IsoglotError: Its record cannot be read.
     """
     from isoglot.core.files import read_json
     from isoglot.core.record import RECORD
 
     if out is not None and (out / RECORD).is_file():
-        match read_json(out / RECORD):
+        try:
+            record = read_json(out / RECORD)
+        except IsoglotError as error:
+            error.remedy = "name another --out, or remove it"
+            raise
+        match record:
             case {"command": str(command)}:
                 verb = _verb(command, context)
                 if not f"{context.command_path} ".startswith(f"{verb} "):
