@@ -139,6 +139,13 @@ def test_word_vectors_of_two_files_are_aligned(isoglot, run, tmp_path: Path):
     assert "0 of" in run("embeddings", *mixed, "--dictionary", f"en-fr={tmp_path / 'd.txt'}").err
 
 
+@pytest.mark.parametrize("name", ["wiki.vec.bin", "glove.vec.d"])
+def test_only_a_compressed_file_has_an_ending_after_vec(run, tmp_path: Path, name: str):
+    (tmp_path / name).touch()
+    source = ("--source", str(tmp_path / name), "--target", "@/model")
+    assert "a file, where an encoder is a folder" in run("embeddings", *source, *WORDS).err
+
+
 def test_without_a_source_it_is_isoglot_mini(isoglot, tmp_path: Path):
     options = ("--langs", "en,fr", "--sentences", "40", "--layers", "0", "--out", str(tmp_path / "map"), *QUICK)
     assert isoglot("align", "sentences", *options, "--quiet").code == 0
@@ -300,11 +307,12 @@ def test_apply_maps_vectors(run, isoglot, vectors: Path, tmp_path: Path):
     np.testing.assert_array_equal(found[1], mapping.to_target(given[1]))
 
 
-def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path):
+@pytest.mark.parametrize("name", ["x.vec", "x.vec.gz"])
+def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path, name: str):
     assert run("embeddings", *WORDS, "--normalise", "none").code == 0
     matrix = np.random.default_rng(2).normal(size=(3, 32)).astype(np.float32)
-    write_vectors(tmp_path / "x.vec", ["a", "b", "c"], matrix)
-    common = ["align", "apply", "--map", str(tmp_path / "map"), "--vectors", str(tmp_path / "x.vec")]
+    write_vectors(tmp_path / name, ["a", "b", "c"], matrix)
+    common = ["align", "apply", "--map", str(tmp_path / "map"), "--vectors", str(tmp_path / name)]
     assert isoglot(*common, "--out", str(tmp_path / "y.vec")).code == 0
     found = read_vectors(tmp_path / "y.vec")
     assert found.words == ["a", "b", "c"]

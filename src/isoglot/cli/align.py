@@ -271,7 +271,7 @@ def apply(
     refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
     refuse_another_run(out)
     maps = read_maps(mapping)
-    if vectors.suffix == ".vec":
+    if _is_vec(vectors.name):
         if out.suffix != ".vec":
             raise ConfigError(f"--out {shown(str(out))} for a .vec", remedy="end it in .vec too")
         if layer is not None:
@@ -315,7 +315,7 @@ def _entries(files: Sequence[Path]) -> list[Entry]:
 
 def _is_vec(name: str) -> bool:
     """Whether this names word vectors as text, perhaps compressed."""
-    return ".vec" in Path(name).suffixes[-2:]
+    return name.endswith((".vec", ".vec.gz", ".vec.xz", ".vec.zst"))
 
 
 def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
