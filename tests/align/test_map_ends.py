@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.align import AlignConfig, Procrustes, align_sentences, load_map
+from isoglot.align import AlignConfig, Center, PairMoments, Procrustes, Steps, align_sentences, load_map
 from isoglot.align.apply import apply_to_layers, read_maps
 from isoglot.align.estimator import PairMap
 from isoglot.align.map_ends import check_end
@@ -113,3 +113,19 @@ def test_a_map_that_does_not_say_is_taken_as_it_is(tmp_path: Path, rng: np.rando
     check_end(mapping, "source", {"encoder_sha256": "f" * 64, "language": "de"}, 3)
     with pytest.raises(ConfigError, match="mapped already"):
         check_end(mapping, "source", {"mapped": {"side": "source"}})
+
+
+@pytest.mark.parametrize("mapping", [Procrustes(), Steps([Center(), Procrustes()])], ids=["map", "steps"])
+def test_a_map_that_is_fitted_anew_forgets_what_it_went_between(mapping: PairMap, rng: np.random.Generator):
+    rows = rng.normal(size=(9, 4))
+    mapping.fit(rows, rows).ends_ = (("e" * 64, "en", 1), ("e" * 64, "fr", 1))
+    mapping.fit(rows, rows)
+    check_end(mapping, "source", {"language": "de"})
+
+
+def test_so_does_one_that_is_fitted_on_moments(rng: np.random.Generator):
+    moments = PairMoments()
+    moments.update(rng.normal(size=(9, 4)), rng.normal(size=(9, 4)))
+    mapping = Procrustes().fit_moments(moments)
+    mapping.ends_ = (("e" * 64, "en", 1), ("e" * 64, "fr", 1))
+    check_end(mapping.fit_moments(moments), "source", {"language": "de"})

@@ -279,6 +279,10 @@ class PairMap(Estimator):
     def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
         """The way back."""
 
+    def _keep(self, learned: Mapping[str, Any], like: Array) -> None:
+        self.__dict__.pop("ends_", None)  # they were of the rows of an earlier fit
+        super()._keep(learned, like)
+
     def _apply_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
         return rows_ME
 

@@ -79,8 +79,7 @@ class Steps(PairMap):
                 target.append(None)
                 y = fitted.transform_target(y)
             x = source[-1].transform(x)
-        self.source_, self.target_ = tuple(source), tuple(target)
-        self.widths_ = (*widths, x.shape[1])
+        self._keep({"source_": tuple(source), "target_": tuple(target), "widths_": (*widths, x.shape[1])}, X)
         return self
 
     def score(self, X: Array, Y: Array | None = None, *, pairs: Array | None = None) -> float:
