@@ -44,10 +44,19 @@ def test_the_verb_itself_may_come_again(isoglot, tmp_path: Path, monkeypatch: py
     )
 
 
-@pytest.mark.parametrize("command", ["", "isoglot", "python study.py", "isoglot compare A B", "isoglot compare grid x"])
+@pytest.mark.parametrize("command", ["", "isoglot", "python study.py", "isoglot compare grid x"])
 def test_what_is_not_known_to_be_another_verbs_is_no_reason_to_refuse(isoglot, tmp_path: Path, command: str):
     write_json(tmp_path / "run.json", {"command": command})
     assert "holds a run" not in isoglot("compare", "grid", "--out", str(tmp_path)).err
+
+
+@pytest.mark.parametrize("command", ["isoglot compare A B", "isoglot compare models A B"])
+def test_a_verb_is_known_where_its_name_was_left_out(isoglot, tmp_path: Path, command: str):
+    write_json(tmp_path / "run.json", {"command": command})
+    said = f"isoglot: {tmp_path} holds a run of isoglot compare models; name another --out\n"
+    assert isoglot("compare", "grid", "x.toml", "--out", str(tmp_path)).err == said
+    for short in (("A", "B"), ("models", "A", "B")):
+        assert "holds a run" not in isoglot("compare", *short, "--out", str(tmp_path)).err
 
 
 @pytest.mark.parametrize(

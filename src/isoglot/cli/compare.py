@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from isoglot.compare.models import Comparison, Measured
     from isoglot.compare.sentences import SentencePair
 
-DEFAULT = "models"
-
 
 class _Default(TyperGroup):
     """A group whose first word may be left out: what is none of its verbs goes to the default one."""
 
+    default_verb = "models"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own click is private
         if args and args[0] not in (*self.commands, *ctx.help_option_names):
-            args = [DEFAULT, *args]
+            args = [self.default_verb, *args]
         return super().parse_args(ctx, args)
 
 

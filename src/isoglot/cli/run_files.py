@@ -85,14 +85,16 @@ def keep_other_runs(context: typer.Context, out: Path | None) -> Path | None:
 
 
 def _verb(command: str, context: typer.Context) -> str:
-    """The words of a command that name its verb, as far as it is one of ours."""
-    here: object = context.find_root().command
+    """The words of a command that name its verb, as far as it is one of ours; one that was left out is among them."""
+    here: Any = context.find_root().command
     named = ["isoglot"]
     for word in command.split()[1:]:
-        here = getattr(here, "commands", {}).get(word)
-        if here is None:
+        if word not in getattr(here, "commands", ()):
             break
+        here = here.commands[word]
         named.append(word)
+    if hasattr(here, "default_verb"):
+        named.append(here.default_verb)
     return " ".join(named)
 
 
