@@ -91,6 +91,22 @@ def test_another_layer_is_refused_unless_it_is_named(encoder, folder: Path):
     assert apply_to_layers(one, only, layer=2).layers == (2,)
 
 
+def test_rows_of_the_target_go_by_the_map_to_their_layer(encoder, rng: np.random.Generator):
+    maps: dict[int | None, PairMap] = {}
+    for layer in (0, 1):
+        maps[layer] = Steps([Center(), Procrustes()]).fit(*rng.normal(size=(2, 50, encoder.width)))
+        maps[layer].ends_ = ((None, "en", layer), (None, "fr", layer + 1))
+    given = vectors(encoder, "fr")
+    found = apply_to_layers(maps, given, side="target")
+    assert found.layers == (1, 2)
+    for layer in (1, 2):
+        np.testing.assert_array_equal(found[layer], maps[layer - 1].transform_target(given[layer]))
+    np.testing.assert_array_equal(apply_to_layers(maps, given, layer=2, side="target")[2], found[2])
+    with pytest.raises(ConfigError, match="there is no map of layer 0; choose one of 1, 2"):
+        apply_to_layers(maps, given, layer=0, side="target")
+    assert apply_to_layers(maps, vectors(encoder, "en"), side="source").layers == (0, 1)
+
+
 def test_both_sides_of_a_retrieval_are_checked(encoder, folder: Path, tmp_path: Path):
     maps = read_maps(folder)
     rows = ParallelSet(name="x", sentences={"en": SENTENCES[:5], "fr": SENTENCES[5:10]}, numbers=list(range(5)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.estimator import PairMap
-from isoglot.align.map_ends import Side, check_end
+from isoglot.align.map_ends import Side, by_target_layer, check_end
 from isoglot.align.map_file import load_map
 from isoglot.align.result import METRICS
 from isoglot.core.errors import ConfigError, InputError
@@ -80,7 +80,7 @@ def apply_to_layers(
     """Map representations: every layer that has a map, by its own.
 
     Args:
-        maps: Maps by layer.
+        maps: Maps by the source's layer.
         found: What an encoder made of some sentences.
         layer: With one map: the layer to map, whatever the map is of. By default the map's, or the only one there is.
         side: Whose representations they are.
@@ -90,6 +90,8 @@ def apply_to_layers(
         ConfigError: There is no such layer, it is not clear which, or the map was not made for these vectors.
         InputError: The vectors are of another width.
     """
+    if side == "target":
+        maps = by_target_layer(maps)
     if layer is not None:
         if len(maps) > 1 and layer not in maps:
             raise ConfigError(f"there is no map of layer {layer}", remedy=f"choose one of {_listed(maps)}")

@@ -28,6 +28,18 @@ class End(NamedTuple):
     layer: int | None
 
 
+_UNKNOWN = End(None, None, None)
+
+
+def by_target_layer(maps: Mapping[int | None, PairMap]) -> dict[int | None, PairMap]:
+    """Maps by the layer they go to, which need not be the one they come from; where a map does not say, as it was."""
+    found = {}
+    for layer, mapping in maps.items():
+        own = _ends(mapping)["target"].layer
+        found[layer if own is None else own] = mapping
+    return found
+
+
 def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: int | None = None) -> None:
     """Refuse vectors that a map was not made for.
 
@@ -42,9 +54,7 @@ def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: in
     """
     if header.get("mapped"):
         raise ConfigError("these vectors have been mapped already", remedy="give them as isoglot encode wrote them")
-    if not hasattr(mapping, "ends_"):
-        return
-    ends = {"source": End(*mapping.ends_[0]), "target": End(*mapping.ends_[1])}
+    ends = _ends(mapping)
     found = End(header.get("encoder_sha256"), header.get("language"), layer)
     wrong = _difference(ends[side], found)
     if wrong is None:
@@ -56,6 +66,11 @@ def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: in
     if _difference(ends[other], found) is None:
         remedy = f"give them as its {other}"
     raise ConfigError(f"the map's {side} is {wrong} {wanted}, and the vectors are of {wrong} {given}", remedy=remedy)
+
+
+def _ends(mapping: PairMap) -> dict[Side, End]:
+    source, target = getattr(mapping, "ends_", (_UNKNOWN, _UNKNOWN))
+    return {"source": End(*source), "target": End(*target)}
 
 
 def _difference(end: End, found: End) -> str | None:
