@@ -148,6 +148,12 @@ def test_the_same_sentences_twice_are_those_sentences(sentences, folder: Path, t
     assert said in " ".join(shown.out.split())
 
 
+def test_as_many_built_in_sentences_as_asked_for(sentences):
+    facts = json.loads(sentences("--model", "model", "--sentences", "100", "--layers", "0", "--json", "-q").out)
+    assert [(pair["target"], pair["target_rows"]) for pair in facts["pairs"]] == [("fr", 100), ("de", 100)]
+    assert facts["repeated"] == {}
+
+
 def test_sentences_that_are_cut_are_counted(sentences, tmp_path: Path):
     for code, text in (("en", EN), ("fr", FR)):
         (tmp_path / code).write_text("\n".join([*text, f"{text[0]} " * (300 if code == "en" else 2)]) + "\n")

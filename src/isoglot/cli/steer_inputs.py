@@ -309,16 +309,10 @@ def builtin_sets(encoder: EncoderLike, langs: str | None, sentences: int, seed: 
     Raises:
         ConfigError: Fewer than two of its languages are built in.
     """
-    from isoglot.compare.sentences import builtin_pairs
-    from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.diagnose.sentences import builtin_set as made
 
-    known = _two_or_more(encoder, langs)
-    found = []
-    for other in known[1:]:
-        first, second = zip(*builtin_pairs((known[0], other), sentences, seed=seed), strict=True)
-        rows = {known[0]: list(first), other: list(second)}
-        found.append(ParallelSet(name="built-in sentences", sentences=rows, numbers=list(range(1, sentences + 1))))
-    return found
+    first, *others = _two_or_more(encoder, langs)
+    return [made([first, other], sentences, seed=seed) for other in others]
 
 
 def builtin_set(encoder: EncoderLike, langs: str | None, sentences: int, seed: int) -> ParallelSet:
