@@ -164,6 +164,23 @@ def test_sentences_that_are_cut_are_counted(sentences, tmp_path: Path):
     assert (pair["source_cut"], pair["target_cut"]) == (1, 0)
 
 
+def test_sentences_that_are_cut_are_said_once(isoglot, sentences, tmp_path: Path):
+    long = f"{EN[0]} " * 300
+    named = []
+    for code, text in (("en", EN), ("fr", FR), ("de", [sentence.upper() for sentence in EN])):
+        (tmp_path / code).write_text("\n".join([*text, long if code == "en" else text[0] * 2]) + "\n")
+        named += ["--parallel", f"{code}={tmp_path / code}"]
+    three = sentences("--model", "model", *named, "--layers", "0").out
+    assert three.count("Longer than the model takes, and cut: 1 of 7 en sentences") == 1
+    vectors = []
+    for option, code in (("--source", "en"), ("--target", "fr")):
+        vectors += [option, str(tmp_path / f"{code}.safetensors")]
+        isoglot("encode", "model", "--text", str(tmp_path / code), "--out", vectors[-1], "--device", "cpu")
+    for first in ((), ("--sentences", "3")):
+        said = "Longer than the model takes, and cut: 1 of 7 en.safetensors sentences"
+        assert sentences(*vectors, *first).out.count(said) == 1
+
+
 def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     result = sentences("--model", "model", "--parallel", "table.tsv", "--out", str(tmp_path / "out"), "--json", "-q")
     facts = json.loads(result.out)

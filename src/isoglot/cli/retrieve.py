@@ -145,9 +145,13 @@ def sentences(
         from isoglot.retrieve.vector_files import read_side
 
         change = load_change(mapping)
+        remarks: list[str] = []
         if source is not None and target is not None:
             sides = (read_side(path, layers=chosen, limit=count) for path in (source, target))
-            return _Found([score(*change(*sides))], {"source": str(source), "target": str(target)}, [])
+            pair = score(*change(*sides))
+            for side in (pair.source, pair.target):  # of the whole file, whatever --sentences takes of it
+                remarks += cut_in_words([(side.name, side.cut)], side.header.get("sentences", len(side)))
+            return _Found([pair], {"source": str(source), "target": str(target)}, remarks)
         sets = read_sets(parallel, langs, count) if parallel else []
         encoder, name = _encoder(model, device)
         sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
@@ -159,17 +163,14 @@ def sentences(
                 encoder, one, layers=chosen, pool=pool, name=name, known=by_language, progress=output.progress
             )
             found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
+            remarks += [*one.remarks, *cut_in_words([(side.name, side.cut) for side in by_language.values()], len(one))]
         facts = {
             "model": name,
             "pool": pool,
             "left_out": {one.name: one.left_out for one in sets if one.left_out},
             "repeated": {one.name: one.repeated for one in sets if one.repeated},
         }
-        cut = [
-            cut_in_words([(side.name, side.cut) for side in (each.source, each.target)], len(each.source))
-            for each in found
-        ]
-        return _Found(found, facts, [said for part in (*(one.remarks for one in sets), *cut) for said in part])
+        return _Found(found, facts, remarks)
 
     read = [*files_of(parallel), source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)
