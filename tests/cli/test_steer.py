@@ -22,6 +22,7 @@ from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
+from isoglot.steer.builtin_text import builtin_dictionary
 from isoglot.steer.language_files import read_known
 from isoglot.steer.trade_off import default_erasers
 from isoglot.vocab import Vocabulary
@@ -269,6 +270,17 @@ def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, t
     assert (every["left_out_known"], every["scores"][0]["judged"]) == ({}, 3)
     own = json.loads(steer("translate", "cat sees man", *options, "--dictionary", "builtin").out)
     assert (own["left_out_known"]["en-fr"], own["scores"][0]["judged"]) == (2, 2)
+
+
+def test_a_sweep_goes_without_built_in_words_that_training_was_all_given(steer, folder: Path, tmp_path: Path):
+    words = [entry.source.lower() for entry in builtin_dictionary("en", "fr")]
+    given = {"source": "en", "target": "fr", "source_words": words, "target_words": []}
+    save_encoder(open_encoder(folder / "ours"), tmp_path / "m", about={"dictionaries": [given]})
+    options = ("--learn-from", "5", "--layers", "-1", "--alpha", "1", "--sentences", "4", "--directions", "there")
+    result = steer("sweep", "--model", str(tmp_path / "m"), *options, "--json")
+    assert (result.code, result.err) == (0, "")
+    said = f"en-fr: training has seen all {len(set(words)):,} source words of the dictionary; to judge, give "
+    assert f"{said}--dictionary or --allow-leak" in json.loads(result.out)["remarks"]
 
 
 # --- erase ---

@@ -219,9 +219,10 @@ class Dictionaries:
         """The entries that an encoder may be judged by, in lower case: judging does not look at case.
 
         Words whose translations training was given are left out of the built-in dictionaries, and of files if so asked.
+        Where these are all the built-in words, there is none to judge by, and a remark says so.
 
         Raises:
-            InputError: A file has such words and neither was asked for, or there are no others.
+            InputError: A file has such words and neither was asked for, or it has no others.
         """
         from dataclasses import replace
 
@@ -236,9 +237,15 @@ class Dictionaries:
         if file is not None and not self.leave_out_known:
             refuse_leak(lower, seen, file, remedy="give --leave-out-known or --allow-leak")
             return lower
-        kept, words = without_known(lower, seen, file)
+        name = "-".join(way)
+        try:
+            kept, words = without_known(lower, seen, file)
+        except InputError as error:
+            if file is not None:
+                raise
+            self.remarks.append(f"{name}: {error.problem}; to judge, give --dictionary or --allow-leak")
+            return None
         if words:
-            name = "-".join(way)
             self.left_out[name] = words
             self.remarks.append(f"{name}: {left_out(words)}")
         return kept
