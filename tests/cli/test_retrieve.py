@@ -323,6 +323,9 @@ def test_words_training_was_given_are_refused(words, folder: Path, tmp_path: Pat
     (folder / "known.txt").write_text("dog chien\ncat chat\n")
     none = words(*options[:-1], "en-fr=known.txt", "--leave-out-known")
     assert none.err == "isoglot: known.txt: training has seen all 2 source words of the dictionary; score on others\n"
+    (folder / "new.txt").write_text("the le\n")
+    two = words(*options[:-1], "en-fr=new.txt", "--dictionary", "en-fr=known.txt")
+    assert two.err.startswith("isoglot: new.txt, known.txt: training has seen 2 of 3 source words of the dictionary")
     about = {"dictionaries": [seen(["Dog", "CAT"], ["chien"])]}
     save_encoder(encoder, tmp_path / "capitals", about=about)
     capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])

@@ -261,6 +261,9 @@ def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, t
     swept = ("sweep", *FILES, "--layers", "1", *options[4:])
     for verb in (("translate", "cat sees man", *options), swept):
         assert steer(*verb, *DICTIONARY) == (2, "", f"{line}give --leave-out-known or --allow-leak\n")
+    (folder / "new.txt").write_text("zebu zébu\n")
+    two = steer("translate", "cat sees man", *options, "--dictionary", "en-fr=new.txt", *DICTIONARY).err
+    assert two.startswith("isoglot: new.txt, en-fr.txt: training has seen 2 of 11 source words of the dictionary")
     rest = json.loads(steer("translate", "cat sees man", *options, *DICTIONARY, "--leave-out-known").out)
     assert (rest["left_out_known"], rest["scores"][0]["judged"]) == ({"en-fr": 2}, 2)
     rest = json.loads(steer(*swept, *DICTIONARY, "--leave-out-known").out)

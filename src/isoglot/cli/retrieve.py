@@ -278,15 +278,16 @@ def words(
             return _Found([pair], {"source": str(source), "target": str(target)}, [_covered(pair)])
         files = _dictionaries(dictionary)
         entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
+        names = {pair: ", ".join(map(str, paths)) for pair, paths in files.items()}
         texts = _texts(text, words_by_language(entries))
         encoder, name = _encoder(model, device)
         left: dict[str, int] = {}
         for languages, rows in {} if allow_leak else entries.items():
             given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
             if leave_out_known:
-                entries[languages], left["-".join(languages)] = without_known(rows, given, files[languages][0])
+                entries[languages], left["-".join(languages)] = without_known(rows, given, names[languages])
             else:
-                refuse_leak(rows, given, files[languages][0], remedy="give --leave-out-known or --allow-leak")
+                refuse_leak(rows, given, names[languages], remedy="give --leave-out-known or --allow-leak")
         wanted = words_by_language(entries)
         look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=first, name=name)
         by_language = {
@@ -296,7 +297,7 @@ def words(
             for code, looked in wanted.items()
         }
         found = [
-            score_dictionary(*change(*own_words(by_language, pair, rows)), rows, files[pair][0], score=score)
+            score_dictionary(*change(*own_words(by_language, pair, rows)), rows, names[pair], score=score)
             for pair, rows in entries.items()
         ]
         remarks = [f"{pair}: {left_out(words)}" for pair, words in left.items() if words]

@@ -233,7 +233,7 @@ class Dictionaries:
         lower = [replace(entry, source=entry.source.lower()) for entry in entries]
         seen = words_seen(way[0], vocabulary=encoder.vocabulary, model=model)
         files = self.files.get(way) or self.files.get(way[::-1])
-        file = files[0] if files else None
+        file = ", ".join(map(str, files)) if files else None
         if file is not None and not self.leave_out_known:
             refuse_leak(lower, seen, file, remedy="give --leave-out-known or --allow-leak")
             return lower
