@@ -522,7 +522,7 @@ def test_words_that_cannot_be_compared_are_one_line(words, folder: Path):
         *(
             (
                 (*model, "en-fr=en-fr.txt", "--words-as", "embeddings", *option),
-                f"{option[0]} and --words-as embeddings exclude each other; leave it out: an embedding is met in no text",
+                f"{option[0]} and --words-as embeddings exclude each other; leave it out: there is one row a word, from no text",
             )
             for option in (("--case", "keep"), ("--contexts", "4"), ("--layers", "1"), ("--rows", "3"))
         ),

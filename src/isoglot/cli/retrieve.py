@@ -259,7 +259,7 @@ def words(
         )
     if words_as == "embeddings":
         met |= {"--layers": layers != "all", "--rows": first}
-        _refuse(met, "--words-as embeddings", remedy="leave it out: an embedding is met in no text")
+        _refuse(met, "--words-as embeddings", remedy="leave it out: there is one row a word, from no text")
     chosen = parse_layers(layers)
     score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
 
