@@ -1,0 +1,224 @@
+"""``isoglot retrieve``: what it says when it cannot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import pytest
+
+from isoglot.align import Center
+from isoglot.core.files import read_json
+from tests.cli.retrieve_data import ALIGNED, VECTORS
+
+
+@pytest.mark.usefixtures("without_mini")
+def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_folder: Path, tmp_path: Path):
+    (retrieve_folder / "short.txt").write_text("le chat dort\nle chien mange\n")
+    (retrieve_folder / "blank.txt").write_text("\n" * 6)
+    bad = np.ones((12, 5), dtype=np.float32)
+    bad[4, 2] = np.nan
+    np.save(retrieve_folder / "nan.npy", bad)
+    bad[4] = 0
+    np.save(retrieve_folder / "zero.npy", bad)
+    np.save(retrieve_folder / "one.npy", bad[:1])
+    np.save(retrieve_folder / "flat.npy", bad[:2])
+    np.save(retrieve_folder / "wide.npy", np.ones((12, 7), dtype=np.float32))
+    np.save(retrieve_folder / "whole.npy", np.ones((12, 7), dtype=np.int64))
+    (retrieve_folder / "junk.npy").write_bytes(b"no such thing")
+    np.save(retrieve_folder / "long.npy", np.ones((12, 5), dtype=np.longdouble))
+    (retrieve_folder / "torn.npy").write_bytes((retrieve_folder / "x.npy").read_bytes()[:20])
+    Center().fit(np.eye(5, dtype=np.float32)).save(retrieve_folder / "centre.safetensors")
+    model = ("--model", "model")
+    cases = [
+        (
+            (*model, "--parallel", "en=a.txt", "--parallel", "fr=short.txt"),
+            "a.txt:3: 6 lines, but short.txt has 2; aligned files have the same sentence on the same line: find where one is missing",
+        ),
+        (
+            (*model, "--parallel", "en=a.txt", "--parallel", "fr=blank.txt"),
+            "a.txt: no row has a sentence in all of en, fr; give at least one",
+        ),
+        (
+            (*model, "--parallel", "en=a.txt"),
+            "--parallel names one language, en; name two: --parallel en=a.txt --parallel de=b.txt",
+        ),
+        (
+            (*model, "--parallel", "en=a.txt", "--parallel", "en=b.txt"),
+            "--parallel en=b.txt: en has a file already; join them into one",
+        ),
+        (
+            (*model, "--parallel", "en=a.txt", "--parallel", "table.tsv"),
+            (
+                "--parallel 'table.tsv' is a whole set, and there is more; name the language of a file: "
+                "--parallel en=table.tsv; or give one table or folder"
+            ),
+        ),
+        (
+            (*model, "--parallel", "none.tsv"),
+            "--parallel 'none.tsv': no such file; write en=file.txt, or name a table or folder",
+        ),
+        (
+            (*model, "--parallel", "table.tsv", "--langs", "en,ru"),
+            "table.tsv has no column ru; choose among en, fr, de",
+        ),
+        (
+            (*model, "--parallel", "table.tsv", "--langs", "en"),
+            "one language, en, of table.tsv; choose two among en, fr, de",
+        ),
+        (
+            (*ALIGNED, "--langs", "en,fr"),
+            "--langs chooses from a table or folder; leave it out: the files name theirs",
+        ),
+        (
+            (*model, "--parallel", "tatoeba"),
+            "--parallel 'tatoeba' is a folder of test sets with English, and no language is chosen; choose some, such as --langs de,fr",
+        ),
+        (
+            (*model, "--parallel", "tatoeba", "--langs", "de"),
+            "tatoeba: no Tatoeba test set of 'de'; there should be tatoeba.xxx-eng.xxx and .eng",
+        ),
+        ((*ALIGNED, "--method", "clss"), "no --method 'clss'; did you mean 'csls'?"),
+        ((*ALIGNED, "--centre", "median"), "no --centre 'median'; did you mean 'mean'?"),
+        (
+            (*ALIGNED, "--layers", "last"),
+            "--layers 'last' is no list of numbers; write --layers all, or --layers 0,4,-1",
+        ),
+        (
+            ("--model", "model", "--source", "x.npy", "--target", "x.npy"),
+            "--model and --source FILE exclude each other; give vectors, or a model",
+        ),
+        (
+            ("--source", "x.npy", "--target", "x.npy", "--pool", "first"),
+            "--pool and --source FILE exclude each other; give vectors, or a model",
+        ),
+        (("--source", "x.npy"), "--source and --target go together; give both, or a --model"),
+        (
+            ("--source", "x.npy", "--target", "one.npy"),
+            "x.npy has 12 rows, one.npy 1; row i of one must be the translation of row i of the other",
+        ),
+        (
+            ("--source", "x.npy", "--target", "wide.npy"),
+            "x.npy is 5 wide, wide.npy 7; give vectors of one space, or a map from one to the other",
+        ),
+        (("--source", "x.npy", "--target", "nan.npy"), "nan.npy: row 5 is not finite; leave it out on both sides"),
+        (("--source", "zero.npy", "--target", "x.npy"), "zero.npy: row 5 is all zeros; leave it out on both sides"),
+        (
+            ("--source", "one.npy", "--target", "one.npy"),
+            "one.npy has one row, and nothing is left of it without its mean; give more, or --centre none",
+        ),
+        (
+            ("--source", "flat.npy", "--target", "flat.npy"),
+            "flat.npy: row 1 is the mean of all rows, and nothing is left of it without; give --centre none",
+        ),
+        (
+            ("--source", "x.npy", "--target", "layers.npy"),
+            "no layer is in both: x.npy has no layer, layers.npy 0, 1; make both with the same --layers, or choose one layer of each",
+        ),
+        (
+            ("--source", "layers.npy", "--target", "layers.npy", "--layers", "7"),
+            "layer 7 is not here; choose one of 0, 1",
+        ),
+        (
+            ("--source", "x.npy", "--target", "whole.npy"),
+            "whole.npy: an array of int64 with the shape (12, 7); give float32, a row for each item: N x D, or layers x N x D",
+        ),
+        (
+            ("--source", "x.npy", "--target", "long.npy"),
+            f"long.npy: an array of {np.dtype(np.longdouble)} with the shape (12, 5); give float32, a row for each item: N x D, or layers x N x D",
+        ),
+        (
+            ("--source", "x.npy", "--target", "no.npy"),
+            "no.npy: cannot read: no such file or folder; check the spelling of the path",
+        ),
+        (
+            ("--source", "layers.npy", "--target", "layers.npy", "--map", "map.safetensors"),
+            "there is no map for layer 0 of layers.npy; choose --layers that have maps, or one layer and its map",
+        ),
+        (
+            ("--source", "wide.npy", "--target", "wide.npy", "--map", "map.safetensors"),
+            "the map is for 5 numbers, and wide.npy is 7 wide; give the vectors the map was made for",
+        ),
+        (
+            ("--source", "x.npy", "--target", "x.npy", "--map", "centre.safetensors"),
+            "centre.safetensors: a Center, where a map of two spaces is wanted; name one written by isoglot align",
+        ),
+    ]
+    for options, message in cases:
+        result = sentences(*options, "--quiet")
+        assert (result.code, result.out, result.err) == (2, "", f"isoglot: {message}\n")
+    for name in ("torn.npy", "junk.npy"):
+        bad = sentences("--source", "x.npy", "--target", name, "--out", str(tmp_path / "out"))
+        assert bad.err == f"isoglot: {name}: no whole NumPy array of numbers; write it with numpy.save\n"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]
+    assert read_json(tmp_path / "out" / "run.json")["status"] == "failed"
+    assert "isoglot-mini does not come with this version" in sentences(*ALIGNED[2:]).err
+
+
+def test_words_that_cannot_be_compared_are_one_line(words, retrieve_folder: Path):
+    (retrieve_folder / "none.txt").write_text("sky ciel\nw1 ciel\n")
+    (retrieve_folder / "empty.txt").write_text("")
+    (retrieve_folder / "foreign.txt").write_text("sky ciel\nsea mer\n")
+    model = ("--model", "model", "--dictionary")
+    text = ("--text", "en=a.txt", "--text", "fr=b.txt")
+    need = (
+        "--words-as contexts needs --text, and embeddings have no use for it; "
+        "name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings"
+    )
+    cases = [
+        (
+            (*VECTORS[:-1], "none.txt"),
+            "none.txt: no entry of the dictionary has both words: 1 of 2 source words and 0 of 1 target words have vectors; check the two languages",
+        ),
+        (
+            (*VECTORS[:-1], "empty.txt"),
+            "empty.txt: the dictionary has no entries; write source, a blank, target a line",
+        ),
+        ((*VECTORS, "--dictionary", "none.txt"), "two files of vectors have one dictionary; give --dictionary once"),
+        (
+            ("--source", "x.npy", "--target", "y.vec", "--dictionary", "w.txt"),
+            "the rows of x.npy have no words; give a .vec, or what encode --pool types made",
+        ),
+        ((*VECTORS, *text), "--text and --source FILE exclude each other; give vectors, or a model"),
+        *(
+            ((*VECTORS, *option), f"{option[0]} and --source FILE exclude each other; give vectors, or a model")
+            for option in (("--case", "keep"), ("--contexts", "3"), ("--words-as", "embeddings"), ("--allow-leak",))
+        ),
+        *(
+            (
+                (*model, "en-fr=en-fr.txt", "--words-as", "embeddings", *option),
+                f"{option[0]} and --words-as embeddings exclude each other; leave it out: there is one row a word, from no text",
+            )
+            for option in (("--case", "keep"), ("--contexts", "4"), ("--layers", "1"), ("--rows", "3"))
+        ),
+        (
+            ("--source", "empty.txt", "--target", "y.vec", "--dictionary", "w.txt"),
+            "empty.txt: there are no vectors; write a word and its numbers a line",
+        ),
+        ((*model, "en-fr=en-fr.txt"), need),
+        ((*model, "en-fr=en-fr.txt", "--words-as", "embeddings", *text), need),
+        (
+            (*model, "en-fr.txt", *text),
+            "--dictionary 'en-fr.txt' names no languages; write --dictionary en-fr=en-fr.txt",
+        ),
+        ((*model, "en-fr=en-fr.txt", *text[:2]), "--text has no fr; name its text: --text fr=file.txt"),
+        ((*model, "en-en=en-fr.txt", *text), "--dictionary en-en is of one language; name two"),
+        (
+            (*model, "en-fr=foreign.txt", *text),
+            "a.txt: 0 of 2 words are in the 6 sentences; check that both are of one language, cut into words alike, and in the same case",
+        ),
+        (
+            (*model, "en-fr=foreign.txt", "--words-as", "embeddings"),
+            "0 of 2 words are one subword; use a larger vocabulary, or word types over contexts",
+        ),
+        (
+            (*model, "en-fr=en-fr.txt", "--text", "en=empty.txt", "--text", "fr=b.txt"),
+            "empty.txt: there is no sentence; give text with a sentence a line",
+        ),
+    ]
+    for options, message in cases:
+        result = words(*options, "--quiet")
+        assert (result.code, result.out, result.err) == (2, "", f"isoglot: {message}\n")
