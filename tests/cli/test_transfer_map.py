@@ -181,8 +181,8 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
         (["--other", "de"], "--other 'de' is not language=model; write it as --other de=MODEL"),
         (["--other", "en={en}"], "the model knows no built-in language but those of other models"),
         (["--other", "fr={de}"], "the vocabulary has no language 'fr'"),
-        (["--other", "de={de}", "--maps", "fr=maps"], "--maps fr=maps: no model reads fr; name it: --other fr=MODEL"),
-        (["--other", "de={de}", "--bilingual-maps", "de=maps"], "--bilingual-maps without --bilingual"),
+        (["--other", "de={de}", "--maps", "fr={de}"], ": no model reads fr; name it: --other fr=MODEL"),
+        (["--other", "de={de}", "--bilingual-maps", "de={de}"], "--bilingual-maps without --bilingual"),
         (["--other", "de={de}", "--links", "de=SAME"], "--links without --parallel; give both, or neither"),
         (["--other", "de={de}", "--parallel", "de=SAME"], "--parallel has no en; give it too: --parallel en=FILE"),
         (
