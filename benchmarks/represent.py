@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 WORDS = 5000
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 PEER_BATCHES = {"cpu": (32,), "cuda": (64, 128, 256, 512, 1024, 2048)}
-OUR_BATCHES = {"cpu": (), "cuda": (8192, 32_768)}
+OUR_BATCHES = {"cpu": (), "cuda": (16_384, 65_536)}
 
 
 class Size(NamedTuple):

@@ -1,5 +1,10 @@
 """Dropout by a hash: the right share, the right mean, decided by the seed; norms that give the format of products."""
 
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,6 +16,9 @@ from isoglot.model.blocks import FeedForward, Norm
 from isoglot.model.dropout import Dropout, kept, mixed
 from isoglot.model.settings import encoder_config
 
+CAN_COMPILE = (
+    sys.platform == "linux" and shutil.which("g++") and (Path(sysconfig.get_path("include")) / "Python.h").exists()
+)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 
 
@@ -70,6 +78,23 @@ def test_what_is_left_keeps_the_mean_and_the_seed_decides(compiled: bool, monkey
     assert sorted(found[0].unique().tolist()) == pytest.approx([0, 1 / 0.9])
     (gradient,) = torch.autograd.grad(found[0].sum(), x)
     assert gradient.equal(found[0])  # d(mask * x * c)/dx at x = 1
+
+
+@pytest.mark.skipif(not CAN_COMPILE, reason="torch compiles with g++ and Python's headers")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, of its own parts
+def test_compiled_code_drops_the_same_forwards_and_backwards() -> None:
+    two = torch.compile(nn.Sequential(Dropout(0.1), Dropout(0.1)))
+    found = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        x = torch.ones(64, 64, requires_grad=True)
+        found.append(two(x))
+        found[-1].sum().backward()
+        assert x.grad is not None
+        torch.testing.assert_close(x.grad, found[-1])  # d(mask * x * c)/dx at x = 1
+    assert found[0].equal(found[1])
+    assert not found[0].equal(found[2])
+    assert abs((found[0] == 0).float().mean().item() - 0.19) < 0.025  # not 0.1: the two do not drop the same
 
 
 @pytest.mark.parametrize("compiled", [False, True])
