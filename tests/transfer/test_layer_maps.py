@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from isoglot.align import AlignConfig, Bitext, Procrustes, align_words, builtin_bitext
 from isoglot.align.apply import read_maps
@@ -113,6 +114,21 @@ def test_maps_that_do_not_fit_the_models(nano):
         check_maps(maps, [0, 1], ("de", "en"), encoder, encoder)
     with pytest.raises(ConfigError, match="is for widths 32 and 32, and the models have 32 and 48; fit the maps with"):
         check_maps(maps, [1], ("de", "en"), encoder, wide)
+
+
+def test_maps_that_were_made_for_other_models(nano, bitext, tmp_path: Path):
+    one, other = nano(), nano()
+    with torch.no_grad():
+        next(iter(other.parameters())).add_(1)
+    fit_layer_maps(one, other, bitext, ("zh", "en"), [1], AlignConfig()).save(tmp_path)
+    maps = read_layer_maps(tmp_path, ("zh", "en"))
+    check_maps(maps, [1], ("zh", "en"), one, other)
+    with pytest.raises(ConfigError, match=r"the map's target is encoder \w{8}, and the vectors are of encoder \w{8}; "):
+        check_maps(maps, [1], ("zh", "en"), one, one)
+    with pytest.raises(ConfigError, match=r"the map's source is encoder \w{8}, and the vectors are of encoder \w{8}; "):
+        check_maps(maps, [1], ("zh", "en"), other, one)
+    with pytest.raises(ConfigError, match="the map's source is language zh, and the vectors are of language de"):
+        check_maps(maps, [1], ("de", "en"), one, other)
 
 
 def test_words_are_linked_by_a_file_or_by_the_aligner(tmp_path: Path):

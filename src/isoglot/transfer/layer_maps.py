@@ -7,13 +7,14 @@ wrote; whether they fit the models is checked before anything is learnt.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from isoglot.align.apply import read_maps
 from isoglot.align.bitext import linked_bitext, read_bitext
+from isoglot.align.map_ends import check_end
 from isoglot.align.result import METRICS
 from isoglot.align.segmented import read_word_pairs
 from isoglot.align.word_aligner import train_aligner
@@ -168,6 +169,7 @@ def fit_layer_maps(
             scratch=Path(scratch),
             progress=progress,
         )
+    aligned = replace(aligned, facts={**aligned.facts, "encoder_sha256": made_of["encoders"]})
     maps = {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
     return LayerMaps(maps, aligned, made_of)
 
@@ -179,19 +181,23 @@ def check_maps(
     other: EncoderLike,
     source: EncoderLike,
 ) -> None:
-    """Refuse maps that do not fit two models, before anything is learnt.
+    """Refuse maps that do not fit two models, or were made for others, before anything is learnt.
 
     Args:
         maps: By layer.
         layers: Which are needed.
-        languages: The test language and the one that is learnt from, for messages.
+        languages: The test language and the one that is learnt from.
         other: The model that reads the test language.
         source: The model that is learnt on.
 
     Raises:
-        ConfigError: A layer has no map, or it is for other widths.
+        ConfigError: A layer has no map, or it is for other widths or other models.
     """
     way = " to ".join(languages)
+    headers = [
+        {"encoder_sha256": encoder_hash(each), "language": language_code(code)}
+        for each, code in zip((other, source), languages, strict=True)
+    ]
     for layer in layers:
         if layer not in maps:
             raise ConfigError(
@@ -205,6 +211,8 @@ def check_maps(
                 f"{other.width} and {source.width}",
                 remedy="fit the maps with these two models",
             )
+        check_end(maps[layer], "source", headers[0], layer)
+        check_end(maps[layer], "target", headers[1], layer)
 
 
 def map_hash(mapping: PairMap) -> str:
