@@ -94,13 +94,19 @@ def tell_in_training(
     test: Mapping[str, Data[Any]],
     say: Callable[[str], None],
 ) -> dict[str, dict[str, int]]:
-    """What :func:`in_training` counts in dev and in test, by their names; what there is is said."""
+    """What :func:`in_training` counts in dev and in test, by their names; what there is is said.
+
+    So is what test has of dev: the epoch was chosen by it.
+    """
     sets = {"dev": dev, "test": test}
     found = {name: in_training(train, data) for name, data in sets.items()}
     for name, counts in found.items():
         for code, count in counts.items():
             if count:
                 say(f"{name} {code}: {count:,} of {len(sets[name][code]):,} examples are in training as well")
+    for code, count in in_training(dev, test).items():
+        if count:
+            say(f"test {code}: {count:,} of {len(test[code]):,} examples are in dev as well, which an epoch is chosen by")
     return found
 
 
