@@ -274,7 +274,7 @@ def test_examples_of_training_are_refused_as_a_test_where_they_are_nearly_all(is
     assert json.loads(done.out)["in_training"] == {"dev": {"en": 5}, "test": {"en": 35}}
     assert "isoglot: dev en: 5 of 20 examples are in training as well\n" in done.err
     assert "isoglot: test en: 35 of 36 examples are in training as well\n" in done.err
-    assert "isoglot: test en: 6 of 36 examples are in dev as well, which an epoch is chosen by\n" in done.err
+    assert "isoglot: test en: 6 of 36 examples are in dev as well, by which epochs are chosen\n" in done.err
     same = isoglot("transfer", "topic", "--model", model, "--train", train, "--dev", train, "--test", f"de{test[2:]}")
     assert f"{tmp_path}/train: 40 of 40 en examples of dev are in training as well; " in same.err
 

@@ -216,6 +216,9 @@ def test_what_does_not_fit_is_refused_before_any_model_reads(spec, monkeypatch):
     for models in ('monolingual = ["en", "en1"]', 'random = ["fr", "fr"]', 'monolingual = ["gone", "both"]'):
         with pytest.raises(ConfigError, match=" was trained on "):
             spec(COLUMN + f'[[columns]]\nname = "last"\nlanguages = ["en", "fr"]\n{models}\n')
+    files = 'files = { en = "none.txt", fr = "none.txt" }'
+    with pytest.raises(StorageError, match=r"none\.txt"):
+        spec(COLUMN + f'[[columns]]\nname = "last"\nlanguages = ["en", "fr"]\n{files}\n')
 
 
 def test_a_model_that_does_not_say_what_it_learned_from_is_named(spec, folder: Path):

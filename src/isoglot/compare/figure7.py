@@ -240,15 +240,14 @@ def measure_figure7(
     """
     work = _Work(config, Path(folder), device)
     work.check()
-    sentences, cells, empty = {}, {}, {}
+    pairs = {column.title: work.sentences(column) for column in config.columns}  # whatever will not do is found here
+    cells, empty = {}, {}
     with progress.task("figure 7", total=len(config.columns) * len(ROWS), unit="cells") as task:
         for column in config.columns:
-            pairs = work.sentences(column)
-            sentences[column.title] = len(pairs)
             for row in ROWS:
                 task.note(f"{column.title}, {row}")
                 try:
-                    cells[column.title, row] = work.cell(column, row, pairs)
+                    cells[column.title, row] = work.cell(column, row, pairs[column.title])
                 except _EmptyError as reason:
                     empty[column.title, row] = str(reason)
                 task.advance()
@@ -256,6 +255,7 @@ def measure_figure7(
         title, first = next(iter(empty))
         why = empty[title, first]
         raise ConfigError(f"no cell has its models; {title}, {first}: {why}", remedy="train them first")
+    sentences = {title: len(some) for title, some in pairs.items()}
     return Figure7(columns=config.columns, sentences=sentences, cells=cells, empty=empty, untold=tuple(work.untold))
 
 

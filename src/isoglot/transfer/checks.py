@@ -106,7 +106,9 @@ def tell_in_training(
                 say(f"{name} {code}: {count:,} of {len(sets[name][code]):,} examples are in training as well")
     for code, count in in_training(dev, test).items():
         if count:
-            say(f"test {code}: {count:,} of {len(test[code]):,} examples are in dev as well, which an epoch is chosen by")
+            say(
+                f"test {code}: {count:,} of {len(test[code]):,} examples are in dev as well, by which epochs are chosen"
+            )
     return found
 
 
