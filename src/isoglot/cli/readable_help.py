@@ -6,26 +6,29 @@ from inspect import cleandoc
 from typing import Any
 
 import typer
-from typer.core import TyperOption
+from typer.core import TyperArgument, TyperOption
 
 HELP = ["-h", "--help"]
 """What asks for help."""
+_TEXT = ("<str>", "<path>")  # whatever is typed is that
 _LARGE = 2**31  # a bound that nobody meets is not worth its digits
 
 
 def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's commands is its own
-    """Paragraphs have one line each, which fits any width; flags take no value, and numbers are N.
+    """Paragraphs have one line each, which fits any width; flags take no value, numbers are N, and text is no type.
 
     A group without an example of its own has that of its first verb.
 
-    Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, and numbers as
-    ``<int range>``.
+    Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, numbers as
+    ``<int range>``, and after the name of an argument ``<str>`` or ``<path>``.
     """
     command.help = joined(command.help or "")
     asked = command.get_help_option(typer.Context(command, help_option_names=HELP))
     for option in (*command.params, asked):
         if isinstance(option, TyperOption):
             _make_option_readable(option)
+        elif isinstance(option, TyperArgument):
+            _make_argument_readable(option)
     children = list(getattr(command, "commands", {}).values())
     for child in children:
         make_readable(child)
@@ -49,3 +52,13 @@ def _make_option_readable(option: TyperOption) -> None:
         option.metavar = "N"
     if option.max is not None and option.max >= _LARGE:
         option.max = None  # for the help alone: values are checked by the type
+
+
+def _make_argument_readable(argument: Any) -> None:  # noqa: ANN401 - Typer has no name for what is set here
+    shown = argument.display_type_rich
+
+    def kind(ctx: Any) -> str | None:  # noqa: ANN401 - Typer's own
+        found: str | None = shown(ctx=ctx)
+        return None if found in _TEXT else found
+
+    argument.display_type_rich = kind
