@@ -9,7 +9,7 @@ sentences (their means removed, each layer), for a better loss should be a bette
 
 RUN is paper:RATE:SECONDS or modern:SECONDS, with settings after commas (modern:180,optimiser.kind=adamw); left out:
 the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends;
-those that are in it are not run again.
+those that are in it are not run again. The curves are drawn beside it, as .svg.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ import numpy as np
 from isoglot.core.config import build_config
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.pretrain.log import read_metrics
+from isoglot.report.lines import Line, line_chart
+from isoglot.report.svg_file import svg_file
 from isoglot.represent import extract
 from isoglot.vocab import Shards, Vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoglot.model import Encoder
 
 COMMON = """model.size=base compile=on batch.rows=256 batch.length=256 schedule.warmup=0.1 evaluation.rate=0.15
@@ -127,15 +131,48 @@ def main() -> None:
         )
         with out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(last) + "\n")
+    print(*compared(found), sep="\n")
+    out.with_suffix(".svg").write_text(drawn(found), encoding="utf-8")
+
+
+def compared(found: Sequence[dict[str, Any]]) -> list[str]:
+    """When each run of ``modern`` has the last loss of the best run of ``paper``."""
     papers = [one for one in found if one["run"].startswith("paper")]
-    if papers:
-        best = min(papers, key=lambda one: one["curve"][-1][1])
-        seconds, loss = best["curve"][-1]
-        for one in found:
-            if one["run"].startswith("modern"):
-                there = next((at for at, value in one["curve"] if value <= loss), None)
-                said = "not reached" if there is None else f"after {there:.0f} s, {there / seconds:.2f} of its time"
-                print(f"{one['run']}: {loss:.4f} of {best['run']} {said}")
+    if not papers:
+        return []
+    best = min(papers, key=lambda one: one["curve"][-1][1])
+    seconds, loss = best["curve"][-1]
+    what, said = f"that {named(best['run'])} has after {seconds:.0f} s", []
+    for one in found:
+        if one["run"].startswith("modern"):
+            there = next((at for at, value in one["curve"] if value <= loss), None)
+            when = "does not reach" if there is None else f"has after {there:.0f} s"
+            said.append(f"{named(one['run'])} {when} the dev loss, {loss:.2f}, {what}")
+    return said
+
+
+def drawn(found: Sequence[dict[str, Any]]) -> str:
+    """Dev loss against seconds, a line for each run, with its P@1 at the end."""
+    lines = [
+        Line(name=f"{named(one['run'])}: P@1 {max(one['p_at_1']):.1f} %", points=[tuple(at) for at in one["curve"]])
+        for one in found
+    ]
+    chart = line_chart(lines, across="seconds of training", up="dev loss (15 % masked)", width=820)
+    title = next(iter(compared(found)), "Dev loss against the clock")
+    note = "P@1: translations found among parallel sentences at the end, each language's mean removed, best layer"
+    return svg_file(chart, title, note)
+
+
+def named(run: str) -> str:
+    """A run without what only has to do with measuring it.
+
+    >>> named("paper:2e-4:360,evaluation.every=500"), named("modern:45,batch.ramp=0.3")
+    ('paper, rate 2e-4', 'modern, batch.ramp=0.3')
+    """
+    name, *settings = run.split(",")
+    preset, *rest = name.split(":")
+    rate = [f"rate {rest[0]}"] if preset == "paper" else []
+    return ", ".join([preset, *rate, *(each for each in settings if not each.startswith("evaluation."))])
 
 
 if __name__ == "__main__":
