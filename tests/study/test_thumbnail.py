@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
+from isoglot.core import threads
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.languages.twins import unshift
+from isoglot.pretrain import PretrainConfig
+from isoglot.study import thumbnail
 from isoglot.study.thumbnail import ARMS, ThumbnailConfig, TwinProbe, held_out, run_thumbnail
 
 SMALL = {"sentences": 6000, "tested": 200, "pieces": 1000, "kept": 0.4}
@@ -64,3 +68,17 @@ def test_an_arm_that_was_cut_short_begins_anew(tmp_path: Path):
         run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short | {"pieces": 300}), device="cpu")
     (found,) = run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short), device="cpu")
     assert found.steps == 1
+
+
+def test_a_busy_machine_is_told_and_only_where_a_clock_ends_the_training(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "_seconds", lambda: float(torch.get_num_threads()))
+    told: list[str] = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for budget, count in (("5s", 1), ("5steps", 2)):
+            with thumbnail._threads(PretrainConfig(budget=budget), "cpu", told.append):
+                assert torch.get_num_threads() == count
+    finally:
+        torch.set_num_threads(before)
+    assert told == ["This machine is busy: 1 thread is quicker than 2. Encoders learn less in the same time."]

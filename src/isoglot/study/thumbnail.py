@@ -8,6 +8,7 @@ on a pair of sentences that say the same, and is asked whether it finds the twin
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -158,12 +159,19 @@ def run_thumbnail(
         _former(out / arm.name, arm)  # refuses what is not the demo's before anything is trained
     for number, arm in enumerate(chosen, start=1):
         say(f"{number} of {len(chosen)}: {arm.title}. {arm.meaning}")
-        results.append(run_arm(arm, out / arm.name, config, seed=seed, device=device, progress=progress))
+        results.append(run_arm(arm, out / arm.name, config, seed=seed, device=device, progress=progress, say=say))
     return results
 
 
 def run_arm(
-    arm: Arm, out: Path, config: ThumbnailConfig, *, seed: int = 0, device: str = "auto", progress: Progress = SILENT
+    arm: Arm,
+    out: Path,
+    config: ThumbnailConfig,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
 ) -> ArmResult:
     """Text, vocabulary, shards, training and the test of one arm, in a folder of its own."""
     from isoglot.pretrain.train import pretrain
@@ -191,16 +199,17 @@ def run_arm(
     }
     training = _training(arm, config, seed)
     probe = TwinProbe(arm, codes, config, seed)
-    trained = pretrain(
-        training,
-        shards,
-        vocabulary,
-        out / "encoder",
-        device=device,
-        probes=[probe],
-        command=f"isoglot demo, arm {arm.name}",
-        progress=progress,
-    )
+    with _threads(training, device, say):
+        trained = pretrain(
+            training,
+            shards,
+            vocabulary,
+            out / "encoder",
+            device=device,
+            probes=[probe],
+            command=f"isoglot demo, arm {arm.name}",
+            progress=progress,
+        )
     raw, centred = probe.last
     result = ArmResult(
         name=arm.name,
@@ -234,6 +243,25 @@ def _training(arm: Arm, config: ThumbnailConfig, seed: int) -> PretrainConfig:
         values={"seed": seed, "budget": config.budget},
         settings=[f'model.plan="{plan}"', *(['masking.random_from="language"'] if separated else [])],
     )
+
+
+@contextmanager
+def _threads(training: PretrainConfig, device: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Where the clock ends the training on a CPU: as many threads as are quickest now; else as many as there are."""
+    import torch
+
+    from isoglot.core.devices import choose_device
+    from isoglot.core.threads import quickest_threads
+    from isoglot.pretrain.budget import parse_budget
+
+    if parse_budget(training.budget).kind != "time" or choose_device(device).type != "cpu":
+        yield
+        return
+    most = torch.get_num_threads()
+    with quickest_threads() as count:
+        if count < most:
+            say(f"This machine is busy: {count} thread is quicker than {most}. Encoders learn less in the same time.")
+        yield
 
 
 # --- text ---
