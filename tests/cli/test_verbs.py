@@ -9,6 +9,7 @@ import sys
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.main import get_command
@@ -138,6 +139,8 @@ def test_demo_writes_a_page_and_does_not_work_twice(isoglot, monkeypatch, tmp_pa
     assert f"Open {tmp_path}/demo/index.html" in result.out
     assert read_json(tmp_path / "demo" / "run.json")["status"] == "finished"
     page = (tmp_path / "demo" / "index.html").read_text()
+    drawn = ElementTree.parse(tmp_path / "demo" / "emergence.svg").getroot()  # noqa: S314 - we wrote it
+    assert "shared, with anchors" in "".join(drawn.itertext())
     assert "How two languages come to share one space" in page
     assert "A language is a direction" in page
     assert "Translations lie near each other" in page

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: isoglot demo --out demo"
 PAGE = "index.html"
+FIGURE = "emergence.svg"
 
 
 def demo(
@@ -46,7 +47,7 @@ def demo(
     from isoglot.core.record import record_run
     from isoglot.languages import parallel
     from isoglot.report.real_languages import real_sections
-    from isoglot.report.thumbnail import lead, thumbnail_page
+    from isoglot.report.thumbnail import emergence_svg, lead, thumbnail_page
     from isoglot.study.real_languages import see_real_languages
     from isoglot.study.thumbnail import ThumbnailConfig, run_thumbnail
 
@@ -78,7 +79,9 @@ def demo(
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
         write_text(out / PAGE, thumbnail_page(results, tested=config.tested, more=real_sections(real), facts=facts))
-        run.add_output(out / PAGE)
+        write_text(out / FIGURE, emergence_svg(results, tested=config.tested))
+        for name in (PAGE, FIGURE):
+            run.add_output(out / name)
     value = {
         "page": str(out / PAGE),
         "real_languages": real.as_dict(),

@@ -8,12 +8,14 @@ from isoglot.model.plan import SharingPlan
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.plan import plan_svg
+from isoglot.report.svg_file import svg_file
 from isoglot.study.thumbnail import ARMS, ArmResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ARMS = {arm.name: arm for arm in ARMS}
+_EMERGES = "A shared space emerges while the model learns to fill in blanks"
 
 
 def thumbnail_page(
@@ -53,7 +55,13 @@ def lead(results: Sequence[ArmResult], tested: int) -> str:
     )
 
 
-def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
+def emergence_svg(results: Sequence[ArmResult], *, tested: int) -> str:
+    """How often each encoder found twins while it learned, as a file of its own."""
+    note = f"Twins of {tested:,} held-out sentences; best layer, each language's mean removed. None saw a translation."
+    return svg_file(_curves(results, 100 / tested), _EMERGES, note)
+
+
+def _curves(results: Sequence[ArmResult], chance: float) -> str:
     lines = [
         Line(
             name=_title(result),
@@ -61,21 +69,20 @@ def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
         )
         for result in results
     ]
+    return line_chart(lines, across="text seen, million tokens", up="right twin found (P@1), %", floor_at=chance)
+
+
+def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
     best = max(results, key=lambda result: result.best)
     return Section(
-        title="A shared space emerges while the model learns to fill in blanks",
+        title=_EMERGES,
         words=(
             "Each encoder only ever reads text of one language at a time and guesses masked words.",
             "Every now and then it is asked: which held-out sentence of the other language is nearest to this one?",
         ),
         figures=(
             Figure(
-                drawing=line_chart(
-                    lines,
-                    across="text seen, million tokens",
-                    up="right twin found (P@1), %",
-                    floor_at=chance,
-                ),
+                drawing=_curves(results, chance),
                 caption="Share of held-out sentences whose nearest neighbour in the other language is their twin; "
                 f"best layer, each language's mean removed. At the end: “{_title(best)}” {_percent(best.best)}.",
             ),
