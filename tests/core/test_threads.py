@@ -1,4 +1,4 @@
-"""One thread or all: what is measured as quicker is used, and only for the block."""
+"""One thread, all, or some: what is measured as quicker is used, and only for the block."""
 
 import pytest
 import torch
@@ -7,18 +7,21 @@ from isoglot.core import threads
 from isoglot.core.threads import quickest_threads
 
 
-@pytest.mark.parametrize(("alone", "together", "count"), [(1.0, 3.0, 1), (3.0, 1.0, 2)])
-def test_the_quicker_of_one_and_all(monkeypatch: pytest.MonkeyPatch, alone: float, together: float, count: int) -> None:
+@pytest.mark.parametrize(
+    ("most", "seconds", "count"),
+    [(2, {1: 1, 2: 3}, 1), (2, {1: 3, 2: 1}, 2), (6, {1: 4, 2: 3, 4: 1, 6: 2}, 4), (6, {1: 4, 2: 3, 4: 2, 6: 2}, 6)],
+)
+def test_the_quickest(monkeypatch: pytest.MonkeyPatch, most: int, seconds: dict[int, float], count: int) -> None:
     before = torch.get_num_threads()
-    torch.set_num_threads(2)
+    torch.set_num_threads(most)
     try:
-        monkeypatch.setattr(threads, "_seconds", lambda: alone if torch.get_num_threads() == 1 else together)
+        monkeypatch.setattr(threads, "_seconds", lambda: seconds[torch.get_num_threads()])
         with quickest_threads() as found:
             assert (found, torch.get_num_threads()) == (count, count)
-        assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == most
         with pytest.raises(RuntimeError, match="of the block"), quickest_threads():
             raise RuntimeError("of the block")
-        assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == most
     finally:
         torch.set_num_threads(before)
 

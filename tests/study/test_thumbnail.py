@@ -81,4 +81,4 @@ def test_a_busy_machine_is_told_and_only_where_a_clock_ends_the_training(monkeyp
                 assert torch.get_num_threads() == count
     finally:
         torch.set_num_threads(before)
-    assert told == ["This machine is busy: 1 thread is quicker than 2. Encoders learn less in the same time."]
+    assert told == ["With 1 of 2 threads it is quickest now: encoders are small, or the machine is busy."]

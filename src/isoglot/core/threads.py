@@ -1,4 +1,4 @@
-"""How many threads are quickest: all of them, or one, on a machine that has other things to do.
+"""How many threads are quickest: all of them, or fewer, for small work or on a machine that has other things to do.
 
 Threads of torch wait for each other many times in a training step. Where another program has one of two cores, a
 step of a small encoder takes three times as long with two threads as with one.
@@ -22,19 +22,19 @@ _ROUNDS, _STEPS = 5, 15  # a second or two in all
 
 @contextmanager
 def quickest_threads() -> Iterator[int]:
-    """While the block lasts torch computes with one thread, or with as many as before, whichever is quicker now.
+    """While the block lasts torch computes with 1, 2, 4 … threads, or as many as before, whichever is quickest now.
 
     Numbers may differ in their last bits with the number of threads, so this is for work that a clock ends anyway.
 
     >>> before = torch.get_num_threads()
     >>> with quickest_threads() as count:
-    ...     count in (1, before), count == torch.get_num_threads()
+    ...     count <= before, count == torch.get_num_threads()
     (True, True)
     >>> torch.get_num_threads() == before
     True
     """
     before = torch.get_num_threads()
-    times: dict[int, list[float]] = {count: [] for count in (before, 1)}
+    times: dict[int, list[float]] = {count: [] for count in (before, *_powers_below(before))}
     try:
         for _ in range(_ROUNDS if before > 1 else 0):
             for count, taken in times.items():
@@ -45,6 +45,15 @@ def quickest_threads() -> Iterator[int]:
         yield best
     finally:
         torch.set_num_threads(before)
+
+
+def _powers_below(most: int) -> list[int]:
+    """Powers of two that are less.
+
+    >>> _powers_below(1), _powers_below(8), _powers_below(12)
+    ([], [1, 2, 4], [1, 2, 4, 8])
+    """
+    return [1 << power for power in range((most - 1).bit_length())]
 
 
 def _seconds() -> float:

@@ -260,7 +260,7 @@ def _threads(training: PretrainConfig, device: str, say: Callable[[str], None]) 
     most = torch.get_num_threads()
     with quickest_threads() as count:
         if count < most:
-            say(f"This machine is busy: {count} thread is quicker than {most}. Encoders learn less in the same time.")
+            say(f"With {count} of {most} threads it is quickest now: encoders are small, or the machine is busy.")
         yield
 
 
