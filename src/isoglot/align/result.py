@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.map_ends import End
@@ -10,7 +10,7 @@ from isoglot.align.map_file import FILE
 from isoglot.core.files import as_csv, writable_folder, write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from isoglot.align.estimator import PairMap
@@ -21,6 +21,7 @@ Use = Literal["embeddings", "types", "words", "sentences"]
 """The first paper's four: embedding matrices, words averaged over contexts, words in context, sentences."""
 METRICS = "metrics.json"
 TABLE = "metrics.csv"
+_ENCODERS = "encoder_sha256"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +126,10 @@ class Alignment:
                         row |= {"other_spelling_queries": queries, "other_spelling_p@1": other and other.value}
                     yield row
 
+    def between(self, encoders: Sequence[str | None]) -> Alignment:
+        """The same, with the SHA-256 of what the two sides are of, which :meth:`save` notes in every map."""
+        return replace(self, facts={**self.facts, _ENCODERS: list(encoders)})
+
     def save(self, folder: str | Path) -> list[Path]:
         """Write the maps with what they go between, ``metrics.json`` and ``metrics.csv``; returns the files.
 
@@ -132,7 +137,7 @@ class Alignment:
             StorageError: The folder cannot be written to.
         """
         target = writable_folder(folder)
-        encoders = self.facts.get("encoder_sha256", (None, None))
+        encoders = self.facts.get(_ENCODERS, (None, None))
         for each in self.layers:
             layers = (each.layer, each.target_layer)
             each.mapping.ends_ = tuple(map(End, encoders, self.languages, layers))

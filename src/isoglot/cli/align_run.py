@@ -121,7 +121,6 @@ def run_alignment(
         output: Where to say what was found.
         load: Opens what was named, on a device; left out: encoders alone.
     """
-    from dataclasses import replace
     from tempfile import TemporaryDirectory
 
     from isoglot.core.devices import choose_device
@@ -143,11 +142,12 @@ def run_alignment(
         target = source if second in (None, first) else load(second or first, device)
         with TemporaryDirectory(dir=out, prefix=".vectors-") as scratch:
             result = work(source, target, Path(scratch), {"config": config, "progress": output.progress})
-        hashes = [
-            file_hash(Path(name).expanduser()) if isinstance(side, Vectors) else encoder_hash(side)
-            for name, side in ((first, source), (second or first, target))
-        ]
-        result = replace(result, facts={**result.facts, "encoder_sha256": hashes})
+        result = result.between(
+            [
+                file_hash(Path(name).expanduser()) if isinstance(side, Vectors) else encoder_hash(side)
+                for name, side in ((first, source), (second or first, target))
+            ]
+        )
         facts = (f"source {first}, target {second or first}", command_line())
         write_text(out / PAGE, alignment_page(result, facts=facts))
         if run.config is not None and "linked_by" in result.facts:

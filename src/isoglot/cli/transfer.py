@@ -19,6 +19,7 @@ from isoglot.cli.transfer_data import (
     Resume,
     Seeds,
     builtin_counts,
+    builtin_sets,
     builtin_source,
     read_sets,
 )
@@ -276,15 +277,13 @@ def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str],
         return train, dev, test
     known = builtin_languages(encoder)
     spaced = any("-x-" in code for code in known)
-    count, some = builtin_counts(sentences)
+    _, some = builtin_counts(sentences)
     if not train:
         if not known:
             raise ConfigError(
                 "the encoder knows none of the built-in languages", remedy="give files: --train, --dev and --test"
             )
-        source = builtin_source(known)
-        train = {source: task.builtin(source, "train", count, spaced=spaced)}
-        dev = {source: task.builtin(source, "dev", some, spaced=spaced)}
+        train, dev, _ = builtin_sets(task, builtin_source(known), (), sentences, spaced=spaced)
     for code in langs or ([] if test else known):
         test = {**test, code: task.builtin(code, "test", some, spaced=spaced)}
         if code not in dev:

@@ -82,6 +82,18 @@ def builtin_counts(sentences: int | None) -> tuple[int, int]:
     return count, max(10, count // 5)
 
 
+def builtin_sets(
+    task: Task[Any], source: str, tests: Sequence[str], sentences: int | None, *, spaced: bool
+) -> tuple[dict[str, Data[Any]], dict[str, Data[Any]], dict[str, Data[Any]]]:
+    """Built-in examples to learn from and to choose by, of one language, and to test on, of others."""
+    count, some = builtin_counts(sentences)
+    return (
+        {source: task.builtin(source, "train", count, spaced=spaced)},
+        {source: task.builtin(source, "dev", some, spaced=spaced)},
+        {code: task.builtin(code, "test", some, spaced=spaced) for code in tests},
+    )
+
+
 def model_folder(folder: Path) -> Path:
     """The fine-tuned model in a folder: itself, or the best of an experiment.
 

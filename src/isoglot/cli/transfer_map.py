@@ -22,7 +22,7 @@ from isoglot.cli.transfer_data import (
     AllowLeak,
     Resume,
     Seeds,
-    builtin_counts,
+    builtin_sets,
     builtin_source,
     read_sets,
 )
@@ -259,12 +259,7 @@ def _examples(
         )
     source = builtin_source(known)
     spaced = any("-x-" in code for code in (source, *others))
-    count, some = builtin_counts(sentences)
-    return (
-        {source: task.builtin(source, "train", count, spaced=spaced)},
-        {source: task.builtin(source, "dev", some, spaced=spaced)},
-        {code: task.builtin(code, "test", some, spaced=spaced) for code in (source, *others)},
-    )
+    return builtin_sets(task, source, (source, *others), sentences, spaced=spaced)
 
 
 class _Bitexts:

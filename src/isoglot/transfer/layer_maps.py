@@ -7,7 +7,7 @@ wrote; whether they fit the models is checked before anything is learnt.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -149,12 +149,13 @@ def fit_layer_maps(
         StorageError: The folder cannot be read.
     """
     digest = hashlib.sha256(repr((bitext.source, bitext.target, bitext.links)).encode("utf-8", "surrogatepass"))
+    encoders = [encoder_hash(other), encoder_hash(source)]
     made_of = {
         "languages": list(languages),
         "layers": list(layers),
         "config": config.model_dump(mode="json"),
         "bitext": digest.hexdigest(),
-        "encoders": [encoder_hash(other), encoder_hash(source)],
+        "encoders": encoders,
     }
     if folder is not None and (folder / _MADE_OF).exists() and read_json(folder / _MADE_OF) == made_of:
         return LayerMaps(read_layer_maps(folder, languages))
@@ -168,8 +169,7 @@ def fit_layer_maps(
             config=config,
             scratch=Path(scratch),
             progress=progress,
-        )
-    aligned = replace(aligned, facts={**aligned.facts, "encoder_sha256": made_of["encoders"]})
+        ).between(encoders)
     maps = {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
     return LayerMaps(maps, aligned, made_of)
 
