@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,18 @@ def test_tokens_say_whose_they_are(encoder: EncoderLike, means, texts, sets: Tok
             assert token.begins == encoder.vocabulary.starts[index]
     assert made.texts[2] == encoder.vocabulary.decode(made.made[2])
     assert made.sources[2] == "yes"
+
+
+def test_pieces_that_continue_a_word_are_joined(imported, texts):
+    """WordPiece marks them with ``##``, which is no part of a text."""
+    means = LanguageMeans.fit(imported, texts)
+    made = translate_tokens(imported, texts["en"], "en", "fr", means, alpha=0.5)
+    continuing = np.flatnonzero([piece.startswith("##") for piece in imported.vocabulary.pieces])
+    row = np.concatenate([continuing[:1], made.given[0], continuing])
+    made = replace(made, given=[row], made=[row])
+    assert [token.made for token in made.tokens(0)] == ["s", "the", "cat", "sleep", "s", ".", "s", "ing", "t"]
+    assert (made.texts, made.sources) == (["s the cat sleeps.singt"],) * 2
+    assert "".join(" " * token.begins + token.made for token in made.tokens(0)) == "s the cat sleeps .singt"
 
 
 def test_without_token_sets_switched_is_another_token(imported, texts):

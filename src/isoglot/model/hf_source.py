@@ -13,6 +13,7 @@ from urllib.request import getproxies
 
 from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
 from isoglot.core.parts import import_part
+from isoglot.vocab.given import NO_CODE, check_hub_name, needs_code, own_code
 from isoglot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' cl
         StorageError: There is no such name, or the hub cannot be reached.
     """
     transformers = import_part("transformers")
+    if not Path(source).exists():
+        check_hub_name(str(source), "encoder", remedy=f"check the path, or {WAYS}")
     with _quiet(transformers):
         try:
             model = _with_head(transformers, source)
@@ -64,6 +67,8 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
         except IsoglotError:
             raise
         except Exception as error:
+            if needs_code(error):
+                raise own_code(source) from error
             raise StorageError(
                 f"the model has no tokenizer that can be opened ({one_line(str(error))[:120]})",
                 remedy="save it there too: tokenizer.save_pretrained(…)",
@@ -112,8 +117,8 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
 
 
 def _reach(source: str | Path) -> dict[str, bool]:
-    """How to open it: without a network, from what was fetched before, at once rather than after many tries."""
-    return {"local_files_only": Path(source).exists() or not _network()}
+    """How to open it: never with code from the folder; without a network, at once from what was fetched before."""
+    return {"local_files_only": Path(source).exists() or not _network(), **NO_CODE}
 
 
 @cache
@@ -132,6 +137,8 @@ def _network() -> bool:
 
 
 def _explained(source: str | Path, error: Exception) -> IsoglotError:
+    if needs_code(error):
+        return own_code(source)
     reason = one_line(str(error))[:160]
     if Path(source).exists():
         return InputError(

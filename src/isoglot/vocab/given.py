@@ -16,6 +16,38 @@ if TYPE_CHECKING:
 
 _OTHER_NAMES = {"[PAD]": "<pad>", "[UNK]": "<unk>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
 _OLDER_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
+_WAYS = "check the name and the network, or name a folder with a tokenizer.json"
+NO_CODE = {"trust_remote_code": False}
+"""For every call that opens a model or a tokenizer: transformers neither runs Python code from it nor asks to."""
+
+
+def needs_code(error: Exception) -> bool:
+    """Whether transformers could not open something because that needs Python code from its folder."""
+    return "trust_remote_code" in str(error)
+
+
+def own_code(source: str | Path) -> InputError:
+    """The refusal of a model or a tokenizer that needs Python code from its folder."""
+    return InputError(
+        "it needs Python code of its own (auto_map), which isoglot never runs",
+        remedy="choose a model that transformers has itself",
+        file=source,
+    )
+
+
+def check_hub_name(name: str, what: str, *, remedy: str) -> None:
+    """Refuse what is not here and cannot be a name on the hub: a misspelled path.
+
+    Raises:
+        StorageError: No repository can have that name.
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise StorageError(f"no {what} {shown(name)} here, and the hub has no such names", remedy=remedy) from error
 
 
 def open_given(source: str | Path) -> tuple[str, str]:
@@ -40,9 +72,11 @@ def open_given(source: str | Path) -> tuple[str, str]:
             raise missing
         transformers = import_part("transformers")
         try:
-            found = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
+            found = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True, **NO_CODE)
             view, origin = found.backend_tokenizer.to_str(), str(path)
         except Exception as error:  # of many kinds, by what is missing
+            if needs_code(error):
+                raise own_code(path) from error
             raise missing from error
     elif path.exists():
         file = path / "tokenizer.json" if path.is_dir() else path
@@ -50,13 +84,14 @@ def open_given(source: str | Path) -> tuple[str, str]:
     elif path.suffix == ".json" or str(source).startswith((".", "/", "~")):
         raise StorageError("no such tokenizer", remedy="check the spelling of the path", file=source)
     else:
+        check_hub_name(str(source), "tokenizer", remedy=_WAYS)
         _check_network(str(source))
         try:
             view, origin = Tokenizer.from_pretrained(str(source)).to_str(), f"hub:{source}"
         except Exception as error:  # the hub's client raises many kinds
             raise StorageError(
                 f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})",
-                remedy="check the name and the network, or name a folder with a tokenizer.json",
+                remedy=_WAYS,
             ) from error
     try:
         tokenizer = Tokenizer.from_str(view)
@@ -90,7 +125,7 @@ def _check_network(name: str) -> None:
     except OSError as error:
         raise StorageError(
             f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached",
-            remedy="check the name and the network, or name a folder with a tokenizer.json",
+            remedy=_WAYS,
         ) from error
 
 

@@ -228,13 +228,23 @@ class Vocabulary:
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids of any language; special tokens but ``[UNK]`` are left out."""
+        """The text of ids of any language; special tokens but ``[UNK]`` are left out.
+
+        A piece that continues a word has no mark of that (``##``) in the text, even where it comes first.
+        """
         tokenizer = self.tokenizer(self.languages[0] if self.languages else None)
         silent = {index for name, index in self.special.items() if name != "[UNK]"}
         kept = [int(index) for index in ids if int(index) not in silent]
-        if tokenizer.decoder is None:
+        decoder = tokenizer.decoder
+        if decoder is None and self._continues is None:
             return tokenizer.decode(kept, skip_special_tokens=False)
-        return str(tokenizer.decoder.decode([self.pieces[index] for index in kept]))
+        pieces = [self.pieces[index] for index in kept]
+        if self._continues is not None:
+            from tokenizers import decoders
+
+            pieces[:1] = [piece.removeprefix(self._continues) or piece for piece in pieces[:1]]
+            decoder = decoder or decoders.WordPiece(self._continues)
+        return str(decoder.decode(pieces))
 
     def _view(self, language: str | None) -> str:
         if "" in self._views:
