@@ -309,3 +309,14 @@ def test_what_is_refused():
         build_config(MaskingConfig, settings=["rate=0"])
     with pytest.raises(ConfigError, match=r"^no masking for language 'de'; choose one of en, fr$"):
         masker().masked(framed(1, 5), 0, torch.arange(1), "de")
+
+
+def test_separators_inside_a_row_are_never_masked():
+    ids = framed(500, 42)
+    ids[:, 10::10] = SEPARATOR = 3
+    done = masker(rate=0.15).masked(ids, 0, torch.arange(500), "en", separator=SEPARATOR)
+    assert bool((done.inputs_BT[:, 10::10] == SEPARATOR).all())
+    counted = done.targets_BK != IGNORED
+    assert not bool((done.targets_BK[counted] == SEPARATOR).any())
+    words = int((ids[0, 1:-1] != SEPARATOR).sum())
+    assert counted.sum(1).unique().tolist() == [MaskingConfig().positions(words)]  # a share of the words alone

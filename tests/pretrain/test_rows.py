@@ -147,3 +147,53 @@ def test_a_text_shorter_than_a_row_is_refused(tmp_path: Path):
         Rows(shards, length=12, special=SPECIAL, split="dev")
     with pytest.raises(ConfigError, match=r"^a row of 2 tokens has no room for text; give a length of at least 3$"):
         Rows(shards, length=2, special=SPECIAL)
+
+
+# --- separators ---
+
+
+def in_sentences(folder: Path, documents: list[list[int]]) -> Shards:
+    """A text in which every id is 10 + its place, in sentences of these lengths."""
+    lengths = [length for document in documents for length in document]
+    shards = written(folder, 10 + np.arange(sum(lengths), dtype="<u2"))
+    np.array(lengths, dtype="<u4").tofile(folder / "train.sentences.bin")
+    np.array([len(document) for document in documents], dtype="<u4").tofile(folder / "train.documents.bin")
+    return shards
+
+
+def spelled_out(documents: list[list[int]], separator: str) -> list[int]:
+    """The stream with separators, written down one by one."""
+    stream, place = [], 10
+    for document in documents:
+        for length in document:
+            stream += range(place, place + length)
+            place += length
+            if separator == "sentence" and length:
+                stream.append(3)
+        if separator == "document" and sum(document):
+            stream.append(3)
+    return stream
+
+
+@given(
+    documents=st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=5), min_size=1, max_size=6),
+    separator=st.sampled_from(["none", "sentence", "document"]),
+    length=st.integers(3, 9),
+    storage=st.sampled_from(["device", "mapped"]),
+)
+def test_rows_are_cut_from_the_text_with_its_separators(
+    folder: Path, documents: list[list[int]], separator: str, length: int, storage: Storage
+):
+    stream = spelled_out(documents, separator)
+    if len(stream) < length - 2 or not sum(map(sum, documents)):
+        return
+    shards = in_sentences(folder, documents)
+    rows = Rows(shards, length=length, special=SPECIAL, separator=separator, storage=storage)  # type: ignore[arg-type]
+    assert rows.tokens == len(stream)
+    assert rows.fixed(1000)[:, 1:-1].flatten().tolist() == stream[: rows.per_epoch * (length - 2)]
+    circle = stream + stream
+    for row in rows.take(0, 3 * rows.per_epoch)[:, 1:-1].tolist():
+        assert any(circle[start : start + length - 2] == row for start in range(len(stream)))
+    epoch = rows.take(0, rows.per_epoch)[:, 1:-1].flatten()
+    text = epoch[epoch != 3]
+    assert len(text.unique()) == len(text)

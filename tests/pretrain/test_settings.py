@@ -53,6 +53,7 @@ def test_the_arms_are_the_papers(arm):
     assert shape.sharing.text == plan
     assert (shape.layers, shape.heads, shape.width, shape.inner, shape.dropout) == (8, 12, 768, 3072, 0.1)
     assert (config.batch.rows, config.batch.length, config.sampling.exponent) == (96 * 8, 256, 0.7)
+    assert config.batch.separator == "sentence"
     assert (config.masking.rate, config.masking.mask, config.masking.keep) == (0.15, 0.8, 0.1)
     assert config.masking.random_from == ("language" if plan != "default" else "vocabulary")
     assert (config.optimiser.kind, config.optimiser.rate) == ("adam", 1e-4)

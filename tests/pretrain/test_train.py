@@ -147,9 +147,10 @@ def test_private_parts_of_a_language_that_never_comes_stay_as_they_were(run, cor
     assert moved == {name for name in start if not set(name.split(".")) & ({"en", "fr"} - {language})}
 
 
-@pytest.mark.parametrize("plan", ["default", "1,softmax"])
-def test_parts_of_a_batch_add_up_to_it(run, plan):
-    common = [f'model.plan="{plan}"', "model.dropout=0", "log.every=1", "optimiser.rate=1e-2"]
+@pytest.mark.parametrize(("plan", "separator"), [("default", "none"), ("1,softmax", "none"), ("softmax", "sentence")])
+def test_parts_of_a_batch_add_up_to_it(run, plan, separator):
+    common = [f'model.plan="{plan}"', f"batch.separator={separator}", "model.dropout=0", "log.every=1"]
+    common.append("optimiser.rate=1e-2")
     whole, parts = losses(run("a", *common)), losses(run("b", *common, "batch.accumulate=4"))
     for one, other in zip(whole, parts, strict=True):
         assert one == pytest.approx(other, abs=1e-4)

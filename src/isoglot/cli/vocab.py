@@ -43,8 +43,12 @@ def train(
         ),
     ] = "joint",
     size: Annotated[
-        int, typer.Option("--size", min=6, max=10_000_000, help="Pieces: of the whole if joint, else of each language.")
+        int, typer.Option("--size", min=1, max=10_000_000, help="Size: of the whole if joint, else of each language.")
     ] = 32_000,
+    count: Annotated[
+        Literal["pieces", "merges"],
+        typer.Option("--count", help="What --size counts: all pieces, or BPE merges (the papers' 80k codes)."),
+    ] = "pieces",
     model: Annotated[
         Literal["bpe", "wordpiece", "unigram"], typer.Option("--model", help="How pieces are learned and applied.")
     ] = "bpe",
@@ -101,6 +105,7 @@ def train(
             texts,
             mode=mode,
             size=size,
+            count=count,
             model=model,
             exponent=exponent,
             coverage=coverage,

@@ -11,7 +11,7 @@ Shapes: ``B`` rows of the share, ``T`` tokens of a row, ``S`` ids read for a row
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
@@ -68,6 +68,8 @@ class StepBatch:
     pairs: PairRows | None = None
     weight: float | Tensor = 1.0
     """What the mean loss of these rows counts for."""
+    uneven: bool = False
+    """Whether some rows have fewer masked positions than others."""
     parts_of: str | None = None
     """The language, where the encoder has parts of its own for it; a compiled encoder is one for each it is told."""
 
@@ -76,11 +78,11 @@ class StepBatch:
         if count == 1:
             yield self
             return
-        kept = (self.masked.targets_BK != IGNORED).sum() if self.pairs else None
+        kept = (self.masked.targets_BK != IGNORED).sum() if self.uneven else None
         pairs = [None] * count if self.pairs is None else _chunks(self.pairs, count)
         for masked, pair in zip(_chunks(self.masked, count), pairs, strict=True):
             weight = 1 / count if kept is None else (masked.targets_BK != IGNORED).sum() / kept
-            yield StepBatch(self.language, masked, self.tokens, pair, self.weight * weight, self.parts_of)
+            yield replace(self, masked=masked, pairs=pair, weight=self.weight * weight)
 
     def loss(self, module: Callable[..., Tensor]) -> Tensor:
         """What the rows add to the mean loss of the step."""
@@ -142,6 +144,7 @@ class Batches:
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
         self.special = vocabulary.special
+        self.separator = None if config.batch.separator == "none" else self.special["[SEP]"]
         self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
         self.rows = {
@@ -152,6 +155,7 @@ class Batches:
                 special=self.special,
                 device=world.device,
                 seed=config.seed,
+                separator=config.batch.separator,
             )
             for code, one in shards.items()
         }
@@ -193,9 +197,21 @@ class Batches:
         if switcher is not None:
             switched = switcher.switched(ids_BT[:, 1:-1], step, numbers_B)
             ids_BT = pad(pad(switched.ids_BT, (1, 0), value=self.special["[CLS]"]), (0, 1), value=self.special["[SEP]"])
-        masked = self.masker.masked(ids_BT, step, numbers_B, turn.language, progress=progress)
-        tokens = self.tokens(progress)
-        return StepBatch(turn.language, masked, tokens, parts_of=turn.language if self.separate else None)
+        uneven = self.separator is not None
+        masked = self.masker.masked(ids_BT, step, numbers_B, turn.language, progress=progress, separator=self.separator)
+        return StepBatch(
+            turn.language,
+            masked,
+            self.tokens(progress),
+            weight=self._weight(masked) if uneven else 1.0,
+            uneven=uneven,
+            parts_of=turn.language if self.separate else None,
+        )
+
+    def _weight(self, masked: Masked) -> Tensor:
+        """What the mean loss of uneven rows counts for: processes agree on what one masked position does."""
+        kept = (masked.targets_BK != IGNORED).sum()
+        return kept / self.world.mean(kept)
 
     def _next_pairs(self, step: int, progress: float) -> StepBatch:
         tokens = list(accumulate(len(one) * one.length for one in self.pairs))
@@ -207,9 +223,7 @@ class Batches:
         rows = pairs.take(before + mine.start, mine.stop - mine.start)
         numbers_B = _numbers(self.world, count)
         masked = self.masker.masked_among(rows.ids_BT, rows.candidates_BT, step, numbers_B, PAIRS, progress=progress)
-        # Short pairs have fewer masked positions, so processes have to agree on what a position counts for.
-        kept = (masked.targets_BK != IGNORED).sum()
-        return StepBatch(PAIRS, masked, self.tokens(progress), rows, kept / self.world.mean(kept))
+        return StepBatch(PAIRS, masked, self.tokens(progress), rows, self._weight(masked), uneven=True)
 
     def restore_pairs(self, rows: object) -> None:
         """Go on after so many rows of pairs, as ``pair_rows`` had them.

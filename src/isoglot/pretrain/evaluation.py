@@ -16,7 +16,7 @@ from pydantic import Field
 
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, nearest_name
-from isoglot.pretrain.masking import Masker
+from isoglot.pretrain.masking import IGNORED, Masker
 from isoglot.pretrain.rows import Rows
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
     from isoglot.pretrain.distributed import World
     from isoglot.pretrain.masking import MaskingConfig
+    from isoglot.pretrain.rows import Separator
     from isoglot.vocab import Shards, Vocabulary
 
 MASK_SEED = 20200704
@@ -57,6 +58,7 @@ class Dev:
         length: Tokens of a row.
         batch: Rows at once.
         world: Who shares the work.
+        separator: What a ``[SEP]`` is put behind, as in training.
 
     Raises:
         ConfigError: A language has less dev text than one row, or the one that counts is not there.
@@ -72,6 +74,7 @@ class Dev:
         length: int,
         batch: int,
         world: World,
+        separator: Separator = "none",
     ) -> None:
         self.config, self.batch, self.world = config, batch, world
         self.best_by = config.best_by or ("en" if "en" in shards else next(iter(shards)))
@@ -83,10 +86,11 @@ class Dev:
         if config.rate is not None:
             masking = masking.model_copy(update={"rate": config.rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
+        self.separator = None if separator == "none" else vocabulary.special["[SEP]"]
         self.rows = {
-            code: Rows(one, length=length, special=vocabulary.special, device=world.device, split="dev").fixed(
-                config.rows
-            )
+            code: Rows(
+                one, length=length, special=vocabulary.special, device=world.device, split="dev", separator=separator
+            ).fixed(config.rows)
             for code, one in (shards.items() if config.every else ())
         }
 
@@ -104,10 +108,10 @@ class Dev:
             losses, count = [], 0
             for start in range(mine.start, mine.stop, self.batch):
                 part = slice(start, min(start + self.batch, mine.stop))
-                masked = self.masker.masked(ids_NT[part], 0, numbers_N[part], language)
+                masked = self.masker.masked(ids_NT[part], 0, numbers_N[part], language, separator=self.separator)
                 hidden_BTD = encoder.hidden(masked.inputs_BT, language)
                 losses.append(encoder.loss(hidden_BTD, masked.at_BK, masked.targets_BK, language, reduction="sum"))
-                count += masked.targets_BK.numel()
+                count += int((masked.targets_BK != IGNORED).sum())
             sums += [sum(torch.stack(losses).tolist()) if losses else 0.0, float(count)]
         sums = self.world.sums(sums)
         return {language: sums[2 * n] / sums[2 * n + 1] for n, language in enumerate(self.rows)}

@@ -4,9 +4,9 @@ Every row has exactly k of them, so that all shapes are known before the data is
 At a position the model sees ``[MASK]`` (80 %), the word itself (10 %) or a random word (10 %). All draws are keyed by
 (seed, step, row): a row is masked the same in whatever batch, part or process it comes.
 
-Rows of a stream have special tokens at both ends only and take the short path, :meth:`Masker.masked`. Where they are
-elsewhere too (pairs, padding), :meth:`Masker.masked_among` is told where not to look. ``[UNK]`` in a text stands for a
-word and is predicted like one.
+Rows of a stream have special tokens at both ends and perhaps separators inside: :meth:`Masker.masked`. Where there are
+others (pairs, padding), :meth:`Masker.masked_among` is told where not to look. ``[UNK]`` in a text stands for a
+word and is predicted like one; other special tokens never are.
 
 Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``K`` masked positions of a row, ``V`` vocabulary.
 """
@@ -168,9 +168,16 @@ class Masker:
         return cls(config, mask_id=vocabulary.special["[MASK]"], pools=pools, seed=seed, device=device)
 
     def masked(
-        self, ids_BT: Tensor, step: int | Tensor, rows_B: Tensor, language: str, *, progress: float = 0.0
+        self,
+        ids_BT: Tensor,
+        step: int | Tensor,
+        rows_B: Tensor,
+        language: str,
+        *,
+        progress: float = 0.0,
+        separator: int | None = None,
     ) -> Masked:
-        """Mask rows that have special tokens at both ends and nowhere else.
+        """Mask rows that have special tokens at both ends and nowhere else, but for separators.
 
         Args:
             ids_BT: Rows ``[CLS] ids… [SEP]``, int64.
@@ -178,7 +185,12 @@ class Masker:
             rows_B: The number of each row among all rows of the step.
             language: Whose pool random words come from.
             progress: The share of the run that is done, for a rate that changes.
+            separator: The id of separators inside the rows; None: there are none.
         """
+        if separator is not None:
+            candidates_BT = ids_BT != separator
+            candidates_BT[:, 0] = False
+            return self.masked_among(ids_BT, candidates_BT, step, rows_B, language, progress=progress)
         length = ids_BT.shape[1]
         count = self.config.positions(length - 2, progress)
         draws_BN = draws(step_key(self._stream, step), rows_B, length + 2 * count)

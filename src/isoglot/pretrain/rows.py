@@ -5,6 +5,9 @@ process takes its own numbers. An epoch cuts the text into windows, beginning at
 circle), and takes them in an order of its own: every id comes once, but for a remainder shorter than a row, and no
 window of one epoch is a window of the next.
 
+A separator, ``[SEP]``, can be put behind every sentence or document, as XLM puts ``</s>`` there. The shards have none:
+where they go is known from the lengths of sentences, and they are put in when a row is cut.
+
 Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` = T - 2 ids of text in it.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 Storage = Literal["auto", "device", "mapped"]
 """``device`` copies all ids to the device, ``mapped`` reads them from the file when needed, ``auto`` takes a CUDA
 device when they need at most a quarter of its free memory; on the CPU a mapped file is as fast."""
+
+Separator = Literal["none", "sentence", "document"]
+"""What ends with a ``[SEP]`` inside a row: nothing, every sentence (a line of the text), or every document."""
 
 _FREE_SHARE = 4
 _AHEAD = 4096  # rows whose places are found at once: the 400 small operations cost the same for one row
@@ -44,6 +51,10 @@ class Rows:
         ahead: Ids to read beyond a row's own, for what may shorten it (switching words); they are the next row's too,
             so that every id is still some row's own once an epoch. Rows are longer by as much.
         storage: Where the ids are kept; the rows are the same.
+        separator: What a ``[SEP]`` is put behind.
+
+    Attributes:
+        tokens: Tokens of the text, separators included.
 
     Raises:
         ConfigError: The text has not even one row.
@@ -60,13 +71,15 @@ class Rows:
         seed: int = 0,
         ahead: int = 0,
         storage: Storage = "auto",
+        separator: Separator = "none",
     ) -> None:
         if length < 3:
             raise ConfigError(f"a row of {length} tokens has no room for text", remedy="give a length of at least 3")
         self.shards, self.length, self.split, self.seed, self.ahead = shards, length, split, seed, ahead
         self.device = torch.device(device)
         self.text = length - 2
-        self.tokens = len(shards.ids(split))
+        self._separators_S = separator_places(shards, split, separator).to(self.device)
+        self.tokens = len(shards.ids(split)) + len(self._separators_S)
         self.per_epoch = self.tokens // self.text
         if not self.per_epoch:
             raise ConfigError(
@@ -109,13 +122,32 @@ class Rows:
             index_BW = torch.where(index_BW < self.tokens, index_BW, index_BW - self.tokens)
         else:
             index_BW = index_BW % self.tokens
+        separated_BW = None
+        if len(self._separators_S):
+            places_S = self._separators_S.to(index_BW.device)
+            before_BW = torch.searchsorted(places_S, index_BW)
+            separated_BW = places_S[before_BW.clamp(max=len(places_S) - 1)] == index_BW
+            index_BW = (index_BW - before_BW).clamp(max=len(self._ids) - 1)
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW)
         text_BW = text_BW.to(torch.int64) & self._all_bits  # they were kept as signed numbers
+        if separated_BW is not None:
+            text_BW = torch.where(separated_BW, self._last, text_BW)
         ids_BT = torch.empty(len(places_B), self.length + self.ahead, dtype=torch.int64, device=places_B.device)
         ids_BT[:, 0], ids_BT[:, -1], ids_BT[:, 1:-1] = self._first, self._last, text_BW
         if self.device.type == "cuda" and not ids_BT.is_cuda:
             return ids_BT.pin_memory().to(self.device, non_blocking=True)
         return ids_BT.to(self.device)
+
+
+def separator_places(shards: Shards, split: Split, separator: Separator) -> Tensor:
+    """The places of separators in the stream that has them, ascending (S), int64; a sentence without ids gets none."""
+    if separator == "none":
+        return torch.zeros(0, dtype=torch.int64)
+    ends = np.cumsum(shards.sentence_lengths(split), dtype=np.int64)
+    if separator == "document":
+        ends = ends[np.cumsum(shards.document_lengths(split), dtype=np.int64) - 1]
+    ends = np.unique(ends[ends > 0])
+    return torch.from_numpy(ends + np.arange(len(ends)))
 
 
 def _mapped_ids(shards: Shards, split: Split) -> Tensor:

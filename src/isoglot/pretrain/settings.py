@@ -23,6 +23,7 @@ from isoglot.pretrain.evaluation import EvaluationConfig
 from isoglot.pretrain.log import LogConfig
 from isoglot.pretrain.masking import MaskingConfig
 from isoglot.pretrain.optimiser import OptimiserConfig
+from isoglot.pretrain.rows import Separator
 from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.pretrain.switching import SwitchingConfig
@@ -104,6 +105,8 @@ class BatchConfig(Config):
     """tokens of a row, special ones included; None: as many as the model takes"""
     accumulate: int = Field(1, ge=1)
     """parts a process's rows are cut into, one after another, where memory is short; the result is the same"""
+    separator: Separator = "none"
+    """what ends with a [SEP] inside a row: none, sentence (a line of the text; XLM and the first paper) or document"""
     ramp: float = Field(0.0, ge=0, lt=1)
     """the first share of the budget with fewer rows a step: a quarter of them, then half; 0: never"""
 

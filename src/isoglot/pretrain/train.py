@@ -207,6 +207,7 @@ class Trainer:
             length=self.length,
             batch=max(1, share),
             world=world,
+            separator=config.batch.separator,
         )
         self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
         self.passes = Passes(config, encoder, world)

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 TrainedMode = Literal["joint", "union", "disjoint", "graded"]
 """``joint``: one vocabulary of all text; ``union``: one for each language, equal strings share an id; ``disjoint``: one
 for each, nothing shared; ``graded``: one for each, chosen strings shared."""
+Counted = Literal["pieces", "merges"]
+"""What the size of a vocabulary counts: all its pieces, or the merges of BPE, as the papers count "80k BPE codes"."""
 
 
 def train_vocabulary(
@@ -52,6 +54,7 @@ def train_vocabulary(
     *,
     mode: TrainedMode,
     size: int,
+    count: Counted = "pieces",
     model: ModelName = "bpe",
     exponent: float = 0.7,
     coverage: float = 0.9995,
@@ -67,8 +70,9 @@ def train_vocabulary(
     Args:
         texts: Files for each language, a sentence or paragraph a line.
         mode: How the languages share ids.
-        size: Pieces, special tokens included: of the whole if joint, of each language otherwise (the first paper's
-            80k joint and 40k/40k).
+        size: Of the whole if joint, of each language otherwise (the first paper's 80k joint and 40k/40k).
+        count: What the size counts: all pieces, special tokens, bytes and characters included; or for BPE the merges,
+            so that those come on top.
         model: How pieces are learned and applied.
         exponent: For joint: languages are sampled in proportion to their share of all lines, raised to this.
         coverage: The alphabet is the most frequent characters that make up this share of each language's text.
@@ -85,7 +89,7 @@ def train_vocabulary(
         StorageError: A file cannot be read.
     """
     unknown = unknown or ("unk" if model == "wordpiece" else "bytes")
-    _check(texts, mode, model, unknown, grading)
+    _check(texts, mode, model, unknown, grading, count)
     paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
     if grading is not None:
         friends_of(grading, list(paths))  # what is wrong with them is said before the work is done
@@ -94,10 +98,11 @@ def train_vocabulary(
         surveys[code] = survey(text_lines(files, sentences), label=f"{code}: reading", progress=progress)
         if not surveys[code].lines:
             raise InputError(f"no text in {code}", remedy="every line is blank: name another file", file=files[0])
-    learner = _Learner(size, model, unknown, normalization, coverage)
+    learner = _Learner(size, model, unknown, normalization, coverage, count)
     about: dict[str, Any] = {
         "model": model,
         "size": size,
+        "count": count,
         "unknown": unknown,
         "normalization": normalization,
         "coverage": coverage,
@@ -144,8 +149,10 @@ def _check(
     model: ModelName,
     unknown: Unknown,
     grading: Grading | None,
+    count: Counted,
 ) -> None:
-    for value, known, what in ((mode, TrainedMode, "mode"), (model, ModelName, "model"), (unknown, Unknown, "unknown")):
+    options = (mode, TrainedMode, "mode"), (model, ModelName, "model"), (unknown, Unknown, "unknown")
+    for value, known, what in (*options, (count, Counted, "count")):
         if value not in get_args(known):
             raise ConfigError(f"no {what} {shown(value)}", remedy=nearest_name(str(value), get_args(known)))
     if not texts:
@@ -155,6 +162,8 @@ def _check(
             f"mode {mode} {'takes' if grading is None else 'has no'} anchors to keep",
             remedy="say which anchors stay with mode graded, and only there",
         )
+    if count == "merges" and model != "bpe":
+        raise ConfigError(f"{model} has no merges to count", remedy="count pieces, or choose model bpe")
     if model == "wordpiece" and unknown == "bytes":
         raise ConfigError("WordPiece cannot fall back on bytes", remedy="choose unknown unk, or another model")
 
@@ -166,9 +175,15 @@ class _Learner:
     """Learns the pieces of one text, with ``tokenizers``."""
 
     def __init__(
-        self, size: int, model: ModelName, unknown: Unknown, normalization: Normalization, coverage: float
+        self,
+        size: int,
+        model: ModelName,
+        unknown: Unknown,
+        normalization: Normalization,
+        coverage: float,
+        count: Counted = "pieces",
     ) -> None:
-        self.size, self.model, self.unknown = size, model, unknown
+        self.size, self.model, self.unknown, self.count = size, model, unknown, count
         self.normalization: Normalization = normalization
         self.coverage = coverage
 
@@ -188,7 +203,8 @@ class _Learner:
         letters = self.letters(surveys)
         reserved = len(SPECIAL) + (len(BYTES) if self.unknown == "bytes" else 0)
         needed = reserved + len(letters) * (2 if self.model == "wordpiece" else 1)
-        if self.size <= needed:
+        size = self.size + (needed if self.count == "merges" else 0)
+        if size <= needed:
             raise ConfigError(
                 f"size {self.size} leaves no room beside {reserved} reserved pieces and {len(letters)} characters",
                 remedy=f"ask for more than {needed}, or lower the coverage",
@@ -204,7 +220,7 @@ class _Learner:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([splitter, pre_tokenizers.PreTokenizer.custom(Repeated())])
         with progress.task(f"{label}: learning", total=None, unit="pieces") as task:
             texts = (f"{count} {text}" for count, text in grouped(counts))
-            _interruptible(partial(tokenizer.train_from_iterator, texts, self.trainer(letters)))
+            _interruptible(partial(tokenizer.train_from_iterator, texts, self.trainer(letters, size)))
             tokenizer.pre_tokenizer = splitter  # the other cannot be written
             fields: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
             task.advance(len(fields["vocab"]))
@@ -219,11 +235,11 @@ class _Learner:
             found.update(alphabet(marked, self.coverage))
         return sorted(found | {MARK})
 
-    def trainer(self, letters: list[str]) -> Any:  # noqa: ANN401 - tokenizers has no common public type
+    def trainer(self, letters: list[str], size: int) -> Any:  # noqa: ANN401 - tokenizers has no common public type
         from tokenizers import trainers
 
         if self.model == "unigram":
-            size = self.size - (len(BYTES) if self.unknown == "bytes" else 0)
+            size -= len(BYTES) if self.unknown == "bytes" else 0
             return trainers.UnigramTrainer(
                 vocab_size=size,
                 special_tokens=list(SPECIAL),
@@ -236,7 +252,7 @@ class _Learner:
         if self.model == "wordpiece":  # named first, so that their ids, which break ties, hang on no hash
             reserved += [CONTINUES + letter for letter in letters]
         return kind(
-            vocab_size=self.size,
+            vocab_size=size,
             special_tokens=reserved,
             initial_alphabet=letters,
             limit_alphabet=len(letters),
