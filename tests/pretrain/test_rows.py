@@ -163,14 +163,15 @@ def in_sentences(folder: Path, documents: list[list[int]]) -> Shards:
 
 def spelled_out(documents: list[list[int]], separator: str) -> list[int]:
     """The stream with separators, written down one by one."""
-    stream, place = [], 10
+    stream: list[int] = []
+    place = 10
     for document in documents:
         for length in document:
             stream += range(place, place + length)
             place += length
             if separator == "sentence" and length:
                 stream.append(3)
-        if separator == "document" and sum(document):
+        if separator == "document" and any(document):
             stream.append(3)
     return stream
 
@@ -185,7 +186,7 @@ def test_rows_are_cut_from_the_text_with_its_separators(
     folder: Path, documents: list[list[int]], separator: str, length: int, storage: Storage
 ):
     stream = spelled_out(documents, separator)
-    if len(stream) < length - 2 or not sum(map(sum, documents)):
+    if len(stream) < length - 2 or not any(map(any, documents)):
         return
     shards = in_sentences(folder, documents)
     rows = Rows(shards, length=length, special=SPECIAL, separator=separator, storage=storage)  # type: ignore[arg-type]
