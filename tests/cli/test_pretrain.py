@@ -76,7 +76,7 @@ def test_a_run_is_told_and_resumed(isoglot, given, tmp_path: Path):
     facts = json.loads(first.out)
     assert (facts["steps"], sorted(facts["dev_perplexity"])) == (9, ["en", "fr"])
     assert read_json(tmp_path / "run" / "run.json")["config"]["seed"] == 3
-    assert open_encoder(tmp_path / "run").config.languages == ("en", "fr")
+    assert open_encoder(tmp_path / "run" / "last").config.languages == ("en", "fr")
     again = isoglot(*run, "--seed", "3")
     assert (again.code, again.err) == (
         2,
@@ -99,7 +99,7 @@ def test_a_run_stops_when_its_time_is_over_and_goes_on(isoglot, given, tmp_path:
     assert first.code == 0
     assert "checkpoint" in first.out
     assert "the same command with --resume goes on" in first.err + first.out
-    assert not (tmp_path / "run" / "encoder.json").exists()
+    assert not (tmp_path / "run" / "last").exists()
     assert read_json(tmp_path / "run" / "run.json")["status"] == "stopped"
     facts = json.loads(isoglot(*run, "--resume", "--json", "--quiet").out)
     assert (facts["finished"], facts["steps"]) == (True, 2)
@@ -140,9 +140,9 @@ def test_plans_dictionaries_and_pairs(isoglot, made, given, tmp_path: Path):
     run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "4steps", "--device", "cpu", "--quiet"]
     (tmp_path / "words.txt").write_text("the le\na un\n")
     assert isoglot(*run, "--plan", "sep-emb+l1-1", "--out", f"{tmp_path}/a").code == 0
-    assert open_encoder(tmp_path / "a").config.sharing.text == "emb,pos,1,softmax"
+    assert open_encoder(tmp_path / "a" / "last").config.sharing.text == "emb,pos,1,softmax"
     assert isoglot(*run, "--dictionary", f"en-fr={tmp_path}/words.txt", "--out", f"{tmp_path}/b").code == 0
-    assert read_json(tmp_path / "b" / "encoder.json")["about"]["dictionaries"][0]["target"] == "fr"
+    assert read_json(tmp_path / "b" / "last" / "encoder.json")["about"]["dictionaries"][0]["target"] == "fr"
     (tmp_path / "x.en").write_text("A train left.\nLeo sleeps.\n")
     (tmp_path / "x.fr").write_text("Un train est parti.\nLeo dort.\n")
     pairs = ["--parallel", f"en={tmp_path}/x.en", "--parallel", f"fr={tmp_path}/x.fr", "--set", "pairs.share=1"]
@@ -154,7 +154,7 @@ def test_plans_dictionaries_and_pairs(isoglot, made, given, tmp_path: Path):
 def test_a_monolingual_run_and_a_random_encoder(isoglot, made, tmp_path: Path):
     run = ["pretrain", "micro", "--shards", f"fr={made}/shards/fr", "--vocab", f"{made}/vocab", *SETTINGS, "--quiet"]
     assert isoglot(*run, "--device", "cpu", "--budget", "0steps", "--out", f"{tmp_path}/a").code == 0
-    assert open_encoder(tmp_path / "a").config.languages == ("fr",)
+    assert open_encoder(tmp_path / "a" / "last").config.languages == ("fr",)
 
 
 def test_drawing_trains_nothing(isoglot, tmp_path: Path):
@@ -215,3 +215,33 @@ def test_only_the_first_process_of_a_machine_says_what_all_see(isoglot, monkeypa
     with pytest.raises(SystemExit) as error:
         isoglot("pretrain", "micro")
     assert error.value.code == 2
+
+
+def test_every_verb_opens_the_best_weights_of_a_run_unless_told_and_says_which(isoglot, made: Path, given, tmp_path):
+    run = tmp_path / "run"
+    worse = ["--set", "optimiser.rate=0.5", "--set", "schedule.warmup=7", "--set", "evaluation.every=1"]
+    train = ["pretrain", "micro", *given, *SETTINGS, *worse, "--budget", "8steps", "--device", "cpu", "--out", str(run)]
+    best = json.loads(isoglot(*train, "--json", "--quiet").out)["best"]
+    assert best["step"] < 8
+    compare = ["compare", "models", str(run), "--langs", "en,fr", "--sentences", "30", "--measure", "paper-cka"]
+    compare += ["--floor", "none", "--draws", "20", "--device", "cpu"]
+    for options, name, step in (([], "best", best["step"]), (["--weights", "last"], "last", 8)):
+        out = tmp_path / name
+        found = isoglot(*compare, *options, "--json", "--out", str(out))
+        assert found.code == 0, found.err
+        opened = json.loads(found.out)["opened"]
+        assert {folder: (one["weights"], one["step"]) for folder, one in opened.items()} == {
+            str(run / name): (name, step)
+        }
+        assert opened == read_json(out / "run.json")["models"] == read_json(out / "compare.json")["opened"]
+        perplexity = opened[str(run / name)]["dev_perplexity"]["en"]
+        assert (
+            f"{run / name}: {name} weights, step {step}, dev perplexity en {perplexity:.1f}"
+            in (out / "compare.html").read_text()
+        )
+    assert (
+        best["perplexity"]
+        == read_json(tmp_path / "best" / "run.json")["models"][str(run / "best")]["dev_perplexity"]["en"]
+    )
+    other = isoglot("compare", "models", "isoglot-mini", *compare[3:], "--json")
+    assert "opened" not in json.loads(other.out)

@@ -68,7 +68,9 @@ def test_shared_options_mean_the_same_everywhere():
     meanings: dict[str, set[str]] = {}
     for command in VERBS.values():
         for option in command.params:
-            for flag in {"--json", "--quiet", "--debug", "--seed", "--device", "--out", "--set"} & set(option.opts):
+            for flag in {"--json", "--quiet", "--debug", "--seed", "--device", "--out", "--set", "--weights"} & set(
+                option.opts
+            ):
                 meanings.setdefault(flag, set()).add(option.help)
     assert {flag: len(texts) for flag, texts in meanings.items() if len(texts) > 1} == {"--out": 3}  # see below
 
@@ -88,6 +90,13 @@ def test_what_a_model_may_be_is_said_in_one_way():
     models = [o for command in VERBS.values() for o in command.params if (o.metavar or "").startswith("MODEL")]
     assert all(MODEL in o.help for o in models if "--model" in o.opts or re.search("folder|hub|Hugging", o.help))
     assert len(models) > 20
+
+
+def test_every_verb_that_opens_a_model_takes_weights():
+    for path, verb in VERBS.items():
+        models = [p for p in verb.params if "MODEL" in (p.metavar or "")]
+        named = {option for parameter in verb.params for option in parameter.opts}
+        assert bool(models) == ("--weights" in named), path
 
 
 def test_help_imports_nothing_heavy():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError, NumericError
+from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError, NumericError, StorageError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
+from isoglot.model.load import encoder_folder, load_encoder, run_weights
 from isoglot.pretrain.log import read_metrics
 from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.train import pretrain
@@ -34,7 +36,7 @@ def run(tmp_path: Path, corpus, nano):
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return open_encoder(folder).state_dict()
+    return open_encoder(folder / "last").state_dict()
 
 
 def same(one: Path, other: Path) -> bool:
@@ -108,7 +110,7 @@ def test_runs_that_mask_differently_can_be_measured_alike(run):
 
 def test_no_budget_is_the_random_encoder(run, corpus):
     out = run("a", "budget=0steps")
-    fresh = open_encoder(out)
+    fresh = open_encoder(out / "last")
     fresh.reset(7)
     assert all(torch.equal(value, weights(out)[name]) for name, value in fresh.state_dict().items())
 
@@ -167,7 +169,10 @@ def test_a_ramp_has_smaller_steps_first_and_is_resumed(run, tmp_path: Path, corp
     assert [line["tokens"] for line in lines] == [32, 64, 128, 192, 320, 448]
     for _ in range(6):
         pretrain(nano(*settings), corpus.shards, corpus.vocabulary, tmp_path / "cut", resume=True, stop_after=0.0)
-    one, other = open_encoder(tmp_path / "cut").state_dict(), open_encoder(tmp_path / "a").state_dict()
+    one, other = (
+        open_encoder(tmp_path / "cut" / "last").state_dict(),
+        open_encoder(tmp_path / "a" / "last").state_dict(),
+    )
     assert all(one[name].equal(other[name]) for name in other)
     assert read_metrics(run("c", "batch.ramp=0.5", "budget=448tokens"))[-1]["step"] > 448 // 128
     with pytest.raises(ConfigError, match=r"set batch\.rows to a multiple of both together and of 4"):
@@ -219,7 +224,7 @@ def test_dictionaries_switch_words_and_are_remembered(run, corpus):
     words = [Entry("the", "le"), Entry("a", "un")]
     out = run("a", dictionaries={("en", "fr"): words})
     assert not same(out, run("b"))
-    assert read_json(out / "encoder.json")["about"]["dictionaries"][0]["source"] == "en"
+    assert read_json(out / "last" / "encoder.json")["about"]["dictionaries"][0]["source"] == "en"
     with pytest.raises(ConfigError, match="switching puts words of one language into another's text"):
         run("c", "model.plan=sep-emb", dictionaries={("en", "fr"): words})
     with pytest.raises(ConfigError, match="a dictionary is for de, and there are no shards of it"):
@@ -290,7 +295,7 @@ def test_a_given_vocabulary_learns_its_members_from_the_shards(tmp_path: Path, c
         for code in ("en", "fr")
     }
     pretrain(nano("model.plan=sep-emb"), shards, given, tmp_path / "out", device="cpu")
-    members = open_encoder(tmp_path / "out").member_ids()
+    members = open_encoder(tmp_path / "out" / "last").member_ids()
     assert len(members["en"]) < len(given)
     assert set(members["en"].tolist()) == set((shards["en"].counts() > 0).nonzero()[0]) | set(given.special.values())
 
@@ -347,3 +352,50 @@ def test_weights_that_are_not_finite_are_never_written(run, tmp_path: Path):
     with pytest.raises(NumericError, match="not finite at step"):
         run("a", "optimiser.rate=1e38", "schedule.warmup=0", "optimiser.kind=adamw", "log.every=100")
     assert not list((tmp_path / "a").glob("checkpoints/*/model.safetensors"))
+
+
+# --- which weights a run stands for ---
+
+
+def overtrained(run: Any) -> Any:
+    """A run that is worse at its end than before: so high a rate that English gets worse after step 4."""
+    out = run("worse", "budget=8steps", "evaluation.every=1", "optimiser.rate=0.5", "schedule.warmup=7")
+    dev = {line["step"]: line["perplexity"]["en"] for line in read_metrics(out) if line["kind"] == "dev"}
+    assert min(dev, key=dev.__getitem__) < 8
+    return out
+
+
+def test_a_run_opens_the_weights_with_the_lowest_english_dev_perplexity_and_the_last_only_if_told(run):
+    out = overtrained(run)
+    dev = {line["step"]: line["perplexity"] for line in read_metrics(out) if line["kind"] == "dev"}
+    step = min(dev, key=lambda step: dev[step]["en"])
+    found: Any = {which: run_weights(out, which) for which in ("best", "last")}
+    assert {which: one.facts() for which, one in found.items()} == {
+        "best": {"weights": "best", "step": step, "dev_perplexity": dev[step]},
+        "last": {"weights": "last", "step": 8, "dev_perplexity": dev[8]},
+    }
+    best: Any = load_encoder(out, device="cpu")
+    last: Any = load_encoder(out, device="cpu", weights="last")
+    for name, opened in (("best", best), ("last", last)):
+        kept = open_encoder(out / name).state_dict()
+        assert all(torch.equal(value, kept[key]) for key, value in opened.state_dict().items())
+    assert not torch.equal(best.head.softmax["shared"].bias, last.head.softmax["shared"].bias)
+    assert encoder_folder(out) == out / "best"
+
+
+def test_a_run_without_evaluations_has_only_its_last_weights_and_says_so(run):
+    out = run("a", "evaluation.every=0")
+    found: Any = run_weights(out)
+    assert found.facts() == {"weights": "last", "step": 12, "dev_perplexity": {}}
+    assert (
+        str(found)
+        == f"{out / 'last'}: last weights (the run kept no best weights), step 12, dev perplexity not measured"
+    )
+
+
+def test_a_run_that_is_not_finished_is_not_opened(run):
+    out = run("a", stop_after=0.0)
+    with pytest.raises(StorageError) as error:
+        load_encoder(out)
+    assert error.value.problem == "the training run has not finished"
+    assert run_weights(out.parent) is None

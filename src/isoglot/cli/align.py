@@ -29,7 +29,7 @@ from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import LeaveOutKnown
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import one_each
-from isoglot.cli.options import MODEL, Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut
+from isoglot.cli.options import MODEL, Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut, Weights, open_run
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_another_run, refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
@@ -63,11 +63,21 @@ def embeddings(
     out: Out,
     source: Annotated[
         str,
-        typer.Option("--source", metavar="MODEL", help=f"Whose vectors are mapped. {MODEL} Or word vectors, a .vec."),
+        typer.Option(
+            "--source",
+            metavar="MODEL",
+            callback=open_run,
+            help=f"Whose vectors are mapped. {MODEL} Or word vectors, a .vec.",
+        ),
     ] = "isoglot-mini",
     target: Annotated[
         str | None,
-        typer.Option("--target", metavar="MODEL", help="What they are mapped to, as --source; left out: the source."),
+        typer.Option(
+            "--target",
+            metavar="MODEL",
+            callback=open_run,
+            help="What they are mapped to, as --source; left out: the source.",
+        ),
     ] = None,
     test: TestDictionary = None,
     method: Method = "procrustes",
@@ -75,6 +85,7 @@ def embeddings(
     leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -141,6 +152,7 @@ def types(
     leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -198,6 +210,7 @@ def sentences(
     normalise: Normalise = "iterative",
     allow_leak: AllowLeak = False,
     settings: Settings = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,

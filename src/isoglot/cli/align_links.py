@@ -28,8 +28,8 @@ from isoglot.cli.links_model import (
     sure_and_possible,
     write_choice,
 )
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, Weights
+from isoglot.cli.output import Output, command_line, opened, page_facts
 from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError
 
@@ -77,6 +77,7 @@ def links(
     ] = None,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -109,7 +110,7 @@ def links(
     refuse_overwriting([*_link_files(out, languages), out / TABLE, out / PAGE], read)
     known = known_aligner(aligner, languages, model, device)
     config = config if known is None else known.config
-    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
+    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu", models=opened()) as run:
         for path in read:
             run.add_input(path)
         pairs, right = read_pairs(files, languages, segment, sentences, seed, gold=gold)
@@ -128,7 +129,7 @@ def links(
         scores = None if right is None else score_links(found, *sure_and_possible(right))
         names = _write_links(out, languages, pairs, found)
         if choice is not None:
-            names += write_choice(choice, languages, out, (f"model {model}", command_line()))
+            names += write_choice(choice, languages, out, (f"model {model}", *page_facts()))
         if aligner is None:
             names.append(made.save(out / FILE))
         _remove_stale([out / FILE, out / TABLE, out / PAGE], [*names, *read])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.leak_options import left_out, refuse_both
-from isoglot.cli.options import MODEL
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.options import MODEL, open_run
+from isoglot.cli.output import Output, command_line, opened, page_facts
 from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
 PAGE = "figure.html"
 
-Source = Annotated[str, typer.Option("--source", metavar="MODEL", help=f"Whose vectors are mapped. {MODEL}")]
+Source = Annotated[
+    str, typer.Option("--source", metavar="MODEL", callback=open_run, help=f"Whose vectors are mapped. {MODEL}")
+]
 Target = Annotated[
-    str | None, typer.Option("--target", metavar="MODEL", help="The encoder they are mapped to; left out: the source.")
+    str | None,
+    typer.Option(
+        "--target", metavar="MODEL", callback=open_run, help="The encoder they are mapped to; left out: the source."
+    ),
 ]
 Dictionary = Annotated[
     list[str], typer.Option("--dictionary", metavar="FROM-TO=FILE", help="Words to learn from. May be repeated.")
@@ -135,7 +140,7 @@ def run_alignment(
     load = load or (lambda name, place: load_encoder(name, device=place))
     place = str(choose_device(device))
     first, second = models
-    with record_run(out, command=command_line(), seed=config.seed, config=config, device=place) as run:
+    with record_run(out, command=command_line(), seed=config.seed, config=config, device=place, models=opened()) as run:
         for path in inputs:
             run.add_input(path)
         source = load(first, device)
@@ -148,7 +153,7 @@ def run_alignment(
                 for name, side in ((first, source), (second or first, target))
             ]
         )
-        facts = (f"source {first}, target {second or first}", command_line())
+        facts = (f"source {first}, target {second or first}", *page_facts())
         write_text(out / PAGE, alignment_page(result, facts=facts))
         if run.config is not None and "linked_by" in result.facts:
             run.config["linked_by"] = result.facts["linked_by"]

@@ -24,7 +24,7 @@ from isoglot.cli.align_run import (
 from isoglot.cli.bitext_option import paths_of, two_bitexts
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, Weights
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError
 
@@ -78,6 +78,7 @@ def words(
     normalise: Normalise = "iterative",
     allow_leak: AllowLeak = False,
     settings: Settings = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,

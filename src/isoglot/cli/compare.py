@@ -10,8 +10,20 @@ from typer.core import TyperGroup
 
 from isoglot.cli.langs_option import Langs, two_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.options import (
+    MODEL,
+    Debug,
+    Device,
+    Json,
+    OptionalOut,
+    Quiet,
+    Seed,
+    SentencePool,
+    Settings,
+    Weights,
+    open_run,
+)
+from isoglot.cli.output import Output, page_facts
 from isoglot.cli.parallel_option import read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.core.errors import ConfigError
@@ -78,9 +90,12 @@ Measures = Annotated[
     "isoglot compare A B …",
 )
 def models(
-    one: Annotated[str | None, typer.Argument(metavar="MODEL_A", help=f"Reads the first language. {MODEL}")] = None,
+    one: Annotated[
+        str | None, typer.Argument(metavar="MODEL_A", callback=open_run, help=f"Reads the first language. {MODEL}")
+    ] = None,
     other: Annotated[
-        str | None, typer.Argument(metavar="MODEL_B", help="Reads the second; left out: MODEL_A reads both.")
+        str | None,
+        typer.Argument(metavar="MODEL_B", callback=open_run, help="Reads the second; left out: MODEL_A reads both."),
     ] = None,
     parallel: Parallel = None,
     langs: Langs = None,
@@ -93,7 +108,12 @@ def models(
     ] = "random",
     ceiling: Annotated[
         str | None,
-        typer.Option("--ceiling", metavar="MODEL", help="MODEL_A trained from another seed: as alike as can be."),
+        typer.Option(
+            "--ceiling",
+            metavar="MODEL",
+            callback=open_run,
+            help="MODEL_A trained from another seed: as alike as can be.",
+        ),
     ] = None,
     without_top: Annotated[
         int, typer.Option("--without-top", metavar="K", min=0, help="Also without the K strongest directions; 0: not.")
@@ -105,6 +125,7 @@ def models(
     draws: Annotated[int, typer.Option("--draws", min=20, max=100_000, help="Random pairings behind each null.")] = 200,
     pool: SentencePool = "mean",
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -157,7 +178,7 @@ def models(
         )
         if run is not None and out is not None:
             texts = {
-                "compare.html": comparison_page(result, facts=[command_line()]),
+                "compare.html": comparison_page(result, facts=page_facts()),
                 "grid.svg": comparison_svg(result),
                 "measures.csv": as_csv([each.as_dict() for each in result.measured]),
             }
@@ -201,7 +222,7 @@ def grid(
         value = {**figure.as_dict(), "claims": [claim.as_dict() for claim in found]}
         if run is not None and out is not None:
             texts = {
-                "figure7.html": figure7_page(figure, found, facts=[command_line()]),
+                "figure7.html": figure7_page(figure, found, facts=page_facts()),
                 "figure7.svg": figure7_svg(figure),
                 "figure7.csv": as_csv(figure.as_rows()),
             }
@@ -269,7 +290,7 @@ def emergence(
         )
         if run is not None and out is not None:
             texts = {
-                "emergence.html": emergence_page(result, facts=[command_line()]),
+                "emergence.html": emergence_page(result, facts=page_facts()),
                 "emergence.csv": as_csv(result.as_rows()),
             }
             if len(result.moments) > 1:

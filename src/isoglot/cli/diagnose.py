@@ -9,8 +9,19 @@ import typer
 
 from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, OptionalOut, Quiet, Seed, SentencePool, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.options import (
+    Debug,
+    Device,
+    Json,
+    ModelArgument,
+    OptionalOut,
+    Quiet,
+    Seed,
+    SentencePool,
+    Settings,
+    Weights,
+)
+from isoglot.cli.output import Output, page_facts
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, recorded, write_all
 from isoglot.core.errors import ConfigError
@@ -49,6 +60,7 @@ def diagnose(
     ] = None,
     settings: Settings = None,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -89,7 +101,7 @@ def diagnose(
         if out is not None and run is not None:
             files = [out / PAGE, out / DATA]
             facts = [
-                command_line(),
+                *page_facts(),
                 f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, on {where}",
             ]
             write_all(out, DATA, value, {PAGE: diagnosis_page(found, facts=facts)}, run)

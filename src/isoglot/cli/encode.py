@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, VectorsOut
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, VectorsOut, Weights
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_another_run
 from isoglot.core.errors import ConfigError, InputError, shown
@@ -57,6 +57,7 @@ def encode(
         Literal["float32", "bfloat16"], typer.Option("--precision", help="What the encoder computes in.")
     ] = "float32",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with work that was cut short.")] = False,
+    weights: Weights = "best",
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from isoglot.cli.options import Debug, Json, ModelArgument, Quiet
+from isoglot.cli.options import Debug, Json, ModelArgument, Quiet, Weights
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError
 
@@ -41,6 +41,7 @@ def export(
             "--step", metavar="NUMBER", help="packed: how coarse weights are, as a share of a row's spread; else 0.1."
         ),
     ] = None,
+    weights: Weights = "best",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import MODEL
+from isoglot.cli.options import MODEL, open_run
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
 
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", help=f"Link by its vectors. {MODEL}"),
+    typer.Option("--model", metavar="MODEL", callback=open_run, help=f"Link by its vectors. {MODEL}"),
 ]
 Layer = Annotated[
     str | None,

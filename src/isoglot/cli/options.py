@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from isoglot.cli.output import OPENED
 from isoglot.cli.run_files import keep_other_runs
 from isoglot.core.seeds import LARGEST_SEED
 
@@ -20,6 +21,8 @@ class Session:
     """What the command line must know after a verb has failed."""
 
     debug: bool = False
+    weights: Literal["best", "last"] = "best"
+    """Which weights of a training run the command's model options stand for."""
 
 
 def _remember_debug(context: typer.Context, value: bool) -> bool:
@@ -27,6 +30,37 @@ def _remember_debug(context: typer.Context, value: bool) -> bool:
     if value and isinstance(session, Session):
         session.debug = True
     return value
+
+
+def _remember_weights(context: typer.Context, value: Literal["best", "last"]) -> Literal["best", "last"]:
+    session = context.find_root().obj
+    if isinstance(session, Session):
+        session.weights = value
+    return value
+
+
+def open_run(context: typer.Context, model: str | None) -> str | None:
+    """The folder of the weights that a model option stands for, where it names a training run; any other as it is.
+
+    Raises:
+        StorageError: The run has not finished.
+    """
+    if model is None or not Path(model).expanduser().is_dir():
+        return model
+    from isoglot.model.load import run_weights
+
+    session = context.find_root().obj
+    run = run_weights(model, session.weights if isinstance(session, Session) else "best")
+    if run is None:
+        return model
+    OPENED[str(run.folder)] = run
+    return str(run.folder)
+
+
+def open_named_runs(context: typer.Context, models: list[str] | None) -> list[str] | None:
+    """The same for options of the form ``LANG=MODEL``."""
+    named = [value.partition("=") for value in models or ()]
+    return models and [f"{code}{equals}{open_run(context, model)}" for code, equals, model in named]
 
 
 Json = Annotated[
@@ -59,9 +93,18 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of the recipe. May be repeated."),
 ]
-MODEL = "An encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL)]
-ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL", help=MODEL)]
+MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]
+ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL", callback=open_run, help=MODEL)]
+Weights = Annotated[
+    Literal["best", "last"],
+    typer.Option(
+        "--weights",
+        callback=_remember_weights,
+        is_eager=True,
+        help="Of a training run: those with the lowest dev perplexity, or the last.",
+    ),
+]
 SentencePool = Annotated[
     Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
 ]

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
+    from isoglot.model.load import RunWeights
+
+OPENED: dict[str, RunWeights] = {}
+"""Weights of training runs that this command's model options stand for, by their folder; each command begins anew."""
+
 
 class Output:
     """Standard output of one verb.
@@ -65,16 +70,30 @@ class Output:
             raise
 
     def result(self, value: Any, shown: RenderableType) -> None:  # noqa: ANN401 - whatever JSON can hold
-        """The result: ``value`` as JSON, or ``shown`` for people."""
+        """The result: ``value`` as JSON, or ``shown`` for people; with the weights of training runs it is about."""
+        if OPENED and isinstance(value, dict):
+            value = {**value, "opened": opened()}
         if self.json:
             sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         else:
             self._console().print(shown)
+            for run in OPENED.values():
+                self.say(str(run))
 
     def _console(self) -> Console:
         from rich.console import Console
 
         return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
+
+
+def opened() -> dict[str, dict[str, Any]]:
+    """Which weights of training runs the command opened, with their step and dev perplexity, for JSON and records."""
+    return {folder: run.facts() for folder, run in OPENED.items()}
+
+
+def page_facts() -> list[str]:
+    """The last lines of a page: the weights of training runs it is about, and the command that made it."""
+    return [*map(str, OPENED.values()), command_line()]
 
 
 def command_line() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -15,11 +14,11 @@ from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import is_path, parse_named
-from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Weights, open_run
+from isoglot.cli.output import Output
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.retrieve_table import retrieval_table, spelling
-from isoglot.cli.run_files import files_of
+from isoglot.cli.run_files import files_of, recorded
 from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
 
@@ -37,7 +36,10 @@ app = typer.Typer(
 
 FIGURE = "layers.svg"
 
-Model = Annotated[str | None, typer.Option("--model", metavar="MODEL", help=f"{MODEL} Left out: isoglot-mini.")]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="MODEL", callback=open_run, help=f"{MODEL} Default: isoglot-mini."),
+]
 Source = Annotated[
     Path | None,
     typer.Option(
@@ -117,6 +119,7 @@ def sentences(
     pairs: Pairs = "best",
     figure: FigureFile = None,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -232,6 +235,7 @@ def words(
     pairs: Pairs = "best",
     figure: FigureFile = None,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -424,12 +428,11 @@ def _run(
     """Find, write what was found with a record of the run, and show it."""
     from isoglot.core.devices import choose_device
     from isoglot.core.files import write_text
-    from isoglot.core.record import record_run
     from isoglot.report.retrieval import retrieval_svg
     from isoglot.retrieve.results import write_results
 
     where = str(choose_device(device))
-    with nullcontext() if out is None else record_run(out, command=command_line(), seed=seed, device=where) as run:
+    with recorded(out, [], seed=seed, device=where) as run:
         found = find()
         head = {"kind": kind, **found.facts, "seed": seed}
         files = [] if out is None else write_results(out, found.pairs, head, which)

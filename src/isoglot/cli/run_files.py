@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from isoglot.cli.named_paths import is_path
-from isoglot.cli.output import command_line
+from isoglot.cli.output import command_line, opened
 from isoglot.core.errors import ConfigError, IsoglotError
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def recorded(
 
     @contextmanager
     def kept(folder: Path) -> Iterator[RunRecord]:
-        with record_run(folder, command=command_line(), seed=seed, config=config, device=device) as run:
+        with record_run(
+            folder, command=command_line(), seed=seed, config=config, device=device, models=opened()
+        ) as run:
             for path in inputs:
                 run.add_input(path)
             yield run
@@ -109,7 +111,7 @@ def write_all(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str
 
     for file, text in texts.items():
         write_text(out / file, text)
-    write_json(out / name, value)
+    write_json(out / name, {**value, "opened": opened()} if opened() else value)
     for file in (name, *texts):
         run.add_output(out / file)
 

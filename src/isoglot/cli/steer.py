@@ -11,8 +11,8 @@ from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, ModelOption, OptionalOut, Out, Quiet, Seed
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.options import Debug, Device, Json, ModelArgument, ModelOption, OptionalOut, Out, Quiet, Seed, Weights
+from isoglot.cli.output import Output, page_facts
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
@@ -75,6 +75,7 @@ def fit(
     sentences: FitCount = None,
     layers: LayerList = "all",
     threshold: Threshold = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -160,6 +161,7 @@ def translate(
         int, typer.Option("--show", metavar="N", min=0, help="How many sentences to print; --json and --out have all.")
     ] = 10,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -244,7 +246,7 @@ def translate(
             **translation_value(swept, references),
         }
         if run is not None and out is not None:
-            facts = [*remarks, command_line()]
+            facts = [*remarks, *page_facts()]
             texts = {
                 "translations.html": translation_page(swept, references, origin=known.origin, facts=facts),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
@@ -282,6 +284,7 @@ def sweep(
     sentences: SweepCount = None,
     learn_from: LearnFrom = None,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -367,7 +370,7 @@ def sweep(
             **sweep_value(sweeps, encoder.depth, about),
         }
         if run is not None and out is not None:
-            facts = [*remarks, command_line()]
+            facts = [*remarks, *page_facts()]
             texts = {
                 "sweep.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
                 "sweep.svg": sweep_svg(sweeps[0]),
@@ -397,6 +400,7 @@ def erase(
     folds: Folds = 5,
     count: Count = 1000,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,
@@ -445,7 +449,7 @@ def erase(
             run.add_output(fitted.save(out / ERASER))
             saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
             texts = {
-                "erase.html": erase_page(found, shown, saved=saved, facts=[command_line()]),
+                "erase.html": erase_page(found, shown, saved=saved, facts=page_facts()),
                 "erase.svg": erase_svg(shown),
             }
             write_all(out, "erase.json", value, texts, run)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.langs_option import Langs, parse_langs
-from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Quiet, Seed, Settings, Weights
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.transfer_data import (
@@ -102,6 +102,7 @@ def _verb(name: str) -> Callable[..., None]:
         resume: Resume = False,
         settings: Settings = None,
         out: OptionalOut = None,
+        weights: Weights = "best",
         device: Device = "auto",
         seed: Seed = 0,
         json: Json = False,
@@ -145,6 +146,7 @@ def own(
     resume: Resume = False,
     settings: Settings = None,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,

@@ -12,7 +12,19 @@ from isoglot.cli.align_run import Method, Normalise
 from isoglot.cli.bitext_option import is_table
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_paths import one_each
-from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import (
+    MODEL,
+    Debug,
+    Device,
+    Json,
+    OptionalOut,
+    Quiet,
+    Seed,
+    Settings,
+    Weights,
+    open_named_runs,
+    open_run,
+)
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.transfer_data import (
@@ -49,13 +61,26 @@ PAIRS = 2000
 
 def map_(
     name: Annotated[Literal["ner", "parse", "pos"], typer.Argument(metavar="TASK", help="ner, parse or pos.")],
-    model: Annotated[str, typer.Option("--model", metavar="MODEL", help=f"What is learnt on. {MODEL}")],
+    model: Annotated[
+        str, typer.Option("--model", metavar="MODEL", callback=open_run, help=f"What is learnt on. {MODEL}")
+    ],
     other: Annotated[
-        list[str], typer.Option("--other", metavar="LANG=MODEL", help="The model of a test language. May be repeated.")
+        list[str],
+        typer.Option(
+            "--other",
+            metavar="LANG=MODEL",
+            callback=open_named_runs,
+            help="The model of a test language. May be repeated.",
+        ),
     ],
     bilingual: Annotated[
         str | None,
-        typer.Option("--bilingual", metavar="MODEL", help="One model of all these languages, to stand beside them."),
+        typer.Option(
+            "--bilingual",
+            metavar="MODEL",
+            callback=open_run,
+            help="One model of all these languages, to stand beside them.",
+        ),
     ] = None,
     maps: Annotated[
         list[str] | None,
@@ -113,6 +138,7 @@ def map_(
     resume: Resume = False,
     settings: Settings = None,
     out: OptionalOut = None,
+    weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
     json: Json = False,

@@ -15,8 +15,8 @@ from isoglot.compare.sentences import check_count, language_for
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import SILENT
 from isoglot.model.folder import INDEX, open_encoder
+from isoglot.model.load import BEST, LAST, RUN
 from isoglot.pretrain.checkpoint import MODEL, Checkpoints
-from isoglot.pretrain.run_folder import BEST, IDENTITY
 from isoglot.represent import extract
 
 if TYPE_CHECKING:
@@ -230,10 +230,10 @@ def open_run(run: str | Path) -> Encoder:
         StorageError: There is no run in the folder, or none that has written an encoder.
     """
     run = Path(run).expanduser()
-    if not run.is_dir() or not (run / IDENTITY).exists():
-        problem = f"not a training run: there is no {IDENTITY}" if run.is_dir() else "no such folder"
+    if not run.is_dir() or not (run / RUN).exists():
+        problem = f"not a training run: there is no {RUN}" if run.is_dir() else "no such folder"
         raise StorageError(problem, remedy="name what isoglot pretrain wrote with --out", file=run)
-    for folder in (run, run / BEST):
+    for folder in (run / LAST, run / BEST):
         if (folder / INDEX).exists():
             return open_encoder(folder)
     raise StorageError(

@@ -41,7 +41,7 @@ from isoglot.core.progress import SILENT, counted
 from isoglot.core.recipe import load_recipe
 from isoglot.core.seeds import LARGEST_SEED
 from isoglot.model.folder import read_about
-from isoglot.model.load import encoder_folder
+from isoglot.model.load import Weights, encoder_folder, run_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +104,8 @@ class Figure7Config(Config):
     """a sentence is the mean of its subwords, or its first token"""
     retrieval: Literal["procrustes", "none"] = "procrustes"
     """whether sentences are also looked for after a rotation, which the paper's Figure 6 has and CKA goes with"""
+    weights: Weights = "best"
+    """of training runs: the weights with the lowest dev perplexity (best), or the last"""
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
     """decides the built-in sentences, the weights of random encoders and the groups"""
 
@@ -311,6 +313,7 @@ class _Work:
         layers = tuple(layer for layer in one.layers if layer in other)
         values, without = _grouped([(one[layer], other[layer]) for layer in layers], self.config.seed)
         found = self._found(one, other, layers, pairs) if row != "random" else None
+        names = self._told(names[0]), self._told(names[1])
         names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
         cut = (one.header["cut"], other.header["cut"])
         return Cell(layers=layers, values=values, without=without, found=found, models=names, cut=cut)
@@ -332,9 +335,14 @@ class _Work:
         from isoglot.model import load_encoder
 
         try:
-            return load_encoder(self._place(name), device=self.device)
+            return load_encoder(self._place(name), device=self.device, weights=self.config.weights)
         except StorageError as error:
             raise _EmptyError(f"{name}: {error.problem}") from error
+
+    def _told(self, name: str) -> str:
+        """A model's name; of a training run, with the weights that were opened."""
+        run = run_weights(self._place(name), self.config.weights)
+        return name if run is None else str(run)
 
     def _place(self, name: str) -> str | Path:
         path = self.folder / Path(name).expanduser()

@@ -46,6 +46,8 @@ class RunRecord:
     wall_seconds: float = 0.0
     device: str | None = None
     config: dict[str, Any] | None = None
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Weights of training runs that were opened, by folder: best or last, step, dev perplexity."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions)
@@ -67,7 +69,13 @@ def _facts(path: str | Path) -> dict[str, Any]:
 
 @contextmanager
 def record_run(
-    folder: str | Path, *, command: str, seed: int, config: Config | None = None, device: str | None = None
+    folder: str | Path,
+    *,
+    command: str,
+    seed: int,
+    config: Config | None = None,
+    device: str | None = None,
+    models: dict[str, dict[str, Any]] | None = None,
 ) -> Iterator[RunRecord]:
     """Keep ``run.json`` in the folder while the block runs.
 
@@ -77,13 +85,14 @@ def record_run(
         seed: The run's seed.
         config: The whole config, as validated.
         device: The device in words.
+        models: Weights of training runs that it opens, by folder.
 
     Raises:
         StorageError: The folder cannot be written to.
     """
     path = writable_folder(folder) / RECORD
     settings = None if config is None else config.model_dump(mode="json")
-    run = RunRecord(command=command, seed=seed, config=settings, device=device)
+    run = RunRecord(command=command, seed=seed, config=settings, device=device, models=models or {})
     start = time.monotonic()
     try:
         write_json(path, asdict(run))

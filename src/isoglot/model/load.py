@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
-from isoglot.model.folder import INDEX, folder_size, open_encoder
+from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
 from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary
 
 if TYPE_CHECKING:
@@ -20,9 +21,68 @@ EMBEDDED_FOLDER = Path(__file__).with_name(EMBEDDED)
 """Where it is, packed, if this version has it."""
 _AGAIN = "install isoglot again"
 
+Weights = Literal["best", "last"]
+"""Which weights of a training run: those with the lowest dev perplexity, or those at its end."""
+BEST: Weights = "best"
+LAST: Weights = "last"
+"""They are folders of the run by the same names."""
+RUN = "pretrain.json"
+"""The file that makes a folder the folder of a training run; it says what the run is of."""
 
-def encoder_folder(source: str | Path) -> Path | None:
-    """The folder of an encoder of ours, the package's own for ``isoglot-mini``; None for what is none of ours."""
+
+@dataclass(frozen=True)
+class RunWeights:
+    """The weights of a training run that a name stands for."""
+
+    folder: Path
+    """The encoder: ``best`` or ``last`` inside the run's folder."""
+    weights: Weights
+    step: int
+    dev_perplexity: dict[str, float]
+    """Dev perplexity at that step, by language; empty for a run without evaluations."""
+    only: bool = False
+    """Whether the run has no others, because no best weights were kept."""
+
+    def facts(self) -> dict[str, Any]:
+        """The same, for JSON and run records."""
+        return {"weights": self.weights, "step": self.step, "dev_perplexity": self.dev_perplexity}
+
+    def __str__(self) -> str:
+        """One line for people: ``run/best: best weights, step 250, dev perplexity en 12.3``."""
+        measured = ", ".join(f"{code} {value:.1f}" for code, value in self.dev_perplexity.items())
+        measured = f"dev perplexity {measured}" if measured else "dev perplexity not measured"
+        only = " (the run kept no best weights)" if self.only else ""
+        return f"{self.folder}: {self.weights} weights{only}, step {self.step:,}, {measured}"
+
+
+def run_weights(source: str | Path, weights: Weights = BEST) -> RunWeights | None:
+    """The weights of a training run to open; None for a source that is no run.
+
+    A run that kept no best weights (no evaluations, or ``evaluation.best = "counted"``) has only its last.
+
+    Raises:
+        StorageError: The run has not finished.
+    """
+    path = Path(source).expanduser()
+    if not (path / RUN).is_file():
+        return None
+    if not (path / LAST / INDEX).exists():
+        saved = f", or name the best weights so far: {path / BEST}" if (path / BEST / INDEX).exists() else ""
+        raise StorageError(
+            "the training run has not finished", remedy=f"finish it with isoglot pretrain --resume{saved}", file=source
+        )
+    only = not (path / BEST / INDEX).exists()
+    chosen = LAST if only else weights
+    about = read_about(path / chosen)
+    perplexity = {str(code): float(value) for code, value in about.get("dev_perplexity", {}).items()}
+    return RunWeights(path / chosen, chosen, int(about.get("step", 0)), perplexity, only)
+
+
+def encoder_folder(source: str | Path, weights: Weights = BEST) -> Path | None:
+    """The folder of an encoder of ours: the package's own for ``isoglot-mini``, one of a run's; None for any other."""
+    run = run_weights(source, weights)
+    if run is not None:
+        return run.folder
     path = Path(source).expanduser()
     if str(source) == EMBEDDED and not path.exists():
         path = EMBEDDED_FOLDER
@@ -48,29 +108,30 @@ def embedded() -> dict[str, Any]:
     return {"name": EMBEDDED, "size": folder_size(EMBEDDED_FOLDER), "languages": languages, "problem": problem}
 
 
-def load_encoder(source: str | Path, *, device: str = "auto") -> EncoderLike:
+def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights = BEST) -> EncoderLike:
     """Open an encoder in evaluation mode.
 
     BERT, RoBERTa, XLM-R and ModernBERT become encoders of ours; any other Hugging Face encoder is wrapped as it is.
     Static vectors are an encoder with layer 0 alone.
 
     Args:
-        source: A folder of ours, ``isoglot-mini``, a Hugging Face folder, or a name on its hub.
+        source: An encoder's folder or a training run's, ``isoglot-mini``, a Hugging Face folder, or a name on its hub.
         device: Where it computes: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
+        weights: Of a training run: ``best`` (lowest dev perplexity, which the first paper selects by) or ``last``.
 
     Raises:
         ConfigError: It is no encoder that can be used here.
         CorruptFileError: A file of ours is not what was written.
         InputError: The folder holds something else.
         MissingPartError: A Hugging Face model needs ``transformers``, which is not installed.
-        StorageError: There is no such folder or name.
+        StorageError: There is no such folder or name, or the training run has not finished.
     """
     from isoglot.core.devices import choose_device
     from isoglot.model.table import INDEX as TABLE
     from isoglot.model.table import open_table
 
     place = choose_device(device)
-    folder = encoder_folder(source)
+    folder = encoder_folder(source, weights)
     if folder is not None:
         return open_encoder(folder).to(place)
     path = Path(source).expanduser()

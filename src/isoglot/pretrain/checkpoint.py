@@ -62,6 +62,8 @@ class Position:
     best_step: int = -1
     lines: int = 0
     """Lines of ``metrics.jsonl``."""
+    losses: dict[str, Any] = field(default_factory=dict)
+    """Losses since the last of these lines, as :meth:`.losses.Losses.state` has them."""
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ A loss or a gradient that is not finite is noticed with its step, however late i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isoglot.core.errors import NumericError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from isoglot.pretrain.distributed import World
 
@@ -54,6 +54,16 @@ class Losses:
             step = min(broken)
             raise not_finite(step, self.since.get(step, "?"), last_good)
         self.since.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Sums and counts since the last line, for a checkpoint; every process must ask."""
+        return {"sums": self.world.sums(self.sums.tolist()), "counts": list(self.counts)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint: the next line is about the steps before it, too."""
+        self.counts = [int(count) for count in state["counts"]]
+        if self.world.first:  # the sums are those of all processes
+            self.sums = torch.tensor(state["sums"], device=self.world.device)
 
     def take(self) -> dict[str, float]:
         """The mean loss of each language that had a step since this was last asked, over all processes."""

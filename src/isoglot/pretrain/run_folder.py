@@ -7,7 +7,7 @@ run.json                 the run record: command, versions, device, time, how it
 metrics.jsonl            losses, speed, dev perplexity
 checkpoints/             the newest whole states
 best/                    the encoder with the lowest dev perplexity
-encoder.json, …          the encoder at the end
+last/                    the encoder at the end
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.files import file_hash, writable_folder, write_json
 from isoglot.core.folders import restore_folder, sweep
 from isoglot.core.index_file import read_form
+from isoglot.model.load import BEST, LAST, RUN
 from isoglot.pretrain.checkpoint import FOLDER
 from isoglot.pretrain.settings import changed_key
 from isoglot.vocab.shards import INDEX
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from isoglot.text.dictionary import Entry
     from isoglot.vocab import Shards, Vocabulary
 
-IDENTITY = "pretrain.json"
-BEST = "best"
 _FORMAT = 1
 
 
@@ -96,14 +95,15 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
         ConfigError: There is a run and no ``resume``, or it is another run.
         StorageError: The folder cannot be written to.
     """
-    path = out / IDENTITY
+    path = out / RUN
     if path.exists():
         if not resume:
             raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
         there = read_form(path, {"config": dict, "data": dict}, remedy="name another --out")
         parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
         check_same(out, there, identity, parts)
-        restore_folder(out / BEST)
+        for name in (BEST, LAST):
+            restore_folder(out / name)
         sweep(out / FOLDER)
         return True
     writable_folder(out)

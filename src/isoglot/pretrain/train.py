@@ -23,6 +23,7 @@ from isoglot.core.record import RunRecord, record_run
 from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
+from isoglot.model.load import BEST, LAST
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, Position
 from isoglot.pretrain.distributed import World, join_world
@@ -34,7 +35,7 @@ from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.memory import check_memory
 from isoglot.pretrain.optimiser import build_optimiser
 from isoglot.pretrain.passes import Passes
-from isoglot.pretrain.run_folder import BEST, fitting_vocabulary, identity_of, open_folder
+from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.switch_table import dictionaries_record
 from isoglot.vocab.seen_words import without_repeats
@@ -58,7 +59,7 @@ class Pretrained:
     """What a run came to."""
 
     out: Path
-    """The folder: the encoder at its end, and ``best/`` inside it."""
+    """The folder of the run, with the encoder at its end in ``last/`` and the best one in ``best/``."""
     position: Position
     refused: tuple[str, ...]
     """Checkpoints that were not whole, in words."""
@@ -257,6 +258,7 @@ class Trainer:
         self.batches.restore_pairs(self.position.pair_rows)
         self.encoder.load_state_dict(found.tensors(MODEL))
         self.optimiser.load(found.tensors(OPTIMISER))
+        self.losses.restore(self.position.losses)
         self.saved = self.position.step
 
     # --- the loop ---
@@ -380,6 +382,7 @@ class Trainer:
         """A checkpoint; never one of weights that are not finite."""
         self.losses.check(self.saved)
         position = self.position
+        position.losses = self.losses.state()
         if self.metrics is not None:
             with self.speed.paused():
                 weights = self.encoder.state_dict()
@@ -428,5 +431,6 @@ class Trainer:
         about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
         for one in self.shards.values():
             record.add_input(one.folder / INDEX)
-        for path in save_encoder(self.encoder, self.out, about=about):
+        replace_folder(self.out / LAST, lambda folder: save_encoder(self.encoder, folder, about=about))
+        for path in sorted(path for path in (self.out / LAST).rglob("*") if path.is_file()):
             record.add_output(path)
