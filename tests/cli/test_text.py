@@ -14,7 +14,7 @@ import pytest
 
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.core.files import read_json
-from isoglot.text.recorded import recorded_dictionary
+from isoglot.text.provenance import read_provenance, record_path
 
 COMMAND = [sys.executable, "-c", "from isoglot.__main__ import entry; entry()"]
 
@@ -38,8 +38,10 @@ def outputs(folder: str) -> set[str]:
     assert record["status"] == "finished"
     names = {Path(path).name for path in record["outputs"]}
     assert names | {"run.json"} == {path.name for path in Path(folder).iterdir()}
+    texts = {name for name in names if not name.endswith(".provenance.json")}
+    assert {record_path(name).name for name in texts if ".txt" in name} == names - texts
     assert record["inputs"]
-    return names
+    return texts
 
 
 def test_clean(isoglot, folder: Path):
@@ -79,10 +81,10 @@ def test_switch(isoglot, folder: Path):
     assert Path("out/fr.txt").read_text() == "The cat dort ici. The dog n'est pas là.\n"
     assert outputs("out") == {
         "report.json",
-        *(f"{code}{end}" for code in ("en", "fr") for end in (".txt", ".txt.dictionary.json", ".translations.tsv")),
+        *(f"{code}{end}" for code in ("en", "fr") for end in (".txt", ".translations.tsv")),
     }
     assert "en-fr.txt" in read_json("out/run.json")["inputs"]
-    record = recorded_dictionary("out/fr.txt")
+    record = read_provenance("out/fr.txt")
     assert record is not None
     assert record.words("en") == {"cat", "dog", "the"}
 

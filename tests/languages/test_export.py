@@ -103,7 +103,7 @@ def test_export_on_the_command_line(isoglot, tmp_path: Path):
         "languages", "export", "--langs", "eng,fr", "--sentences", "50", "--only", "text", "--out", str(out)
     )
     assert result.code == 0
-    assert f"{out}/text: 6 files" in result.out
+    assert f"{out}/text: 12 files" in result.out
     record = read_json(out / "run.json")
     assert record["status"] == "finished"
     assert record["config"]["languages"] == ["en", "fr"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoglot.text.provenance import Provenance
 from isoglot.text.sentences import LineSplitter
 from isoglot.text.stream import read_stream, rewrite, stream_writer
 
@@ -22,7 +23,7 @@ def test_one_blank_line_between_documents(tmp_path_factory, one: list[str], two:
     assert stream[:1] != [""]
     assert not stream or stream[-1] == ""
     assert not any(first == second == "" for first, second in pairwise(stream))
-    with stream_writer(folder / "3.txt") as writer:
+    with stream_writer(folder / "3.txt", Provenance()) as writer:
         writer.write_all(stream)
     assert list(read_stream([folder / "3.txt"])) == stream
     assert writer.documents == stream.count("")
@@ -32,6 +33,6 @@ def test_rewriting_keeps_documents_apart(tmp_path: Path):
     (tmp_path / "a.txt").write_text("It rains. It pours.\n\nYes.\n")
     for workers in (1, 2):
         target = tmp_path / f"{workers}.txt"
-        report = rewrite([tmp_path / "a.txt"], target, LineSplitter("en"), label="split", workers=workers)
+        report = rewrite([tmp_path / "a.txt"], target, LineSplitter("en"), workers=workers)
         assert target.read_text() == "It rains.\nIt pours.\n\nYes.\n"
         assert report.facts() == {"lines": 2, "written": 3, "words": 5, "documents": 2, "skipped": 0}

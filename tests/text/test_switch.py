@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, CorruptFileError
-from isoglot.text.dictionary import Entry, read_dictionary
-from isoglot.text.recorded import record_path, recorded_dictionary, use_dictionary, write_record
+from isoglot.core.errors import ConfigError
+from isoglot.text.dictionary import Entry
 from isoglot.text.switch import Switcher, switch_files, write_translations
 
 WORDS = ["ba", "be", "bi", "bo", "bu"]
@@ -135,24 +134,3 @@ def test_processes_write_the_same_bytes(tmp_path: Path):
     write_translations(tmp_path / "t.tsv", one)
     rows = [line.split("\t") for line in (tmp_path / "t.tsv").read_text().splitlines()]
     assert sum(int(row[3]) for row in rows) == one.replaced
-
-
-def test_the_dictionary_is_on_record(tmp_path: Path):
-    (tmp_path / "en-fr.txt").write_text("cat chat\ndog chien\n")
-    (tmp_path / "de-en.txt").write_text("Katze cat\n")
-    used = [
-        use_dictionary(*pair, tmp_path / name, read_dictionary(tmp_path / name))
-        for pair, name in ((("en", "fr"), "en-fr.txt"), (("deu", "en"), "de-en.txt"))
-    ]
-    assert write_record(tmp_path / "en.txt", used) == record_path(tmp_path / "en.txt")
-    record = recorded_dictionary(tmp_path / "en.txt")
-    assert record is not None
-    assert record == recorded_dictionary(tmp_path / "en.txt.dictionary.json")
-    assert list(record.dictionaries) == used
-    assert record.words("eng") == {"cat", "dog"}
-    assert record.words("de") == {"Katze"}
-    assert record.words("zh") == frozenset()
-    assert recorded_dictionary(tmp_path / "fr.txt") is None
-    record_path(tmp_path / "fr.txt").write_text('{"format": "other"}')
-    with pytest.raises(CorruptFileError, match="this is no record of dictionaries; make the switched text again"):
-        recorded_dictionary(tmp_path / "fr.txt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isoglot.text.dictionary import Entry, write_dictionary
-from isoglot.text.recorded import use_dictionary, write_record
+from isoglot.text.provenance import Provenance, use_dictionary, write_provenance
 from isoglot.vocab.shard_build import build_shards
 from isoglot.vocab.shards import Shards
 
@@ -15,7 +15,7 @@ def test_the_dictionary_of_a_switched_text_is_passed_on(trained, tmp_path: Path)
     text.write_text("the chat sleeps\n\nthe dog sees the chat\n")
     entries = [Entry("cat", "chat"), Entry("dog", "chien")]
     write_dictionary(words, entries)
-    write_record(text, [use_dictionary("en", "fr", words, entries)])
+    write_provenance(text, Provenance(dictionaries=(use_dictionary("en", "fr", words, entries),)))
     build_shards([text], trained("joint"), "en", tmp_path / "out", dev_share=0.0)
     shards = Shards.open(tmp_path / "out")
     assert shards.words_seen("eng") == {"cat", "dog"}

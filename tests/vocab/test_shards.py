@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, StorageError
 from isoglot.core.files import read_json
 from isoglot.text.dictionary import Entry
-from isoglot.text.recorded import use_dictionary, write_record
+from isoglot.text.provenance import Provenance, use_dictionary, write_provenance
 from isoglot.vocab import Shards, Vocabulary, build_shards, shard_build, train_vocabulary
 from isoglot.vocab.shard_build import split_of, workers_for
 from isoglot.vocab.shards import Windows
@@ -322,7 +322,8 @@ def test_dictionaries_of_vocabulary_and_text_are_passed_on(trained, texts, tmp_p
     text = tmp_path / "en.txt"
     text.write_bytes(texts["en"][0].read_bytes())
     (tmp_path / "d.txt").write_text("cat chat\n")
-    write_record(text, [use_dictionary("en", "fr", tmp_path / "d.txt", [Entry("cat", "chat")])])
+    used_here = use_dictionary("en", "fr", tmp_path / "d.txt", [Entry("cat", "chat")])
+    write_provenance(text, Provenance(dictionaries=(used_here,)))
     base = trained("joint")
     used = [{"source": "de", "target": "fr", "file": "x", "sha256": "0", "source_words": ["Kuh"], "target_words": []}]
     shaped = Vocabulary(

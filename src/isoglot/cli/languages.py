@@ -168,6 +168,7 @@ def twin(
     from isoglot.languages import twin_code
     from isoglot.languages.twin_text import twin_files
     from isoglot.text.bad import Skip
+    from isoglot.text.provenance import record_path
 
     output = Output(json=json, quiet=quiet)
     named = parse_named(text)
@@ -190,7 +191,7 @@ def twin(
                 skip=Skip(skip_bad),
                 progress=output.progress,
             )
-            for path in (target,) if kind == "frequency" else (target, links):
+            for path in (target, record_path(target), *(() if kind == "frequency" else (links,))):
                 run.add_output(path)
             facts[code] = {"text": str(target), **report.facts()}
     lines = [f"{fact['text']}: {fact['written']:,} lines, {fact['words']:,} words" for fact in facts.values()]

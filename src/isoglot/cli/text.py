@@ -89,11 +89,8 @@ def sentences(
     from isoglot.text.stream import rewrite
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        label = f"sentences {language}"
         splitter = LineSplitter(language)
-        return rewrite(
-            paths, target, splitter, label=label, workers=workers, skip=skip, progress=output.progress
-        ).facts()
+        return rewrite(paths, target, splitter, workers=workers, skip=skip, progress=output.progress).facts()
 
     _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
 
@@ -115,11 +112,8 @@ def segment(
     from isoglot.text.stream import rewrite
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        label = f"segment {language}"
         segmenter = LineSegmenter(language, None if segment == "auto" else segment)
-        return rewrite(
-            paths, target, segmenter, label=label, workers=workers, skip=skip, progress=output.progress
-        ).facts()
+        return rewrite(paths, target, segmenter, workers=workers, skip=skip, progress=output.progress).facts()
 
     _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
 
@@ -151,14 +145,14 @@ def switch(
     """Replace words by their translations: the extra anchors of the first paper.
 
     Settings: rate (0.3 of the words with an entry), cap (0.15 of a batch's words; 1 is no limit) and batch_lines.
-    LANG.txt.dictionary.json records the dictionaries, so that no score is taken on words seen here;
+    LANG.txt.provenance.json records the dictionaries, so that no score is taken on words seen here;
     LANG.translations.tsv says how often each translation was drawn.
     """
     from isoglot.cli.named_pairs import parse_pairs
     from isoglot.core.config import build_config
     from isoglot.core.errors import InputError
     from isoglot.text.dictionary import read_dictionary
-    from isoglot.text.recorded import use_dictionary, write_record
+    from isoglot.text.provenance import use_dictionary
     from isoglot.text.switch import SwitchConfig, Switcher, switch_files, write_translations
 
     output = Output(json=json, quiet=quiet)
@@ -169,8 +163,8 @@ def switch(
     for pair, found in entries.items():
         if not found:
             raise InputError("no entries", remedy="name a dictionary that has some", file=pairs[pair][0])
-    switcher = Switcher(entries, rate=config.rate, cap=config.cap, seed=seed)
     used = [use_dictionary(*pair, path, read_dictionary(path)) for pair, paths in pairs.items() for path in paths]
+    switcher = Switcher(entries, rate=config.rate, cap=config.cap, seed=seed, used=used)
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
         report = switch_files(
@@ -184,9 +178,9 @@ def switch(
             skip=skip,
             progress=output.progress,
         )
-        beside = [write_record(target, used), out / f"{language}.translations.tsv"]
-        write_translations(beside[1], report)
-        return report.facts() | {"beside": beside}
+        translations = out / f"{language}.translations.tsv"
+        write_translations(translations, report)
+        return report.facts() | {"beside": [translations]}
 
     inputs = [path for paths in pairs.values() for path in paths]
     _each_language(
@@ -324,6 +318,7 @@ def _each_language(
     from isoglot.core.files import write_json
     from isoglot.core.record import record_run
     from isoglot.text.bad import Skip
+    from isoglot.text.provenance import record_path
 
     texts = parse_named(list(text))
     ending = ".txt" if compress == "none" else f".txt.{compress}"
@@ -346,7 +341,7 @@ def _each_language(
             if run is not None:
                 for path in [*inputs, *paths]:
                     run.add_input(path)
-                for path in [*([] if target is None else [target]), *beside]:
+                for path in [*([] if target is None else [target, record_path(target)]), *beside]:
                     run.add_output(path)
         if out is not None and run is not None:
             write_json(out / "report.json", reports)

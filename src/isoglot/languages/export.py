@@ -33,6 +33,7 @@ from isoglot.text.dictionary import write_dictionary
 from isoglot.text.inference import Pair, write_inference
 from isoglot.text.parallel import write_parallel
 from isoglot.text.plain import write_documents
+from isoglot.text.provenance import Provenance, Source, record_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,6 +99,18 @@ def export(config: ExportConfig, out: str | Path, *, seed: int = 0, progress: Pr
     return writer.written
 
 
+def builtin_text(name: str, language: str, seed: int) -> Provenance:
+    """The provenance of text in a built-in language: its grammar made it, and no dictionary went into it.
+
+    Args:
+        name: The name of the file.
+        language: The language.
+        seed: The seed it was made with.
+    """
+    step = {"step": "languages export", "language": language, "seed": seed}
+    return Provenance((Source(name, steps=(step,)),))
+
+
 class _Writer:
     def __init__(self, config: ExportConfig, out: Path, seed: int, progress: Progress) -> None:
         self.config = config
@@ -122,7 +135,9 @@ class _Writer:
             for split in SPLITS:
                 size = self.size(split, self.config.sentences)
                 texts = self._texts(language, split, size)
-                write_documents(self.path("text", f"{language}.{split}.txt"), texts)
+                path = self.path("text", f"{language}.{split}.txt")
+                write_documents(path, texts, provenance=builtin_text(path.name, language, self.seed))
+                self.written.append(record_path(path))
 
     def _texts(self, language: str, split: Split, size: int) -> Iterator[list[str]]:
         """Texts until there are that many sentences; the last one is cut to fit."""

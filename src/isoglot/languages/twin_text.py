@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.languages.twins import Kind, Order, twin
+from isoglot.languages.twins import Kind, Order, twin, twin_code
 from isoglot.text.bad import Skip
 from isoglot.text.lines import line_writer
+from isoglot.text.provenance import Provenance, derived, merged
 from isoglot.text.segment import segmenter, word_method
 from isoglot.text.stream import RewriteReport, read_stream, stream_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 
@@ -48,11 +51,13 @@ def twin_files(
         progress: Shows how far it is.
 
     Raises:
+        CorruptFileError: A file has changed since its record was written.
         ConfigError: There is no such kind, order, degree or share, or the order needs trees.
         InputError: A line is not UTF-8 text, and no more may be skipped.
         StorageError: A file cannot be read or written.
     """
     report = RewriteReport()
+    provenance = _twin_provenance(paths, language, kind, degree=degree, order=order, kept=kept, seed=seed)
     split = segmenter(language, word_method(language))
     counts = None
     if kind == "frequency":
@@ -61,7 +66,7 @@ def twin_files(
     sentences = (split(line) for line in read_stream(paths, skip=skip))
     twins = twin(sentences, kind, degree=degree, order=order, kept=kept, counts=counts, seed=seed)
     with (
-        stream_writer(target) as writer,
+        stream_writer(target, provenance) as writer,
         nullcontext() if alignment is None else line_writer(alignment) as links,
         progress.task(f"twin {language}", total=None, unit="lines") as task,
     ):
@@ -75,3 +80,29 @@ def twin_files(
     report.documents = writer.documents
     report.skipped = 0 if skip is None else skip.count
     return report
+
+
+def _twin_provenance(
+    paths: Sequence[str | Path], language: str, kind: Kind, *, degree: float, order: Order, kept: float, seed: int
+) -> Provenance:
+    """The text's provenance; its dictionaries are also those of the twin, in the words the twin has for theirs."""
+    options = {"degree": degree, "order": order, "kept": kept, "seed": seed}
+    step = {"step": "twin", "language": language_code(language), "kind": kind, "words_by": word_method(language)}
+    found = derived(paths, step | options)
+
+    def words_of_twin(words: Iterable[str]) -> frozenset[str]:
+        if kind != "shift":
+            return frozenset(words)
+        return frozenset(one.tokens[0] for one in twin(([word] for word in words), kind, kept=kept, seed=seed))
+
+    of_twin = [
+        replace(
+            used,
+            source=twin_code(used.source, kind),
+            target=twin_code(used.target, kind),
+            source_words=words_of_twin(used.source_words),
+            target_words=words_of_twin(used.target_words),
+        )
+        for used in found.dictionaries
+    ]
+    return merged([found], of_twin)

@@ -34,13 +34,12 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.recorded import UsedDictionary, use_dictionary
+from isoglot.text.provenance import use_dictionary, use_entries
 from isoglot.text.scripts import OWN, letter_table, written_with_blanks
 from isoglot.text.segment import segmenter
 from isoglot.text.switch import Switcher, in_case_of
@@ -399,15 +398,5 @@ def dictionaries_record(
         if files and pair in files:
             used.append(use_dictionary(*pair, files[pair], entries))
             continue
-        lines = "".join(f"{entry.source}\t{entry.target}\t{entry.weight!r}\n" for entry in entries)
-        used.append(
-            UsedDictionary(
-                source=language_code(pair[0]),
-                target=language_code(pair[1]),
-                file="",
-                sha256=sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
-                source_words=frozenset(entry.source for entry in entries),
-                target_words=frozenset(entry.target for entry in entries),
-            )
-        )
+        used.append(use_entries(*pair, entries))
     return without_repeats(facts_of(one) for one in used)

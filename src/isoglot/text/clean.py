@@ -19,6 +19,7 @@ from isoglot.core.config import Config
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.dedup import Seen, line_hash
 from isoglot.text.pool import chunks_of, map_chunks
+from isoglot.text.provenance import derived
 from isoglot.text.scripts import in_other_scripts
 from isoglot.text.stream import read_stream, stream_writer
 
@@ -169,6 +170,7 @@ def clean_files(
     With ``once="document"`` a document is held in memory until it ends; otherwise memory does not depend on the text.
 
     Raises:
+        CorruptFileError: A file has changed since its record was written.
         InputError: A line is not UTF-8 text, and no more may be skipped.
         StorageError: A file cannot be read or written.
     """
@@ -178,7 +180,11 @@ def clean_files(
     document: list[str] = []
     digest = hashlib.blake2b(digest_size=8)
     chunks = chunks_of(read_stream(paths, skip=skip))
-    with stream_writer(target) as writer, progress.task(f"clean {language}", total=None, unit="lines") as task:
+    provenance = derived(paths, {"step": "clean", "language": language, **config.model_dump(mode="json")})
+    with (
+        stream_writer(target, provenance) as writer,
+        progress.task(f"clean {language}", total=None, unit="lines") as task,
+    ):
         for chunk in map_chunks(ChunkCleaner(language, config), chunks, workers=workers):
             new = iter(seen.add(chunk.hashes) if config.once == "line" else [True] * len(chunk.hashes))
             hashes = iter(chunk.hashes)

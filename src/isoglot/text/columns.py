@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import InputError, shown
 from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_blocks
+from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from isoglot.text.provenance import Provenance
 
 # That I-X follows B-X or I-X is left to whoever scores: WikiAnn itself does not keep to it.
 _TAG = re.compile(r"O|[BI]-\S+")
@@ -135,13 +138,20 @@ class _Layout:
         return InputError(problem, remedy=remedy, file=self.path, line=number)
 
 
-def write_tagged(path: str | Path, sentences: Iterable[Sequence[tuple[str, str]]], *, prefix: str | None = None) -> int:
+def write_tagged(
+    path: str | Path,
+    sentences: Iterable[Sequence[tuple[str, str]]],
+    *,
+    prefix: str | None = None,
+    provenance: Provenance | None = None,
+) -> int:
     """Write sentences with a tab between token and tag; returns how many sentences.
 
     Args:
         path: The file to write.
         sentences: Each a list of (token, tag).
         prefix: What to write before every token, with a colon: ``en`` gives ``en:Paris``.
+        provenance: Where they come from, recorded beside the file; None: no record.
 
     Raises:
         InputError: A sentence or a token is empty, a tag is not one, or a token has a tab or line end in it.
@@ -149,7 +159,7 @@ def write_tagged(path: str | Path, sentences: Iterable[Sequence[tuple[str, str]]
     """
     before = "" if prefix is None else f"{prefix}:"
     count = 0
-    with line_writer(path) as writer:
+    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
         for count, sentence in enumerate(sentences, start=1):
             if not sentence:
                 raise writer.refusal(f"sentence {count} is empty", remedy="leave it out")

@@ -8,6 +8,7 @@ Names that end in ``.gz``, ``.xz`` or ``.zst`` are compressed, both ways.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import lzma
 import sys
@@ -33,6 +34,15 @@ def _damaged() -> tuple[type[Exception], ...]:
     known = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
     zstandard = sys.modules.get("zstandard")
     return known if zstandard is None else (*known, zstandard.ZstdError)
+
+
+def _damaged_file(error: Exception, path: str | Path, line: int | None = None) -> InputError:
+    return InputError(
+        f"the compressed file is damaged: {error}",
+        remedy="fetch it or make it again; a file that is not compressed must not be named .gz, .xz or .zst",
+        file=path,
+        line=line,
+    )
 
 
 def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[int, str]]:
@@ -68,12 +78,23 @@ def scan_lines(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
                     line = error
                 yield number, line
     except _damaged() as error:
-        raise InputError(
-            f"the compressed file is damaged: {error}",
-            remedy="fetch it or make it again; a file that is not compressed must not be named .gz, .xz or .zst",
-            file=path,
-            line=number + 1,
-        ) from error
+        raise _damaged_file(error, path, number + 1) from error
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def text_hash(path: str | Path) -> str:
+    """The SHA-256 of a text, decompressed, in hexadecimal: the same however the file is compressed.
+
+    Raises:
+        InputError: The compressed file is damaged, or it is a pipe that was read before.
+        StorageError: The file cannot be read.
+    """
+    try:
+        with open_to_read(Path(path)) as file:
+            return hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
+    except _damaged() as error:
+        raise _damaged_file(error, path) from error
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
 
@@ -118,6 +139,7 @@ class LineWriter:
         self.path = path
         self.lines = 0
         self._stream = stream
+        self._digest = hashlib.sha256()
 
     def write(self, line: str) -> None:
         """Write one line, its end not included.
@@ -136,6 +158,7 @@ class LineWriter:
         if not self.lines and raw.startswith(_BYTE_ORDER_MARK):
             raw = _BYTE_ORDER_MARK + raw  # readers drop the first one: this keeps the text's own
         self._stream.write(raw + b"\n")
+        self._digest.update(raw + b"\n")
         self.lines += 1
 
     def write_cells(self, *cells: str) -> None:
@@ -148,6 +171,10 @@ class LineWriter:
             if "\t" in cell:
                 raise self.refusal(f"a tab inside {shown(cell)}", remedy="replace it with a blank")
         self.write("\t".join(cells))
+
+    def sha256(self) -> str:
+        """The SHA-256 of what was written so far, before compression: what :func:`text_hash` gives of the file."""
+        return self._digest.hexdigest()
 
     def refusal(self, problem: str, *, remedy: str) -> InputError:
         """The error to raise when the line that is due cannot be written."""

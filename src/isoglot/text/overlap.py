@@ -20,18 +20,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import tee
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.clean import clean_line
 from isoglot.text.pool import chunks_of, map_chunks
+from isoglot.text.provenance import derived
 from isoglot.text.scripts import RANGES
 from isoglot.text.sentences import sentence_spans, split_sentences
 from isoglot.text.stream import read_stream, stream_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from isoglot.text.bad import Skip
 
@@ -169,13 +170,15 @@ def find_overlap(
     A line that is a test sentence goes; from a longer one the sentence is cut out.
 
     Raises:
+        CorruptFileError: A file has changed since its record was written.
         InputError: A line is not UTF-8 text, and no more may be skipped.
         StorageError: A file cannot be read or written.
     """
     report = OverlapReport()
     found: set[str] = set()
     ours, theirs = tee(chunks_of(read_stream(paths, skip=skip)))  # apart by the few chunks that are worked on
-    output = nullcontext() if target is None else stream_writer(target)
+    step = {"step": "remove overlap", "language": finder.language, "tests": [Path(name).name for name in finder.items]}
+    output = nullcontext() if target is None else stream_writer(target, derived(paths, step))
     with output as writer, progress.task(f"overlap {finder.language}", total=None, unit="lines") as task:
         for lines, hits_by_line in zip(ours, map_chunks(finder, theirs, workers=workers), strict=True):
             hits_of = dict(hits_by_line)

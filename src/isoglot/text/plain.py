@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import shown
 from isoglot.text.lines import line_writer, read_blocks
+from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from isoglot.text.bad import Skip
+    from isoglot.text.provenance import Provenance
 
 
 def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[str]]:
@@ -29,15 +31,22 @@ def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[li
         yield [line for _, line in block]
 
 
-def write_documents(path: str | Path, documents: Iterable[Sequence[str]]) -> int:
+def write_documents(
+    path: str | Path, documents: Iterable[Sequence[str]], *, provenance: Provenance | None = None
+) -> int:
     """Write documents with a blank line between them; returns how many.
+
+    Args:
+        path: The file.
+        documents: The lines of each.
+        provenance: Where they come from, recorded beside the file; None: no record, so that it is unknown.
 
     Raises:
         InputError: A document is empty, or a line is blank or has a line end in it.
         StorageError: The file cannot be written.
     """
     count = 0
-    with line_writer(path) as writer:
+    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
         for count, document in enumerate(documents, start=1):
             if not document:
                 raise writer.refusal(f"document {count} is empty", remedy="leave it out")

@@ -15,8 +15,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import InputError, shown
+from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.columns import read_tagged, write_tagged
+from isoglot.text.provenance import derived
 from isoglot.text.scripts import written_with_blanks
 from isoglot.text.segment import Method, segmenter, word_method
 
@@ -167,7 +169,8 @@ def realign_file(
         MissingPartError: The method needs a library that is not installed.
         StorageError: A file cannot be read or written.
     """
-    split = segmenter(language, method or word_method(language))
+    method = method or word_method(language)
+    split = segmenter(language, method)
     blank = " " if written_with_blanks(language) else ""
     total = RealignReport()
 
@@ -182,5 +185,6 @@ def realign_file(
                 yield list(zip(words, tags, strict=True))
                 task.advance()
 
-    write_tagged(target, sentences(), prefix=prefix)
+    step = {"step": "segment", "language": language_code(language), "method": method}
+    write_tagged(target, sentences(), prefix=prefix, provenance=derived([path], step))
     return total

@@ -27,7 +27,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -72,6 +72,12 @@ class LineSegmenter:
     language: str
     method: Method | None = None
     """None takes the best for the language."""
+
+    @property
+    def step(self) -> dict[str, Any]:
+        """What the record of the text says was done."""
+        method = self.method or word_method(self.language)
+        return {"step": "segment", "language": language_code(self.language), "method": method}
 
     def __call__(self, lines: list[str]) -> list[str]:
         """The lines, segmented."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from isoglot.core.language_codes import language_code
 from isoglot.text.scripts import written_with_blanks
@@ -123,6 +124,11 @@ class LineSplitter:
     """Lines of one sentence each, for lines of many; a worker's share of the work."""
 
     language: str
+
+    @property
+    def step(self) -> dict[str, Any]:
+        """What the record of the text says was done."""
+        return {"step": "sentences", "language": language_code(self.language)}
 
     def __call__(self, lines: list[str]) -> list[str]:
         """The sentences; an empty line stays."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from isoglot.core.progress import SILENT, Progress
-from isoglot.text.lines import line_writer, read_lines
+from isoglot.text.lines import read_lines
 from isoglot.text.pool import chunks_of, map_chunks
+from isoglot.text.provenance import derived, recorded_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from isoglot.text.bad import Skip
     from isoglot.text.lines import LineWriter
+    from isoglot.text.provenance import Provenance, Step
 
 
 def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Iterator[str]:
@@ -40,13 +42,13 @@ def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Ite
 
 
 @contextmanager
-def stream_writer(path: str | Path) -> Iterator[StreamWriter]:
-    """Open a file for a stream; it takes its name only when the block ends well.
+def stream_writer(path: str | Path, provenance: Provenance) -> Iterator[StreamWriter]:
+    """Open a file for a stream; it takes its name, and gets its record, only when the block ends well.
 
     Raises:
         StorageError: The folder is not writable, or the disk is full.
     """
-    with line_writer(path) as writer:
+    with recorded_writer(path, provenance) as writer:
         yield StreamWriter(writer)
 
 
@@ -100,19 +102,38 @@ class RewriteReport:
         return asdict(self)
 
 
+class LineWork(Protocol):
+    """Makes lines of lines; can be sent to another process."""
+
+    @property
+    def step(self) -> Step:
+        """What is done, and to which language, as the record of the text has it."""
+
+    def __call__(self, lines: list[str], /) -> list[str]:
+        """The new lines."""
+
+
 def rewrite(
     paths: Sequence[str | Path],
     target: str | Path,
-    work: Callable[[list[str]], list[str]],
+    work: LineWork,
     *,
-    label: str,
     workers: int = 1,
     skip: Skip | None = None,
     progress: Progress = SILENT,
 ) -> RewriteReport:
     """Write what the work makes of each chunk of the files' stream; it must leave the ends of documents, ``""``, alone.
 
+    Args:
+        paths: The files.
+        target: Where what is made of them goes.
+        work: What makes lines of lines, and what the record calls it.
+        workers: Processes that share the work.
+        skip: How many malformed lines may be skipped, and what was.
+        progress: Shows how far it is.
+
     Raises:
+        CorruptFileError: A file has changed since its record was written.
         InputError: A line is not UTF-8 text, and no more may be skipped.
         StorageError: A file cannot be read or written.
     """
@@ -124,7 +145,8 @@ def rewrite(
             yield line
 
     work([])  # what is missing is said before anything is written
-    with stream_writer(target) as writer, progress.task(label, total=None, unit="lines") as task:
+    provenance, label = derived(paths, work.step), f"{work.step['step']} {work.step['language']}"
+    with stream_writer(target, provenance) as writer, progress.task(label, total=None, unit="lines") as task:
         for lines in map_chunks(work, chunks_of(counted()), workers=workers):
             writer.write_all(lines)
             report.words += sum(line.count(" ") + 1 for line in lines if line)

@@ -31,6 +31,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import derive_seed
 from isoglot.text.lines import line_writer
 from isoglot.text.pool import chunks_of, map_chunks
+from isoglot.text.provenance import derived, use_entries, without_words
 from isoglot.text.scripts import written_with_blanks
 from isoglot.text.segment import Method, segmenter, word_method, word_spans
 from isoglot.text.stream import read_stream, stream_writer
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from isoglot.text.bad import Skip
     from isoglot.text.dictionary import Entry
+    from isoglot.text.provenance import UsedDictionary
 
 
 class SwitchConfig(Config):
@@ -113,6 +115,7 @@ class Switcher:
         rate: The probability that a word with an entry is replaced.
         cap: The largest share of a batch's words that may be replaced; None is no limit.
         seed: Same seed, same text.
+        used: The records of the dictionaries, which the text's own record takes over; None makes them of the entries.
 
     Raises:
         ConfigError: There is no such language, a weight is below 0, or a share is not between 0 and 1.
@@ -125,12 +128,15 @@ class Switcher:
         rate: float = 0.3,
         cap: float | None = 0.15,
         seed: int = 0,
+        used: Sequence[UsedDictionary] | None = None,
     ) -> None:
         for name, value in (("rate", rate), ("cap", cap)):
             if value is not None and not 0 <= value <= 1:
                 raise ConfigError(f"the {name} {value} is not a share", remedy="give a number from 0 to 1")
         self.rate, self.cap, self.seed = rate, cap, seed
-        self._choices = _choices(dictionaries)
+        entries = {pair: list(found) for pair, found in dictionaries.items()}
+        self.used = [use_entries(*pair, found) for pair, found in entries.items()] if used is None else list(used)
+        self._choices = _choices(entries)
         self._known = {language: _Known(choices) for language, choices in self._choices.items()}
 
     @property
@@ -321,6 +327,7 @@ def switch_files(
 
     Raises:
         ConfigError: There is no dictionary for the language.
+        CorruptFileError: A file has changed since its record was written.
         InputError: A line is not UTF-8 text, and no more may be skipped.
         MissingPartError: The method needs a library that is not installed.
         StorageError: A file cannot be read or written.
@@ -329,7 +336,20 @@ def switch_files(
     work = _BatchSwitcher(switcher, language, method)
     work((0, []))  # what is missing is said before anything is written
     batches = _numbered(chunks_of(read_stream(paths, skip=skip), lines=batch_lines))
-    with stream_writer(target) as writer, progress.task(f"switch {language}", total=None, unit="lines") as task:
+    step = {
+        "step": "code-switch",
+        "language": language_code(language),
+        "rate": switcher.rate,
+        "cap": switcher.cap,
+        "seed": switcher.seed,
+        "words_by": method or word_method(language),
+        "dictionaries": without_words(switcher.used),
+    }
+    provenance = derived(paths, step, switcher.used)
+    with (
+        stream_writer(target, provenance) as writer,
+        progress.task(f"switch {language}", total=None, unit="lines") as task,
+    ):
         for lines, counts in map_chunks(work, batches, workers=workers):
             writer.write_all(lines)
             report.add(counts)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.text.dictionary import read_dictionary
-from isoglot.text.recorded import use_dictionary
+from isoglot.text.provenance import use_dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.text.recorded import UsedDictionary
+    from isoglot.text.provenance import UsedDictionary
 
 Friendship = Literal["true", "false"]
 Pair = tuple[str, str]

@@ -1,34 +1,31 @@
 """Which dictionaries shaped a vocabulary or went into shards: scoring on their words later would be a leak.
 
-A dictionary comes in by grading anchors, or with a text that was switched by it (:mod:`isoglot.text.recorded`).
+A dictionary comes in by grading anchors, or with a text that was switched by it (:mod:`isoglot.text.provenance`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.text.recorded import recorded_dictionary
+from isoglot.text.provenance import derived
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
-    from isoglot.text.recorded import UsedDictionary
+    from isoglot.text.provenance import UsedDictionary
 
 Facts = dict[str, Any]
 
 
 def facts_of(used: UsedDictionary) -> Facts:
     """What is kept of a dictionary: languages, name and hash of the file, and its words on both sides."""
-    words = {"source_words": sorted(used.source_words), "target_words": sorted(used.target_words)}
-    return asdict(used) | words | {"file": Path(used.file).name}
+    return used.facts()
 
 
 def of_texts(paths: Iterable[str | Path]) -> list[Facts]:
     """The dictionaries that some texts were switched by, each once."""
-    records = (recorded_dictionary(path) for path in paths)
-    return without_repeats(facts_of(used) for record in records if record for used in record.dictionaries)
+    return [facts_of(used) for used in derived(paths).dictionaries]
 
 
 def without_repeats(dictionaries: Iterable[Facts]) -> list[Facts]:

@@ -1,0 +1,310 @@
+"""Where a text comes from and what was done to it, so that no score is taken on words that training was given.
+
+The record of ``en.txt`` is ``en.txt.provenance.json`` beside it, and stays so when the text is compressed. It has the
+SHA-256 of the text, the sources it was made of with what was done to each, and the dictionaries it was code-switched
+by. A text without a record is of unknown provenance, and so is all that is made of it; a record whose text has changed
+is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import CorruptFileError
+from isoglot.core.files import file_hash, is_pipe, read_json, write_json
+from isoglot.core.language_codes import language_code
+from isoglot.text.lines import line_writer, text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from isoglot.text.dictionary import Entry
+    from isoglot.text.lines import LineWriter
+
+FORMAT = "isoglot provenance 1"
+ENDING = ".provenance.json"
+COMPRESSED = (".gz", ".xz", ".zst")
+
+Facts = dict[str, Any]
+Step = dict[str, Any]
+"""What was done to a text: ``{"step": "segment", "language": "zh", "method": "jieba"}``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedDictionary:
+    """A dictionary that training was given, or that a text was code-switched by."""
+
+    source: str
+    target: str
+    file: str
+    """The name of the file, without its folder."""
+    sha256: str
+    source_words: frozenset[str]
+    target_words: frozenset[str]
+
+    def facts(self) -> Facts:
+        """The dictionary as JSON holds it."""
+        return vars(self) | {"source_words": sorted(self.source_words), "target_words": sorted(self.target_words)}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text at the beginning of a chain of steps.
+
+    Args:
+        file: Its name, without its folder.
+        known: Whether it is known which dictionaries went into it.
+        steps: What was done to it, in order; the first may say how it was made.
+    """
+
+    file: str
+    known: bool = True
+    steps: tuple[Step, ...] = ()
+
+    def last(self, step: str) -> Step | None:
+        """The last step of that name; None if there was none.
+
+        >>> Source("zh.txt", steps=({"step": "segment", "method": "jieba"},)).last("segment")
+        {'step': 'segment', 'method': 'jieba'}
+        """
+        return next((one for one in reversed(self.steps) if one["step"] == step), None)
+
+    def facts(self) -> Facts:
+        """The source as JSON holds it."""
+        return {"file": self.file, "known": self.known, "steps": list(self.steps)}
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Which texts something was made of, what was done to them, and which dictionaries were used."""
+
+    sources: tuple[Source, ...] = ()
+    dictionaries: tuple[UsedDictionary, ...] = ()
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The names of the sources without a record, each once: any dictionary may have gone into them."""
+        return tuple(dict.fromkeys(source.file for source in self.sources if not source.known))
+
+    def words(self, language: str) -> frozenset[str]:
+        """The words of a language that have been seen with a translation."""
+        code = language_code(language)
+        sources = (used.source_words for used in self.dictionaries if used.source == code)
+        targets = (used.target_words for used in self.dictionaries if used.target == code)
+        return frozenset().union(*sources, *targets)
+
+    def facts(self) -> Facts:
+        """The provenance as JSON holds it."""
+        return {
+            "sources": [source.facts() for source in self.sources],
+            "dictionaries": [used.facts() for used in self.dictionaries],
+        }
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], file: str | Path | None = None) -> Provenance:
+        """What :meth:`facts` gave, read again.
+
+        Args:
+            facts: What JSON held.
+            file: Where it was read from, for the error.
+
+        Raises:
+            CorruptFileError: It is something else.
+        """
+        try:
+            return cls(
+                tuple(
+                    Source(str(one["file"]), _truth(one["known"]), tuple(_step(step) for step in one["steps"]))
+                    for one in facts["sources"]
+                ),
+                tuple(
+                    UsedDictionary(**one | {side: frozenset(one[side]) for side in ("source_words", "target_words")})
+                    for one in facts["dictionaries"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(
+                "not a provenance record", remedy="restore the file, or make what it describes again", file=file
+            ) from error
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
+def _step(step: Any) -> Step:  # noqa: ANN401 - whatever the file has
+    if not isinstance(step, dict) or not isinstance(step["step"], str):
+        raise TypeError(step)
+    return step
+
+
+def merged(provenances: Iterable[Provenance], dictionaries: Iterable[UsedDictionary] = ()) -> Provenance:
+    """The provenance of what is made of several things: each source and each dictionary once.
+
+    Args:
+        provenances: Theirs.
+        dictionaries: What was used besides.
+    """
+    sources: list[Source] = []
+    used: dict[tuple[str, str, str], UsedDictionary] = {}
+    for one in (*provenances, Provenance(dictionaries=tuple(dictionaries))):
+        sources += [source for source in one.sources if source not in sources]
+        for found in one.dictionaries:
+            used.setdefault((found.source, found.target, found.sha256), found)
+    return Provenance(tuple(sources), tuple(used.values()))
+
+
+def derived(
+    paths: Iterable[str | Path], step: Step | None = None, dictionaries: Iterable[UsedDictionary] = ()
+) -> Provenance:
+    """The provenance of what is made of texts: the texts' own, and what is done to them.
+
+    Args:
+        paths: The texts. One without a record becomes a source of unknown provenance.
+        step: What is done to each; None for nothing that changes the text.
+        dictionaries: What is used besides.
+
+    Raises:
+        CorruptFileError: A record is damaged, or its text has changed.
+        StorageError: A file cannot be read.
+    """
+    found = merged((provenance_of(path) for path in paths), dictionaries)
+    if step is None:
+        return found
+    return replace(found, sources=tuple(replace(one, steps=(*one.steps, step)) for one in found.sources))
+
+
+def unknown(name: str | Path) -> Provenance:
+    """The provenance of something without a record, such as a text or a model from elsewhere."""
+    return Provenance((Source(Path(name).name or str(name), known=False),))
+
+
+def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable[Entry]) -> UsedDictionary:
+    """The record of one dictionary.
+
+    Raises:
+        StorageError: The file cannot be read.
+    """
+    pairs = list(entries)
+    return UsedDictionary(
+        source=language_code(source),
+        target=language_code(target),
+        file=Path(path).name,
+        sha256=file_hash(path),
+        source_words=frozenset(entry.source for entry in pairs),
+        target_words=frozenset(entry.target for entry in pairs),
+    )
+
+
+def use_entries(source: str, target: str, entries: Iterable[Entry]) -> UsedDictionary:
+    """The record of a dictionary that comes from no file: its hash is that of its entries."""
+    pairs = list(entries)
+    lines = "".join(f"{entry.source}\t{entry.target}\t{entry.weight!r}\n" for entry in pairs)
+    return UsedDictionary(
+        source=language_code(source),
+        target=language_code(target),
+        file="",
+        sha256=hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
+        source_words=frozenset(entry.source for entry in pairs),
+        target_words=frozenset(entry.target for entry in pairs),
+    )
+
+
+# --- files ---
+
+
+def record_path(path: str | Path) -> Path:
+    """Where the record of a text is kept: the same place whether the text is compressed or not.
+
+    >>> record_path("en.txt.xz").name, record_path("en.txt").name
+    ('en.txt.provenance.json', 'en.txt.provenance.json')
+    """
+    text = Path(path)
+    name = text.name.removesuffix(text.suffix) if text.suffix in COMPRESSED else text.name
+    return text.with_name(name + ENDING)
+
+
+@contextmanager
+def recorded_writer(path: str | Path, provenance: Provenance) -> Iterator[LineWriter]:
+    """Open a text for writing by lines; its record is written first, so that there is no moment without one.
+
+    Raises:
+        StorageError: The folder is not writable, or the disk is full.
+    """
+    with line_writer(path) as writer:
+        yield writer
+        write_provenance(path, provenance, sha256=writer.sha256())
+
+
+def write_provenance(path: str | Path, provenance: Provenance, *, sha256: str | None = None) -> Path:
+    """Write the record of a text; returns where.
+
+    Args:
+        path: The text.
+        provenance: Where it comes from.
+        sha256: The hash of the text, decompressed; None: that of the file.
+
+    Raises:
+        StorageError: It cannot be written, or the text cannot be read.
+    """
+    target = record_path(path)
+    write_json(target, {"format": FORMAT, "sha256": sha256 or text_hash(path), **provenance.facts()})
+    return target
+
+
+def read_provenance(path: str | Path) -> Provenance | None:
+    """The provenance of a text, by the record beside it; None where there is no record.
+
+    Raises:
+        CorruptFileError: The record is damaged, or the text has changed since it was written.
+        InputError: It is not JSON.
+        StorageError: It cannot be read.
+    """
+    place = record_path(path)
+    if is_pipe(path) or not place.exists():
+        return None
+    content = read_json(place)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CorruptFileError(
+            "not a provenance record", remedy="restore the file, or make what it describes again", file=place
+        )
+    provenance = Provenance.from_facts(content, place)
+    if content.get("sha256") != text_hash(path):
+        raise CorruptFileError(
+            f"the text has changed since {place.name} was written",
+            remedy=f"make the text again, or remove {place.name}: the provenance is then unknown",
+            file=path,
+        )
+    return provenance
+
+
+def provenance_of(path: str | Path) -> Provenance:
+    """The provenance of a text; of one without a record, that it is unknown.
+
+    Raises:
+        CorruptFileError: The record is damaged, or the text has changed.
+        StorageError: A file cannot be read.
+    """
+    return read_provenance(path) or unknown(path)
+
+
+def declare(path: str | Path) -> Path:
+    """Record that a text was not code-switched and that no dictionary went into it; returns where.
+
+    Raises:
+        StorageError: The text cannot be read, or the record cannot be written.
+    """
+    step = {"step": "declare", "dictionaries": "none"}
+    return write_provenance(path, Provenance((Source(Path(path).name, steps=(step,)),)))
+
+
+def without_words(provenance: Provenance | Sequence[UsedDictionary]) -> list[Facts]:
+    """The dictionaries without their words, for people to read."""
+    used = provenance.dictionaries if isinstance(provenance, Provenance) else provenance
+    return [{key: value for key, value in one.facts().items() if not key.endswith("_words")} for one in used]

@@ -1,0 +1,167 @@
+"""Where a text comes from is known beside it, travels with what is made of it, and is never silently wrong."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isoglot.core.errors import CorruptFileError
+from isoglot.languages.twin_text import twin_files
+from isoglot.languages.twins import shift
+from isoglot.text import provenance
+from isoglot.text.clean import CleanConfig, clean_files
+from isoglot.text.dictionary import Entry, read_dictionary
+from isoglot.text.overlap import OverlapFinder, find_overlap
+from isoglot.text.provenance import (
+    Provenance,
+    Source,
+    declare,
+    derived,
+    merged,
+    provenance_of,
+    read_provenance,
+    record_path,
+    recorded_writer,
+    use_dictionary,
+    write_provenance,
+)
+from isoglot.text.segment import LineSegmenter
+from isoglot.text.sentences import LineSplitter
+from isoglot.text.stream import rewrite
+from isoglot.text.switch import Switcher, switch_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def switched(tmp_path: Path) -> Path:
+    """A text that was code-switched, with its record."""
+    (tmp_path / "raw.txt").write_text("The cat sees a dog. It rains.\n")
+    declare(tmp_path / "raw.txt")
+    switcher = Switcher({("en", "fr"): [Entry("cat", "chat"), Entry("dog", "chien")]}, rate=1.0, cap=None)
+    switch_files([tmp_path / "raw.txt"], tmp_path / "en.txt", "en", switcher)
+    assert (tmp_path / "en.txt").read_text() == "The chat sees a chien. It rains.\n"
+    return tmp_path / "en.txt"
+
+
+def test_the_dictionaries_are_on_record(tmp_path: Path):
+    (tmp_path / "en-fr.txt").write_text("cat chat\ndog chien\n")
+    (tmp_path / "de-en.txt").write_text("Katze cat\n")
+    (tmp_path / "en.txt").write_text("a\n")
+    used = [
+        use_dictionary(*pair, tmp_path / name, read_dictionary(tmp_path / name))
+        for pair, name in ((("en", "fr"), "en-fr.txt"), (("deu", "en"), "de-en.txt"))
+    ]
+    write_provenance(tmp_path / "en.txt", Provenance(dictionaries=tuple(used)))
+    record = read_provenance(tmp_path / "en.txt")
+    assert record is not None
+    assert list(record.dictionaries) == used
+    assert [one.file for one in used] == ["en-fr.txt", "de-en.txt"]
+    assert record.words("eng") == {"cat", "dog"}
+    assert record.words("de") == {"Katze"}
+    assert record.words("zh") == frozenset()
+    assert read_provenance(tmp_path / "fr.txt") is None
+    record_path(tmp_path / "fr.txt").write_text('{"format": "other"}')
+    with pytest.raises(CorruptFileError) as caught:
+        read_provenance(tmp_path / "fr.txt")
+    assert caught.value.file == str(record_path(tmp_path / "fr.txt"))
+
+
+def test_every_way_of_deriving_text_keeps_the_dictionaries(switched: Path, tmp_path: Path):
+    ways: dict[str, Callable[[Path], object]] = {
+        "clean": lambda out: clean_files([switched], out, "en", CleanConfig()),
+        "sentences": lambda out: rewrite([switched], out, LineSplitter("en")),
+        "segment": lambda out: rewrite([switched], out, LineSegmenter("en")),
+        "remove overlap": lambda out: find_overlap([switched], OverlapFinder({}, "en"), target=out),
+        "twin": lambda out: twin_files([switched], out, "en", "order"),
+        "code-switch": lambda out: switch_files([switched], out, "en", Switcher({("en", "de"): [Entry("a", "ein")]})),
+    }
+    for name, write in ways.items():
+        out = tmp_path / f"{name}.txt"
+        write(out)
+        found = read_provenance(out)
+        assert found is not None, name
+        assert {"cat", "dog"} <= found.words("en"), name
+        assert found.unknown == (), name
+        (source,) = found.sources
+        assert source.file == "raw.txt"
+        assert [step["step"] for step in source.steps] == ["declare", "code-switch", name]
+
+
+def test_a_segmented_text_says_how(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("It rains.\n")
+    rewrite([tmp_path / "a.txt"], tmp_path / "b.txt", LineSegmenter("eng"))
+    (source,) = provenance_of(tmp_path / "b.txt").sources
+    assert source.last("segment") == {"step": "segment", "language": "en", "method": "unicode"}
+    assert source.last("clean") is None
+
+
+def test_the_words_of_a_twin_are_given_in_its_script(switched: Path, tmp_path: Path):
+    twin_files([switched], tmp_path / "twin.txt", "en", "shift")
+    found = provenance_of(tmp_path / "twin.txt")
+    assert found.words("en-x-shift") == {shift("cat"), shift("dog")}
+    assert found.words("fr-x-shift") == {shift("chat"), shift("chien")}
+
+
+def test_a_text_without_a_record_is_unknown_and_so_is_what_is_made_of_it(switched: Path, tmp_path: Path):
+    copy = tmp_path / "copy.txt"
+    shutil.copy(switched, copy)
+    assert read_provenance(copy) is None
+    clean_files([copy, switched], tmp_path / "clean.txt", "en", CleanConfig())
+    found = provenance_of(tmp_path / "clean.txt")
+    assert found.unknown == ("copy.txt",)
+    assert found.words("en") == {"cat", "dog"}
+    assert [source.known for source in found.sources] == [False, True]
+
+
+def test_compressing_a_text_keeps_its_record(switched: Path):
+    packed = switched.with_name("en.txt.gz")
+    packed.write_bytes(gzip.compress(switched.read_bytes()))
+    switched.unlink()
+    assert provenance_of(packed).words("fr") == {"chat", "chien"}
+
+
+def test_a_compressed_text_that_is_unpacked_keeps_its_record(tmp_path: Path):
+    for ending in (".gz", ".xz", ".zst"):
+        path = tmp_path / f"en.txt{ending}"
+        with recorded_writer(path, Provenance((Source("built-in"),))) as writer:
+            writer.write("\ufeffone")
+            writer.write("two")
+        assert read_provenance(path) == Provenance((Source("built-in"),))
+
+
+def test_a_record_of_another_text_is_refused(switched: Path):
+    switched.write_text("Something else.\n")
+    with pytest.raises(CorruptFileError) as caught:
+        derived([switched])
+    assert caught.value.file == str(switched)
+    assert "remove en.txt.provenance.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("facts", [{}, {"sources": [{}], "dictionaries": []}, {"sources": [], "dictionaries": [{}]}])
+def test_a_damaged_record_is_refused(facts: dict[str, object]):
+    with pytest.raises(CorruptFileError):
+        Provenance.from_facts(facts)
+
+
+def test_the_record_is_there_before_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Killed at any moment, there is no switched text without a record."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(provenance, "write_json", killed)
+    with pytest.raises(KeyboardInterrupt), recorded_writer(tmp_path / "en.txt", Provenance()) as writer:
+        writer.write("The chat sleeps.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_merging_keeps_each_once():
+    one = Provenance((Source("a", known=False),))
+    assert merged([one, one, Provenance((Source("b"),))]) == Provenance((Source("a", known=False), Source("b")))
+    assert Provenance.from_facts(one.facts()) == one
