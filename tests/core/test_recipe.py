@@ -55,3 +55,31 @@ def test_any_text_is_a_recipe_or_one_clear_error(tmp_path_factory: pytest.TempPa
         assert isinstance(error, ConfigError) or "is not UTF-8" in error.problem
         assert error.line is not None
         assert 1 <= error.line <= text.count("\n") + 1
+
+
+def test_a_recipe_takes_from_another_what_it_does_not_set(tmp_path: Path):
+    (tmp_path / "base.toml").write_text("seconds = 2.0\nsize = 64\n[deep]\na = 1\nb = 2\n")
+    child = tmp_path / "child.toml"
+    child.write_text(f'extends = "{tmp_path}/base.toml"\nsize = 32\n[deep]\nb = 3\n')
+    recipe = load_recipe(str(child), room="core")
+    assert recipe.values == {"seconds": 2.0, "size": 32, "deep": {"a": 1, "b": 3}}
+
+
+def test_what_is_wrong_is_shown_in_the_recipe_that_says_it(tmp_path: Path):
+    (tmp_path / "base.toml").write_text("\nseconds = -1\n")
+    child = tmp_path / "child.toml"
+    child.write_text(f'extends = "{tmp_path}/base.toml"\n')
+    with pytest.raises(ConfigError) as error:
+        build_config(PeakConfig, recipe=load_recipe(str(child), room="core"))
+    assert (Path(str(error.value.file)).name, error.value.line) == ("base.toml", 2)
+
+
+def test_recipes_do_not_extend_themselves(tmp_path: Path):
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    one.write_text(f'extends = "{other}"\n')
+    other.write_text(f'extends = "{one}"\n')
+    with pytest.raises(ConfigError, match="should name another recipe"):
+        load_recipe(str(one), room="core")
+    one.write_text("extends = 3\n")
+    with pytest.raises(ConfigError, match="extends = 3 should name another recipe"):
+        load_recipe(str(one), room="core")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.recipe import load_recipe, recipe_names
+from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.settings import PretrainConfig, changed_key
 
 TABLE1 = {
@@ -44,6 +47,11 @@ def test_there_is_one_recipe_for_each_arm_of_table_1():
     }
 
 
+def test_no_two_arms_of_table_1_are_the_same():
+    every = [config_of(f"table1/{arm}").model_dump(mode="json") for arm in TABLE1]
+    assert all(one != other for one, other in combinations(every, 2))
+
+
 @pytest.mark.parametrize("arm", TABLE1)
 def test_the_arms_are_the_papers(arm):
     vocabulary, plan = TABLE1[arm]
@@ -51,6 +59,11 @@ def test_the_arms_are_the_papers(arm):
     shape = config.model.encoder(vocabulary_size=80_000, languages=("en", "fr"), pad_id=0, unk_id=1)
     assert f"--mode {vocabulary} " in text
     assert shape.sharing.text == plan
+    mode, size = vocabulary.split(" --size ")
+    assert (config.requires.vocabulary, config.requires.size, config.requires.count) == (mode, int(size), "merges")
+    assert SharingPlan.parse(config.requires.plan).text == plan
+    assert config.requires.domains == ("different" if arm == "wiki-cc" else "same")
+    assert (config.switching.dictionaries == "required") == (arm == "extra-anchors")
     assert (shape.layers, shape.heads, shape.width, shape.inner, shape.dropout) == (8, 12, 768, 3072, 0.1)
     assert (config.batch.rows, config.batch.length, config.sampling.exponent) == (96 * 8, 256, 0.7)
     assert config.batch.separator == "sentence"

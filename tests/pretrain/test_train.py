@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 import torch
 
+from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError, NumericError, StorageError
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.model.load import encoder_folder, load_encoder, run_weights
 from isoglot.pretrain.log import read_metrics
 from isoglot.pretrain.passes import Passes
+from isoglot.pretrain.rows import Rows, TextConfig
 from isoglot.pretrain.train import pretrain
 from isoglot.text.dictionary import Entry
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
@@ -399,3 +401,74 @@ def test_a_run_that_is_not_finished_is_not_opened(run):
         load_encoder(out)
     assert error.value.problem == "the training run has not finished"
     assert run_weights(out.parent) is None
+
+
+# --- what an arm requires ---
+
+
+def refused(run, *settings: str, **options) -> str:
+    with pytest.raises(ConfigError) as error:
+        run("refused", *settings, **options)
+    return error.value.problem
+
+
+def test_an_arm_refuses_another_vocabulary_size_or_plan_and_says_what_it_found(run, corpus):
+    assert refused(run, "requires.vocabulary=disjoint") == (
+        "the recipe requires a disjoint vocabulary, found a joint one"
+    )
+    assert refused(run, "requires.size=80000") == (
+        "the recipe requires a vocabulary of 80,000 pieces, found one of 400"
+    )
+    assert refused(run, "requires.count=merges") == (
+        "the recipe requires a vocabulary whose size counts merges, found one that counts pieces"
+    )
+    assert refused(run, "requires.plan=default", "model.plan=l1") == (
+        "the recipe requires sharing plan default, found sep-l1-1"
+    )
+    ours = ["requires.vocabulary=joint", "requires.size=400", "requires.count=pieces", "requires.plan=sep-l1-1"]
+    run("fits", *ours, "model.plan=l1", "budget=0steps")
+    run("overridden", "requires.size=any", "requires.vocabulary=any", "budget=0steps")
+    run("alone", "requires.vocabulary=union", "budget=0steps", shards={"en": corpus.shards["en"]})
+
+
+def test_a_vocabulary_whose_text_was_too_short_for_its_size_is_not_of_that_size(tmp_path: Path, corpus, nano):
+    text = tmp_path / "en.txt"
+    text.write_text("the cat sleeps\n" * 40, encoding="utf-8")
+    vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=5000)
+    shards = {"en": build_shards([text], vocabulary, "en", tmp_path / "en", dev_share=0)}
+    with pytest.raises(ConfigError, match=r"of 5,000 pieces, found \d+: its text was too short"):
+        pretrain(nano("requires.size=5000", "evaluation.every=0"), shards, vocabulary, tmp_path / "out", device="cpu")
+
+
+def test_an_arm_about_domains_wants_them_declared_and_different(tmp_path: Path, corpus, run):
+    def shards(english: str | None, french: str | None):
+        named = {"en": english, "fr": french}
+        return {
+            code: build_shards([corpus.folder / f"{code}.txt"], corpus.vocabulary, code, tmp_path / f"{code}-{domain}",
+                               domain=domain, dev_share=0.2)
+            for code, domain in named.items()
+        }  # fmt: skip
+
+    different, same = ["requires.domains=different", "budget=0steps"], ["requires.domains=same", "budget=0steps"]
+    wiki, crawl, unknown = shards("wiki", "wiki"), shards("wiki", "crawl"), shards("wiki", None)
+    assert crawl["fr"].domain == "crawl"
+    assert "different domains, found en wiki, fr wiki" in refused(run, *different, shards=wiki)
+    assert "found en wiki, fr not declared" in refused(run, *different, shards=unknown)
+    assert "one domain, found en wiki, fr crawl" in refused(run, *same, shards=crawl)
+    run("a", *different, shards=crawl)
+    run("b", *same, shards=wiki)
+    run("c", *same)
+
+
+def test_text_can_be_cut_to_the_same_number_of_tokens(run, corpus):
+    there = {code: len(one.ids("train")) for code, one in corpus.shards.items()}
+    least = min(there.values())
+    assert build_config(TextConfig, settings=["tokens=least"]).limits(corpus.shards) == dict.fromkeys(there, least)
+    assert build_config(TextConfig, settings=["tokens.fr=90"]).limits(corpus.shards) == {"en": None, "fr": 90}
+    assert "asks for 999,999 tokens of en" in refused(run, "text.tokens=999999")
+    rows = Rows(corpus.shards["en"], length=16, special=corpus.vocabulary.special, limit=100, separator="sentence")
+    ids = corpus.shards["en"].ids("train")[:100]
+    every = rows.take(0, 3 * rows.per_epoch)[:, 1:-1]
+    assert set(every.flatten().tolist()) <= {*ids.tolist(), corpus.vocabulary.special["[SEP]"]}
+    whole, cut = run("a", "budget=6steps"), run("b", "budget=6steps", "text.tokens=200")
+    assert not same(whole, cut)

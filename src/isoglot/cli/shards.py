@@ -30,6 +30,10 @@ def build(
     window: Annotated[
         int, typer.Option("--window", min=1, help="Ids in a window, unless training asks otherwise.")
     ] = 256,
+    domain: Annotated[
+        str | None,
+        typer.Option("--domain", metavar="NAME", help="Where the text is from, such as wiki; recorded for recipes."),
+    ] = None,
     sentences: Annotated[
         int | None, typer.Option("--sentences", min=1, help="The first so many; a prefix of a larger build.")
     ] = None,
@@ -72,6 +76,7 @@ def build(
                 code,
                 folder,
                 window=window,
+                domain=domain,
                 sentences=sentences,
                 dev_share=dev_share,
                 seed=seed,
@@ -123,8 +128,8 @@ def stats(folders: Folders, json: Json = False, quiet: Quiet = False, debug: Deb
 
 
 def _facts(shards: Shards) -> dict[str, Any]:
-    keys = ("language", "counts", "window", "dtype", "vocabulary", "sources")
-    return {"folder": str(shards.folder), **{key: shards.index[key] for key in keys}}
+    keys = ("language", "domain", "counts", "window", "dtype", "vocabulary", "sources")
+    return {"folder": str(shards.folder), **{key: shards.index.get(key) for key in keys}}
 
 
 def _tokens(shards: Shards) -> list[int]:

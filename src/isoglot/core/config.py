@@ -151,6 +151,8 @@ def _explain(
             return ConfigError(f"--set {_short(setting)}: {problem}", remedy=remedy)
     if recipe is None:
         return ConfigError(problem, remedy=remedy)
+    while recipe.base is not None and key_line(recipe.text, names) is None:
+        recipe = recipe.base  # which sets the value
     return ConfigError(problem, remedy=remedy, file=recipe.path, line=key_line(recipe.text, names))
 
 

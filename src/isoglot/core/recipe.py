@@ -1,19 +1,20 @@
 """Recipes: TOML files that set a config's defaults, found by name inside a room or by path.
 
 A room keeps its recipes in its folder ``recipes/``; ``table1/sep-l1-3`` names ``recipes/table1/sep-l1-3.toml``.
-A name that ends in ``.toml`` is a path of the user's own.
+A name that ends in ``.toml`` is a path of the user's own. A recipe that says ``extends = "table1/default"`` takes
+every value of that one that it does not set itself.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.files import read_text
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class Recipe:
     path: str
     text: str = field(repr=False)
     values: dict[str, Any]
+    """All of them, those of the recipe it extends included."""
+    base: Recipe | None = None
+    """The recipe it extends."""
 
 
 def load_recipe(name: str, *, room: str) -> Recipe:
@@ -41,13 +45,37 @@ def load_recipe(name: str, *, room: str) -> Recipe:
         ConfigError: No such recipe (with the nearest name), or malformed TOML (with line and column).
         StorageError: The file cannot be read.
     """
+    return _load(name, room, ())
+
+
+def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
     if name.endswith(".toml"):
-        return _parse(Path(name).stem, name, read_text(name))
-    known = _recipes(room)
-    if name not in known:
-        remedy = f"{nearest_name(name, known)} (or give the path of a .toml file)"
-        raise ConfigError(f"there is no recipe {name!r}", remedy=remedy)
-    return _parse(name, str(known[name]), known[name].read_text(encoding="utf-8"))
+        recipe = _parse(Path(name).stem, name, read_text(name))
+    else:
+        known = _recipes(room)
+        if name not in known:
+            remedy = f"{nearest_name(name, known)} (or give the path of a .toml file)"
+            raise ConfigError(f"there is no recipe {name!r}", remedy=remedy)
+        recipe = _parse(name, str(known[name]), known[name].read_text(encoding="utf-8"))
+    other = recipe.values.get("extends")
+    if other is None:
+        return recipe
+    way = (*extended_by, name)
+    if not isinstance(other, str) or other in way:
+        problem = f"extends = {shown(other)} should name another recipe"
+        raise ConfigError(problem, remedy="write its name or the path of its .toml file", file=recipe.path)
+    base = _load(other, room, way)
+    own = {key: value for key, value in recipe.values.items() if key != "extends"}
+    return replace(recipe, values=_over(base.values, own), base=base)
+
+
+def _over(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Values with changes laid over them, table by table."""
+    found = dict(values)
+    for key, value in changes.items():
+        old = found.get(key)
+        found[key] = _over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return found
 
 
 def recipe_names(room: str) -> list[str]:

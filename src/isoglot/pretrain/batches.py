@@ -147,6 +147,7 @@ class Batches:
         self.separator = None if config.batch.separator == "none" else self.special["[SEP]"]
         self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
+        limits = config.text.limits(shards)
         self.rows = {
             code: Rows(
                 one,
@@ -155,6 +156,7 @@ class Batches:
                 special=self.special,
                 device=world.device,
                 seed=config.seed,
+                limit=limits[code],
                 separator=config.batch.separator,
             )
             for code, one in shards.items()

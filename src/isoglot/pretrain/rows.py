@@ -13,12 +13,14 @@ Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` = T - 2 ids of text 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.config import Config
+from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.pretrain.chance import below, permuted, step_key, stream
 from isoglot.vocab.shards import Shards, Split, file_name
 
@@ -38,6 +40,40 @@ _FREE_SHARE = 4
 _AHEAD = 4096  # rows whose places are found at once: the 400 small operations cost the same for one row
 
 
+class TextConfig(Config):
+    """How much of each language's text is read."""
+
+    tokens: Annotated[int, Field(ge=1)] | Literal["all", "least"] | dict[str, Annotated[int, Field(ge=1)]] = "all"
+    """the first tokens of the training text: all, as many as the smallest language has (least), a number for every
+    language, or one for each (text.tokens.de=9000000); dev text stays as it is"""
+
+    def limits(self, shards: Mapping[str, Shards]) -> dict[str, int | None]:
+        """How many tokens of each language are read; None: all.
+
+        Raises:
+            ConfigError: A language has fewer, or is none of the run's.
+        """
+        there = {code: len(one.ids("train")) for code, one in shards.items()}
+        if self.tokens == "all":
+            return dict.fromkeys(there)
+        if self.tokens == "least":
+            return dict.fromkeys(there, min(there.values()))
+        if isinstance(self.tokens, int):
+            found: dict[str, int | None] = dict.fromkeys(there, self.tokens)
+        else:
+            for code in self.tokens:
+                if code not in there:
+                    raise ConfigError(f"text.tokens names {code!r}", remedy=nearest_name(code, there))
+            found = {code: self.tokens.get(code) for code in there}
+        for code, limit in found.items():
+            if limit is not None and limit > there[code]:
+                raise ConfigError(
+                    f"text.tokens asks for {limit:,} tokens of {code}, and its training text has {there[code]:,}",
+                    remedy="ask for fewer, or for as many as the smallest language has: text.tokens=least",
+                )
+        return found
+
+
 class Rows:
     """An endless stream of rows, each known by its number.
 
@@ -48,6 +84,7 @@ class Rows:
         device: Where the rows are wanted.
         split: The part of the text.
         seed: The run's seed.
+        limit: Ids of the split to read, its first; None: all.
         ahead: Ids to read beyond a row's own, for what may shorten it (switching words); they are the next row's too,
             so that every id is still some row's own once an epoch. Rows are longer by as much.
         storage: Where the ids are kept; the rows are the same.
@@ -69,6 +106,7 @@ class Rows:
         device: torch.device | str = "cpu",
         split: Split = "train",
         seed: int = 0,
+        limit: int | None = None,
         ahead: int = 0,
         storage: Storage = "auto",
         separator: Separator = "none",
@@ -78,8 +116,9 @@ class Rows:
         self.shards, self.length, self.split, self.seed, self.ahead = shards, length, split, seed, ahead
         self.device = torch.device(device)
         self.text = length - 2
-        self._separators_S = separator_places(shards, split, separator).to(self.device)
-        self.tokens = len(shards.ids(split)) + len(self._separators_S)
+        read = len(shards.ids(split)) if limit is None else limit
+        self._separators_S = separator_places(shards, split, separator, read).to(self.device)
+        self.tokens = read + len(self._separators_S)
         self.per_epoch = self.tokens // self.text
         if not self.per_epoch:
             raise ConfigError(
@@ -88,7 +127,7 @@ class Rows:
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
         self._first, self._last = special["[CLS]"], special["[SEP]"]
-        ids = _mapped_ids(shards, split)
+        ids = _mapped_ids(shards, split)[:read]
         self._all_bits = 2 ** (8 * ids.element_size()) - 1
         self._ids = ids.to(self.device, copy=True) if _on_device(storage, ids, self.device) else ids
         self._known: tuple[int, Tensor] = (0, torch.zeros(0, dtype=torch.int64))
@@ -139,14 +178,21 @@ class Rows:
         return ids_BT.to(self.device)
 
 
-def separator_places(shards: Shards, split: Split, separator: Separator) -> Tensor:
-    """The places of separators in the stream that has them, ascending (S), int64; a sentence without ids gets none."""
+def separator_places(shards: Shards, split: Split, separator: Separator, read: int | None = None) -> Tensor:
+    """The places of separators in the stream that has them, ascending (S), int64; a sentence without ids gets none.
+
+    Args:
+        shards: The text.
+        split: The part of it.
+        separator: What ends with one.
+        read: Only behind what ends within the first so many ids; None: all.
+    """
     if separator == "none":
         return torch.zeros(0, dtype=torch.int64)
     ends = np.cumsum(shards.sentence_lengths(split), dtype=np.int64)
     if separator == "document":
         ends = ends[np.cumsum(shards.document_lengths(split), dtype=np.int64) - 1]
-    ends = np.unique(ends[ends > 0])
+    ends = np.unique(ends[(ends > 0) & (ends <= (ends[-1] if read is None else read))])
     return torch.from_numpy(ends + np.arange(len(ends)))
 
 

@@ -23,7 +23,8 @@ from isoglot.pretrain.evaluation import EvaluationConfig
 from isoglot.pretrain.log import LogConfig
 from isoglot.pretrain.masking import MaskingConfig
 from isoglot.pretrain.optimiser import OptimiserConfig
-from isoglot.pretrain.rows import Separator
+from isoglot.pretrain.requirements import RequiresConfig
+from isoglot.pretrain.rows import Separator, TextConfig
 from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.pretrain.switching import SwitchingConfig
@@ -129,6 +130,10 @@ class PretrainConfig(Config):
 
     model: ModelConfig = ModelConfig()
     """the encoder"""
+    requires: RequiresConfig = RequiresConfig()
+    """what the vocabulary, the plan and the text must be; a run with others is refused"""
+    text: TextConfig = TextConfig()
+    """how much of each language's text is read"""
     batch: BatchConfig = BatchConfig()
     """what one step learns from"""
     masking: MaskingConfig = MaskingConfig()

@@ -35,6 +35,7 @@ from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.memory import check_memory
 from isoglot.pretrain.optimiser import build_optimiser
 from isoglot.pretrain.passes import Passes
+from isoglot.pretrain.requirements import check_requirements
 from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.switch_table import dictionaries_record
@@ -117,6 +118,7 @@ def pretrain(
     if config.log.tensorboard == "on":
         import_part("tensorboard")
     with join_world(device) as world:
+        check_requirements(config, shards, vocabulary)
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)

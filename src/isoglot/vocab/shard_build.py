@@ -48,6 +48,7 @@ def build_shards(
     out: str | Path,
     *,
     window: int = 256,
+    domain: str | None = None,
     sentences: int | None = None,
     dev_share: float = 0.01,
     seed: int = 0,
@@ -66,6 +67,7 @@ def build_shards(
         language: The language of the text.
         out: The folder; made if missing.
         window: The size of a window unless another is asked for later.
+        domain: Where the text is from, such as ``wiki``: recorded, so that runs can require texts of one domain.
         sentences: Take the first so many; None: all.
         dev_share: The share of documents set apart. Which, hangs on each document's first sentence and the seed.
         seed: For the split.
@@ -89,6 +91,7 @@ def build_shards(
         "vocabulary": {"hash": vocabulary.hash, "size": len(vocabulary)},
         "dtype": work.dtype,
         "window": window,
+        "domain": domain,
         "sources": [{"file": path.name, "sha256": file_hash(path)} for path in paths],
         "sentences_asked": sentences,
         "dev_share": dev_share,

@@ -138,6 +138,12 @@ class Shards:
         return str(self.index["language"])
 
     @property
+    def domain(self) -> str | None:
+        """Where the text is from, such as ``wiki``, as it was declared; None: it was not."""
+        domain = self.index.get("domain")
+        return None if domain is None else str(domain)
+
+    @property
     def window(self) -> int:
         """The size of a window unless another is asked for."""
         return int(self.index["window"])
