@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from itertools import islice
 from pathlib import Path
 
@@ -127,7 +128,7 @@ def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
     told, _, head, row, *_ = result.out.split("\n")
     facts = read_json(out / "result.json")
     (trial,) = facts["trials"]
-    assert told == f"Learnt from en: las {trial['dev']:.1f} on its dev, epoch {trial['epoch']}."
+    assert told == f"Learned from en: las {trial['dev']:.1f} on its dev, epoch {trial['epoch']}."
     assert head.split() == "language chosen by las 95 % over sentences uas".split()
     assert row.split()[-1] == f"{facts['scores'][0]['uas']:.1f}"
     to = tmp_path / "parsed.conllu"
@@ -326,6 +327,52 @@ def test_the_documents_task(isoglot, model, tmp_path: Path):
     assert (wrong.code, wrong.err) == (2, f"isoglot: {data}:2: there is no tab; write text, tab, mood\n")
 
 
+def test_the_printed_hint_works_when_pasted(isoglot, model, tmp_path: Path):
+    own, data, out = tmp_path / "my mood.py", tmp_path / "data.tsv", tmp_path / "my run"
+    own.write_text(OWN)
+    data.write_text("".join(f"Eva {n} sleeps.\t{'calm' if n % 2 else 'loud'}\n" for n in range(8)))
+    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak"]
+    told = isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out))
+    (hint,) = [line for line in told.out.splitlines() if line.startswith("Use it: ")]
+    command = shlex.split(hint.removeprefix("Use it: "))
+    assert command[:3] == ["isoglot", "transfer", "predict"]
+    assert isoglot(*command[1:]).code == 0
+
+
+def test_a_task_file_that_exits_is_one_line_and_exit_code_2(isoglot, model, tmp_path: Path):
+    own = tmp_path / "mood.py"
+    own.write_text("import sys\nsys.exit(5)\n")
+    result = isoglot("transfer", "own", str(own), "--model", model)
+    assert result.code == 2
+    assert result.err.startswith(f"isoglot: {own}:2: the task file fails: SystemExit")
+    assert result.err.count("\n") == 1
+
+
+def test_columns_in_another_order_are_not_taken_for_labels(isoglot, model, tmp_path: Path):
+    data = tmp_path / "data.tsv"
+    data.write_text("".join(f"{'calm' if n % 2 else 'loud'}\tEva number {n} sleeps well.\n" for n in range(200)))
+    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak"]
+    result = isoglot("transfer", "topic", "--model", model, *files, *FAST)
+    assert result.code == 2
+    assert "40 different labels in 40 examples" in result.err
+    assert len(result.err) < 500
+
+
+def test_a_classifier_that_predicts_one_class_has_learned_nothing(isoglot, model, tmp_path: Path):
+    data = tmp_path / "data.tsv"
+    data.write_text("".join(f"Eva sleeps {n}.\t{'calm' if n % 3 else 'loud'}\n" for n in range(30)))
+    files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak"]
+    still = ["--set", "epochs=1", "--set", "encoder_rate=1e-9", "--set", "head_rate=1e-9", "--device", "cpu"]
+    result = isoglot("transfer", "topic", "--model", model, *files, *still, "--json")
+    learned = json.loads(result.out)["learned"]
+    assert learned["constant"] in ("calm", "loud")
+    assert learned["nothing"]
+    assert learned["majority"] == pytest.approx(100 * 20 / 30)
+    assert "test de: every prediction is" in result.err
+    shown = isoglot("transfer", "topic", "--model", model, *files, *still, "--quiet").out
+    assert shown.startswith(f"Nothing was learned from en: every prediction is '{learned['constant']}'")
+
+
 def _written(path: Path) -> Path:
     path.write_text(OWN)
     return path
@@ -333,9 +380,12 @@ def _written(path: Path) -> Path:
 
 def test_the_table_says_what_guessing_gets_and_how_seeds_differ(isoglot, model):
     result = isoglot("transfer", "nli", "--model", model, *FAST, "--seeds", "2", "--quiet")
-    told, _, head, row, *_ = result.out.split("\n")
+    told, _, table = result.out.partition("\n\n")
+    head, row, *_ = table.split("\n")
     guessed = re.fullmatch(
-        r"Learnt from en: accuracy [\d.]+ on its dev, epoch \d; ([\d.]+) by saying the same of all\.", told
+        r"(?:Learned|Nothing was learned) from en: .*accuracy [\d.]+ on its dev, epoch \d; "
+        r"always answering its most frequent label gives ([\d.]+)\)?\.",
+        " ".join(told.split()),
     )
     assert guessed is not None
     assert 33 < float(guessed[1]) < 60

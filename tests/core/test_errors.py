@@ -49,3 +49,7 @@ def test_an_error_survives_the_way_between_processes():
     assert type(again) is InputError
     assert str(again) == str(error)
     assert again.remedy == "write 0.5"
+
+
+def test_a_remedy_is_short_however_many_and_long_the_known_names_are():
+    assert len(nearest_name("x" * 100_000, ["y" * 100_000, *map(str, range(5000))])) < 4000

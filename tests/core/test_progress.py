@@ -105,3 +105,12 @@ def test_duration():
         "1 h 0 min",
         "1 h 0 min",
     ]
+
+
+def test_the_bar_of_work_that_stops_early_ends_full():
+    stream = Terminal()
+    with BarProgress(stream).task("training", total=10, unit="epochs") as task:
+        task.advance(4)
+        bars = task.bars  # type: ignore[attr-defined]
+    assert bars.tasks[0].finished
+    assert bars.tasks[0].total == 4

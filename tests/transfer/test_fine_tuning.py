@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from isoglot.model import HookedEncoder
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.examples import Tagged
+from isoglot.transfer.examples import Passage, Tagged
 from isoglot.transfer.fine_tuning import Trainer
 from isoglot.transfer.selection import select
 from isoglot.transfer.tunable import layer_numbers, tunable
@@ -214,7 +214,7 @@ def test_a_killed_run_ends_with_the_same_bits(settings, nano, tagging, tmp_path:
 def test_a_kill_before_the_checkpoint_loses_no_epoch(nano, tagging, tmp_path: Path, monkeypatch):
     """Where bits do not repeat, an epoch that is gone through again may not be the best any more; the first then is."""
     scores = iter([50.0, 60.0, 40.0])  # the second time, the second epoch is worse than the first
-    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: {"en": next(scores)})
+    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: ({"en": next(scores)}, {}))
     save = Checkpoints.save
 
     def killing(self, step, *rest):
@@ -268,7 +268,7 @@ def test_a_model_with_settings_of_another_version_says_so(nano, tagging, tmp_pat
 
 def test_early_stop_and_kept_epochs(nano, tagging, monkeypatch):
     scores = iter([50.0, 60.0, 55.0, 54.0, 90.0])
-    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: {"en": next(scores)})
+    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: ({"en": next(scores)}, {}))
     tuned = tune(nano(), tagging, config("epochs=5", "patience=2", "keep=2"))
     assert [entry["epoch"] for entry in tuned.history] == [1, 2, 3, 4]
     assert (tuned.epoch, tuned.epochs.numbers()) == (2, [2, 3])
@@ -403,3 +403,41 @@ def test_no_examples_to_test(nano, tagging):
     tuned = tune(nano(), tagging, config("epochs=1"))
     with pytest.raises(InputError, match=r"de.tsv: there are no examples of zh; give some"):
         evaluate(tuned, tagging[0], {"zh": Data([], "de.tsv")})
+
+
+@pytest.mark.parametrize("settings", [["keep=1"], ["tune=head"], ["patience=1"], []])
+def test_progress_of_the_tests_ends_at_100_percent(settings, nano):
+    """With one epoch kept there is none to average; an oracle may choose the same epoch as English dev."""
+    totals: list[list[int]] = []
+
+    class Counting:
+        def __init__(self, total: int) -> None:
+            totals.append([total, 0])
+
+        def advance(self, amount: int = 1) -> None:
+            totals[-1][1] += amount
+
+        def note(self, text: str) -> None:
+            pass
+
+    class Counted:
+        @contextmanager
+        def task(self, label: str, *, total: int | None, unit: str):
+            assert total is not None
+            yield Counting(total)
+
+    task = find_task("ner")
+    sets = {code: task.builtin(code, "dev", 20, spaced=True) for code in ("en", "en-x-shift")}
+    tuned = fine_tune(
+        nano(), task, {"en": task.builtin("en", "train", 20, spaced=True)}, sets, config("epochs=3", *settings)
+    )
+    select(tuned, sets, progress=Counted())
+    assert totals
+    assert all(done == total for total, done in totals)
+
+
+def test_a_plain_string_is_no_tuple_of_texts():
+    with pytest.raises(ConfigError, match="'Eva sleeps'"):
+        Passage("Eva sleeps", "calm")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="not a tuple of strings"):
+        Tagged("Eva sleeps")  # type: ignore[arg-type]

@@ -132,7 +132,7 @@ def test_the_inverse_of_a_planted_rotation_gives_the_english_scores(name, plante
         assert found["mapped", layer] == found["source", layer]
         assert found["unmapped", layer] < found["source", layer] / 2
     for point in result.points:
-        assert np.array_equal(point.ratios[f"{TWIN}/mapped"], point.ratios["en/source"])
+        assert np.array_equal(point.ratios[f"{TWIN}/mapped/"], point.ratios["en/source/"])
 
 
 def test_each_layer_has_its_own_map(planted, examples):
@@ -448,8 +448,37 @@ def test_what_is_learnt_from_is_neither_chosen_by_nor_tested_on(planted, example
         map_transfer(task, [planted], train, dev, {**test, TWIN: others})
 
 
-@pytest.mark.parametrize("setting", ["tune=head", "freeze=1", "layer=1", "grid.batch=[1, 2]"])
+@pytest.mark.parametrize("setting", ["tune=head", "freeze=1", "layer=1", "grid.freeze=[1, 2]"])
 def test_settings_that_mean_nothing_here(setting, planted, examples):
-    key = setting.partition("=")[0].partition(".")[0]
+    key = setting.partition("=")[0].removeprefix("grid.")
     with pytest.raises(ConfigError, match=f"{key} is set, and in map transfer the new layers learn"):
         run("ner", planted, examples, setting)
+
+
+@pytest.mark.parametrize("key", ["length", "seed", "memory"])
+def test_a_grid_of_what_all_its_settings_share_is_refused(key, planted, examples):
+    with pytest.raises(ConfigError, match=f"a grid of {key}"):
+        run("ner", planted, examples, f"grid.{key}=[16, 32]")
+
+
+def test_a_grid_reports_the_mean_of_the_two_settings_best_on_dev(planted, examples, tmp_path):
+    rates = (5e-3, 1e-5, 2e-3)
+    grid = f"grid.encoder_rate={list(rates)}"
+    result = run("ner", planted, examples, grid, out=tmp_path, layers=[1], seeds=2)
+    alone = {rate: run("ner", planted, examples, f"encoder_rate={rate}", layers=[1], seeds=2) for rate in rates}
+    for point in result.points:
+        seed = point.facts["seed"]
+        single = {rate: next(p for p in one.points if p.facts["seed"] == seed) for rate, one in alone.items()}
+        assert [s["dev"] for s in point.facts["settings"]] == [single[rate].facts["dev"] for rate in rates]
+        ranked = sorted(rates, key=lambda rate: -single[rate].facts["dev"])
+        chosen = {s["setting"] for s in point.facts["settings"] if s["chosen"]}
+        assert chosen == {f"encoder_rate={rate:g}" for rate in ranked[:2]}
+        for rate in ranked[:2]:
+            mine = point.ratios[f"{TWIN}/mapped/encoder_rate={rate:g}"]
+            assert np.array_equal(mine, single[rate].ratios[f"{TWIN}/mapped/"])
+    line = next(line for line in result.lines if line.arm == "mapped")
+    every = [t["f1"] for p in result.points for t in p.facts["tests"] if t["arm"] == "mapped"]
+    assert (len(every), line.estimate.over_seeds.seeds) == (4, 2)
+    assert line.estimate.value == pytest.approx(np.mean(every), abs=1e-3)
+    again = run("ner", planted, examples, grid, out=tmp_path, layers=[1], seeds=2, resume=True)
+    assert again.facts() == result.facts()

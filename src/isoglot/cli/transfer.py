@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,18 +24,17 @@ from isoglot.cli.transfer_data import (
 )
 from isoglot.cli.transfer_map import map_
 from isoglot.cli.transfer_shift import shift
-from isoglot.cli.transfer_use import compare, predict
+from isoglot.cli.transfer_use import compare, predict, score
 from isoglot.core.errors import ConfigError
-from isoglot.core.language_codes import language_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from rich.table import Table
 
     from isoglot.cli.transfer_data import Files, Sets
     from isoglot.model import EncoderLike
-    from isoglot.transfer import Data, Task
+    from isoglot.transfer import Task
     from isoglot.transfer.experiment import Outcome
 
 app = typer.Typer(
@@ -173,6 +171,7 @@ def own(
             out=out,
             device=device,
             seed=seed,
+            task_file=file,
         )
 
 
@@ -186,6 +185,7 @@ _EXAMPLES = {
     "shift": "isoglot transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt",
     "topic": "isoglot transfer topic --model MODEL --langs de --recipe head",
     "own": "isoglot transfer own mood.py --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
+    "score": "isoglot transfer score parse gold.conllu predicted.conllu --lang de",
     "predict": 'isoglot transfer predict "Eva lebt in Bonn." --model runs/ner --lang de',
 }
 for _name, _meaning in _TASKS.items():
@@ -195,6 +195,7 @@ app.command("compare", epilog=f"Example: {_EXAMPLES['compare']}")(compare)
 app.command("map", epilog=f"Example: {_EXAMPLES['map']}")(map_)
 app.command("shift", epilog=f"Example: {_EXAMPLES['shift']}")(shift)
 app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
+app.command("score", epilog=f"Example: {_EXAMPLES['score']}")(score)
 
 
 # --- learning ---
@@ -216,6 +217,7 @@ def _run(
     out: Path | None,
     device: str,
     seed: int,
+    task_file: Path | None = None,
 ) -> None:
     from rich.console import Group
     from rich.text import Text
@@ -255,9 +257,9 @@ def _run(
         if run is not None and out is not None:
             for file in ("result.json", "result.csv", "sentences.safetensors"):
                 run.add_output(out / file)
-    output.result(done.facts(), Group(Text(_learnt(task, done, dev)), _table(task, done)))
+    output.result(done.facts(), Group(Text(f"{done.learned.finding()}\n"), _table(task, done)))
     if out is not None:
-        output.say(f"\nUse it: isoglot transfer predict TEXT --model {out} --lang LANG")
+        output.say(f"\nUse it: {_predict_command(done, out, next(iter(test)), task_file)}")
 
 
 def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str] | None, langs: list[str]) -> None:
@@ -293,15 +295,17 @@ def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str],
     return train, dev, test
 
 
-def _learnt(task: Task[Any], done: Outcome, dev: Mapping[str, Data[Any]]) -> str:
-    """Whether the task was learnt at all, which scores of other languages do not say."""
-    best = max(done.trials, key=lambda trial: trial.dev)
-    said = f"Learnt from {', '.join(done.languages)}: {task.metric} {best.dev:.1f} on its dev, epoch {best.epoch}"
-    if task.kind == "classification":
-        given = next(data for code, data in dev.items() if language_code(code) == done.languages[0])
-        labels = Counter(example.label for example in given.examples)
-        said += f"; {100 * max(labels.values()) / labels.total():.1f} by saying the same of all"
-    return f"{said}.\n"
+def _predict_command(done: Outcome, out: Path, language: str, task_file: Path | None) -> str:
+    """The command that uses the best model, which works when pasted."""
+    import shlex
+
+    from isoglot.transfer.classification import Classification
+
+    task = done.best.task
+    pair = isinstance(task, Classification) and task.texts == 2
+    text = "$'First text.\\tSecond text.'" if pair else "'Some text.'"
+    own = "" if task_file is None else f" --task {shlex.quote(str(task_file))}"
+    return f"isoglot transfer predict {text} --model {shlex.quote(str(out))} --lang {language}{own}"
 
 
 def _table(task: Task[Any], done: Outcome) -> Table:

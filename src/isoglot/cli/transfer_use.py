@@ -85,6 +85,40 @@ def compare(
     output.result(found, table)
 
 
+def score(
+    name: Annotated[str, typer.Argument(metavar="TASK", help="ner, parse, pos, nli, topic, or your own with --task.")],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="File with the correct labels, in the task's format.")],
+    predicted: Annotated[Path, typer.Argument(metavar="PREDICTED", help="File with predictions for the same words.")],
+    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help="Language of both files.")] = "en",
+    relations: Annotated[
+        Literal["universal", "full"],
+        typer.Option("--relations", help="For parse: ignore subtypes such as nsubj:pass (universal), or count them."),
+    ] = "universal",
+    task: OwnTask = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Score a CoNLL-U or BIO file of any system against a gold file, with a bootstrap interval over sentences."""
+    from rich.table import Table
+
+    from isoglot.transfer import find_task
+    from isoglot.transfer.file_scores import score_files
+    from isoglot.transfer.task import load_task_file, of_task_file
+
+    output = Output(json=json, quiet=quiet)
+    with of_task_file(task):
+        chosen = find_task(name) if task is None else load_task_file(task)
+        found = score_files(chosen, gold, predicted, lang, relations=relations)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for head in ("score", "value", f"95 % over {found.sentences:,} sentences"):
+        table.add_column(head, justify="left" if head == "score" else "right")
+    for label, value in found.scores.values.items():
+        interval = f"{found.interval.low:.1f} – {found.interval.high:.1f}" if label == found.metric else ""
+        table.add_row(label, f"{value:.1f}", interval)
+    output.result(found.facts(), table)
+
+
 def _predict(
     text: str | None,
     model: Path | None,

@@ -107,6 +107,10 @@ def shown(value: Any, limit: int = 80) -> str:  # noqa: ANN401 - any value at al
     return f"{text[:head]}…{text[head + 1 - limit :]}"
 
 
+_LISTED_NAMES = 40
+_LONGEST_NAME = 60
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """A remedy for a misspelt name: the nearest known one, or all of them.
 
@@ -114,9 +118,16 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     "did you mean 'seed'?"
     >>> nearest_name("xyz", ["seed", "device"])
     'choose one of device, seed'
+
+    Names that were read from a file may be many or long: the first few are listed, each cut to a bounded length.
+
+    >>> nearest_name("xyz", [f"name-{number}" for number in range(100)])[-24:]
+    '3, name-44 and 60 others'
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name[:_LONGEST_NAME], [one for one in names if len(one) <= _LONGEST_NAME], n=1)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"choose one of {', '.join(names)}" if names else "there is none to choose from"
+    listed = [one if len(one) <= _LONGEST_NAME else f"{one[:_LONGEST_NAME]}…" for one in names[:_LISTED_NAMES]]
+    others = f" and {len(names) - _LISTED_NAMES:,} others" if len(names) > _LISTED_NAMES else ""
+    return f"choose one of {', '.join(listed)}{others}" if names else "there is none to choose from"

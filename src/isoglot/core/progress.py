@@ -146,6 +146,7 @@ class BarProgress:
         with RichProgress(*columns, console=Console(file=self.stream), expand=True) as bars:
             task = _BarTask(bars, bars.add_task(label, total=total, state=f"0 {unit}"), unit)
             yield task
+            bars.update(task.task, total=task.done)  # work that stopped early, by patience say, is done all the same
             bars.refresh()
 
 

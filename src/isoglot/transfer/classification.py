@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from isoglot.core.errors import InputError, shown
 from isoglot.transfer.examples import Passage
 from isoglot.transfer.heads import Head, HeadConfig, LinearHead
 from isoglot.transfer.pooled_head import PooledHead
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.transfer.encoding import Reader
+    from isoglot.transfer.examples import Data
+
+_MANY_LABELS = 20  # fewer are believed whatever the number of examples
+_MOST_LABELS = 0.5  # of the examples
 
 
 class Classification(Task[Passage]):
@@ -29,6 +34,20 @@ class Classification(Task[Passage]):
     def labels(self, example: Passage) -> Sequence[str]:
         """The one there is."""
         return (example.label,) if example.label else ()
+
+    def check_labels(self, labels: Labels, data: Sequence[Data[Passage]]) -> None:
+        """Refuse data in which nearly every example has a label of its own: columns in another order, most likely.
+
+        Raises:
+            InputError: It is so.
+        """
+        count = sum(len(one) for one in data)
+        if len(labels) > max(_MANY_LABELS, _MOST_LABELS * count):
+            raise InputError(
+                f"{len(labels):,} different labels in {count:,} examples, such as {shown(labels.names[0])}",
+                remedy=f"{self.name} reads the label from the last column: check the order of the columns",
+                file=next((one.file for one in data if one.file), None),
+            )
 
     def rows(
         self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]

@@ -39,6 +39,8 @@ class Evaluation:
     """Examples that were split, truncated or empty, and words that were not read: what was not 0."""
     unseen: Mapping[str, int]
     """Labels that training did not have, and how often; they are scored as wrong."""
+    constant: str | None = None
+    """The label of every prediction, where all have the same and the gold has several."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -48,6 +50,7 @@ class Evaluation:
             "examples": self.examples,
             "counts": dict(self.counts),
             "unseen": dict(self.unseen),
+            "constant": self.constant,
         }
 
 
@@ -85,5 +88,7 @@ def evaluate(
         with edit(code) if edit is not None else nullcontext():
             predicted, rows = tuned.predict(some.examples, code, encoder=through, progress=progress)
         counts = {what: count for what, count in rows.counts.items() if count}
-        found[code] = Evaluation(code, task.score(some.examples, predicted), len(some), counts, dict(unseen))
+        constant = task.constant_label(some.examples, predicted)
+        scores = task.score(some.examples, predicted)
+        found[code] = Evaluation(code, scores, len(some), counts, dict(unseen), constant)
     return found

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from isoglot.core.errors import ConfigError, shown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,6 +25,9 @@ class Passage:
     texts: tuple[str, ...]
     label: str = ""
 
+    def __post_init__(self) -> None:
+        _refuse_string("texts", self.texts, "Passage((text,), label)")
+
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
@@ -35,6 +40,9 @@ class Tagged:
     tree: Tree | None = field(default=None, repr=False)
     """The treebank's, if it comes from one to be tagged, with all that is known of it."""
 
+    def __post_init__(self) -> None:
+        _refuse_string("words", self.words, "Tagged(tuple(words), tuple(tags))")
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -46,6 +54,15 @@ class Parsed:
     blanks: tuple[bool, ...] | None = None
     tree: Tree | None = None
     """Where it comes from, with all that is known of it."""
+
+    def __post_init__(self) -> None:
+        _refuse_string("words", self.words, "Parsed(tuple(words), tuple(heads), tuple(relations))")
+
+
+def _refuse_string(name: str, value: object, remedy: str) -> None:
+    """Refuse a plain string where a tuple of strings is due: it would be read character by character."""
+    if isinstance(value, str):
+        raise ConfigError(f"{name} is the string {shown(value)}, not a tuple of strings", remedy=f"write {remedy}")
 
 
 ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)

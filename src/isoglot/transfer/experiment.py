@@ -15,12 +15,13 @@ In the folder::
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, shown
 from isoglot.core.files import as_csv, writable_folder, write_bytes, write_json, write_text
 from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
@@ -31,7 +32,7 @@ from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.row_vectors import HeldVectors
 from isoglot.transfer.selection import Selected, Way, select
 from isoglot.transfer.settings import TuneConfig
-from isoglot.transfer.significance import Estimate, estimate, spread_over_seeds
+from isoglot.transfer.significance import Estimate, estimate_runs
 from isoglot.transfer.tuned_folder import INDEX, check_begun, check_free, learnt_hashes, run_identity
 
 if TYPE_CHECKING:
@@ -92,6 +93,40 @@ class Line:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """Whether the task was learned at all: the best dev score of the training language beside a trivial answer."""
+
+    language: str
+    metric: str
+    score: float
+    epoch: int
+    majority: float | None
+    """Accuracy of always answering the most frequent label; None for tasks that have more than one label a text."""
+    constant: str | None
+    """The label of every prediction on dev, where all have the same."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing was learned: one label for everything, or no better than the most frequent one."""
+        return self.constant is not None or (self.majority is not None and self.score <= self.majority)
+
+    def finding(self) -> str:
+        """In a sentence."""
+        score = f"{self.metric} {self.score:.1f} on its dev, epoch {self.epoch}"
+        always = (
+            "" if self.majority is None else f"; always answering its most frequent label gives {self.majority:.1f}"
+        )
+        if self.constant is not None:
+            return f"Nothing was learned from {self.language}: every prediction is {self.constant!r} ({score}{always})."
+        verb = "Nothing was learned from" if self.nothing else "Learned from"
+        return f"{verb} {self.language}: {score}{always}."
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**asdict(self), "nothing": self.nothing}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What an experiment came to."""
@@ -104,6 +139,7 @@ class Outcome:
     lines: tuple[Line, ...]
     best: Tuned
     """The model with the best dev score of all."""
+    learned: Learned
     tests: Mapping[str, str]
     """A hash of each language's test set."""
     in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -116,6 +152,7 @@ class Outcome:
             "task": self.task,
             "metric": self.metric,
             "trained_on": list(self.languages),
+            "learned": self.learned.facts(),
             "tests": dict(self.tests),
             "in_training": {name: dict(counts) for name, counts in self.in_training.items()},
             "scores": [line.facts() for line in self.lines],
@@ -205,16 +242,42 @@ def run_experiment(
             if best is None or trial.dev > best[0]:
                 best = trial.dev, tuned
     assert best is not None  # noqa: S101 - for the type checker
-    for one in best_tests(trials):
-        if one.way == "source dev" and (one.test.counts or one.test.unseen):
-            unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
-            say(f"test {one.language}: {events_in_words({**one.test.counts, **unseen})}")
+    _tell_tests(best_tests(trials), say)
     hashes = {code: data.sha256 for code, data in test.items()}
     lines = tuple(_lines(trials, task.metric))
-    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], hashes, leaked)
+    learned = _learned(best[1], dev)
+    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], learned, hashes, leaked)
     if folder is not None:
         _write(outcome, folder)
     return outcome
+
+
+def _tell_tests(tests: Sequence[Selected], say: Callable[[str], None]) -> None:
+    """Say what happened to test examples, and where every prediction is the same."""
+    for one in tests:
+        if one.way != "source dev":
+            continue
+        unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
+        if one.test.counts or unseen:
+            say(f"test {one.language}: {events_in_words({**one.test.counts, **unseen})}")
+        if one.test.constant is not None:
+            say(f"test {one.language}: every prediction is {shown(one.test.constant)}: nothing was transferred")
+
+
+def _learned(tuned: Tuned, dev: Mapping[str, Data[Any]]) -> Learned:
+    language, entry = tuned.languages[0], tuned.history[tuned.epoch - 1]
+    majority = None
+    if tuned.task.kind == "classification":
+        labels = Counter(example.label for example in dev[language].examples)
+        majority = 100 * max(labels.values()) / labels.total()
+    return Learned(
+        language=language,
+        metric=tuned.task.metric,
+        score=entry["dev"][language],
+        epoch=tuned.epoch,
+        majority=majority,
+        constant=entry["constant"].get(language),
+    )
 
 
 def check_experiment(
@@ -316,9 +379,7 @@ def _lines(trials: Sequence[Trial], metric: str) -> list[Line]:
             tests.setdefault((one.language, one.way), {}).setdefault(trial.seed, []).append(one)
     lines = []
     for (language, way), by_seed in tests.items():
-        every = [one.test.scores.ratio_S2 for some in by_seed.values() for one in some]
-        means = [statistics.fmean(one.test.scores.main for one in some) for some in by_seed.values()]
-        found = Estimate(estimate(every).over_sentences, spread_over_seeds(means))
+        found = estimate_runs([[one.test.scores.ratio_S2 for one in some] for some in by_seed.values()])
         lines.append(Line(language, way, found, _other_means([*by_seed.values()], metric)))
     return lines
 

@@ -269,13 +269,14 @@ class Trainer:
                 started = time.monotonic()
                 loss = self._one_epoch(work)
                 learnt = time.monotonic()
-                scores = self._dev_scores()
+                scores, constant = self._dev_scores()
                 self.epoch += 1
                 self.tuned.history.append(
                     {
                         "epoch": self.epoch,
                         "loss": loss,
                         "dev": scores,
+                        "constant": constant,
                         "seconds": round(time.monotonic() - started, 3),
                         "dev_seconds": round(time.monotonic() - learnt, 3),
                     }
@@ -347,9 +348,9 @@ class Trainer:
                 remedy="lower encoder_rate and head_rate, or set precision=float32, and start anew",
             )
 
-    def _dev_scores(self) -> dict[str, float]:
-        """The main score of each language's dev set."""
-        found = {}
+    def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:
+        """The main score of each language's dev set, and the label of those where every prediction has the same."""
+        found, constant = {}, {}
         for code, data in self.dev.items():
             decoded = self.tuned.decoded(
                 self.dev_rows[code].rows,
@@ -360,7 +361,9 @@ class Trainer:
             )
             predicted = self.task.predicted(data.examples, self.dev_rows[code], decoded, self.tuned.labels)
             found[code] = self.task.score(data.examples, predicted).main
-        return found
+            if (label := self.task.constant_label(data.examples, predicted)) is not None:
+                constant[code] = label
+        return found, constant
 
     def _ranked(self) -> list[int]:
         """The epochs, the best on dev first; the earlier of equals."""

@@ -21,7 +21,7 @@ In the folder::
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,7 +40,7 @@ from isoglot.transfer.evaluation import evaluate
 from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.frozen_states import MEMORY, FrozenStates
 from isoglot.transfer.layer_maps import check_maps, map_hash
-from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, lines_of, pairs_of
+from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, SettingRun, lines_of, pairs_of
 from isoglot.transfer.settings import TuneConfig
 from isoglot.transfer.tuned import reader_of
 from isoglot.transfer.tuned_folder import check_begun, open_run
@@ -54,6 +54,11 @@ if TYPE_CHECKING:
     from isoglot.transfer.examples import Data
     from isoglot.transfer.task import Row, Task
     from isoglot.transfer.tuned import Tuned
+
+
+_FIXED = ("tune", "freeze", "layer")
+_SHARED = ("length", "precision", "memory", "lengths", "seed", "keep", "unseen")
+"""Settings of the frozen states, the data and the maps, which are made once for a whole grid."""
 
 
 class MapTransferConfig(TuneConfig):
@@ -73,16 +78,22 @@ class MapTransferConfig(TuneConfig):
         """What is left for fine-tuning with a seed; of the epochs, only the best on dev is kept.
 
         Raises:
-            ConfigError: A setting that says which part of an encoder learns, or a grid.
+            ConfigError: A setting that says which part of an encoder learns, or a grid over what all settings share.
         """
-        for key in ("tune", "freeze", "layer", "grid"):
-            if getattr(self, key) != TuneConfig.model_fields[key].default:
+        for key in _FIXED:
+            if getattr(self, key) != TuneConfig.model_fields[key].default or key in self.grid:
                 raise ConfigError(
                     f"{key} is set, and in map transfer the new layers learn and all below are frozen",
                     remedy="leave it out, or choose another recipe",
                 )
+        for key in self.grid:
+            if key in _SHARED:
+                raise ConfigError(
+                    f"a grid of {key}, which all settings of map transfer share",
+                    remedy="give it one value; a grid may have batch, epochs, rates, decay, dropout or new layers",
+                )
         own = {name: self.model_dump(mode="json")[name] for name in TuneConfig.model_fields}
-        return build_config(TuneConfig, values=own | {"keep": 1, "seed": seed})
+        return build_config(TuneConfig, values=own | {"keep": 1, "seed": seed, "grid": {}})
 
 
 @dataclass(frozen=True)
@@ -204,6 +215,10 @@ def map_transfer(
     return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done), pairs_of(done), leaked)
 
 
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
 def _climb(
     task: Task[Any],
     models: Models,
@@ -218,19 +233,28 @@ def _climb(
     progress: Progress,
     say: Callable[[str], None],
 ) -> None:
-    """From layer to layer: what is frozen goes up, new layers learn on it from the first language, all are tested."""
+    """Train new layers on the frozen ones, layer by layer, with every setting of the grid; test the best settings."""
     (source,) = train
     for number, (layer, seed) in enumerate(todo):
         began = time.monotonic()
         for held in states.values():
             held.climb(layer, progress)
-        new = Continued(Below(states[source]), layers=config.new_layers, dropout=config.new_dropout, seed=seed)
-        own, tell = config.tuning(seed), say if number == 0 else lambda _: None  # the rows are the same in all layers
-        tuned = fine_tune(new, task, train, {source: dev[source]}, own, progress=progress, say=tell)
-        found = _tested(tuned, models, states, layer, tests, config)
+        tell = say if number == 0 else _silent  # the rows are the same in all layers
+        runs: dict[str, SettingRun] = {}
+        best: list[tuple[str, Tuned]] = []
+        for name, setting in config.settings().items():
+            below = Below(states[source])
+            new = Continued(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
+            own, only = setting.tuning(seed), {source: dev[source]}
+            tuned = fine_tune(new, task, train, only, own, progress=progress, say=_silent if runs else tell)
+            runs[name] = SettingRun(name, tuned.history[tuned.epoch - 1]["dev"][source], tuned.epoch)
+            # Only the best are held: models of every setting would fill the memory.
+            best = sorted([*best, (name, tuned)], key=lambda one: -runs[one[0]].dev)[: config.best]
+        for name, tuned in best:
+            runs[name] = replace(runs[name], tests=_tested(tuned, models, states, layer, tests, config))
         took = time.monotonic() - began
-        points.put(Point.of(models.name, layer, seed, tuned, found, hashes[layer], seconds=took))
-        for code, told in {code: one for (code, _), one in found.items()}.items():
+        points.put(Point.of(models.name, layer, seed, list(runs.values()), hashes[layer], seconds=took))
+        for code, told in {code: one for (code, _), one in runs[best[0][0]].tests.items()}.items():
             unseen = {f"of the label {name} that training does not have": n for name, n in told.unseen.items()}
             if told.counts or unseen:
                 tell(f"tested on {code}: {events_in_words({**told.counts, **unseen})}")

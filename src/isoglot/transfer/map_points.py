@@ -1,6 +1,7 @@
 """The points of map transfer: what came of one layer with one seed, as a file each, and their lines over layers.
 
-A file has two counts of each test sentence, for intervals and paired tests, and the rest as JSON in its metadata.
+A file has two counts of each test sentence, for intervals and paired tests, and the rest as JSON in its metadata. With
+a grid of settings a point holds all of them: each one's dev score, and the tests of the best.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import read_bytes, writable_folder, write_bytes
-from isoglot.transfer.significance import Comparison, Estimate, compare, estimate, holm
+from isoglot.transfer.significance import Comparison, Estimate, compare, estimate_runs, holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from isoglot.transfer.evaluation import Evaluation
-    from isoglot.transfer.tuned import Tuned
 
 Arm = Literal["source", "unmapped", "mapped"]
 """``source``: the language that was learnt from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:
@@ -37,13 +37,26 @@ _PAIRS: tuple[tuple[Way, Way], ...] = (
 
 
 @dataclass(frozen=True)
+class SettingRun:
+    """One setting of a grid at one layer with one seed."""
+
+    setting: str
+    """What is special in it; empty without a grid."""
+    dev: float
+    epoch: int
+    tests: Mapping[tuple[str, Arm], Evaluation] = field(default_factory=dict)
+    """Test results by language and arm; empty unless the setting is among the best on dev."""
+
+
+@dataclass(frozen=True)
 class Point:
     """One layer with one seed."""
 
     facts: Mapping[str, Any]
-    """As JSON holds it: models, layer, seed, dev score, seconds, hashes of the maps, and each arm's scores."""
+    """As JSON holds it: models, layer, seed, the best dev score, seconds, hashes of the maps, the dev score of every
+    setting, and each arm's scores with the best of them."""
     ratios: Mapping[str, np.ndarray]
-    """Two counts of each sentence, by ``language/arm``."""
+    """Two counts of each sentence, by ``language/arm/setting``."""
 
     @classmethod
     def of(
@@ -51,25 +64,31 @@ class Point:
         models: str,
         layer: int,
         seed: int,
-        tuned: Tuned,
-        found: Mapping[tuple[str, Arm], Evaluation],
+        runs: Sequence[SettingRun],
         maps: Mapping[str, str],
         *,
         seconds: float,
     ) -> Point:
-        """What a test came to."""
+        """Collect the runs of every setting."""
+        best = max(runs, key=lambda run: run.dev)
+        tested = [(run.setting, code, arm, one) for run in runs for (code, arm), one in run.tests.items()]
         facts = {
             "models": models,
             "layer": layer,
             "seed": seed,
-            "dev": tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]],
-            "epoch": tuned.epoch,
+            "dev": best.dev,
+            "epoch": best.epoch,
             "seconds": round(seconds, 3),
             "maps": dict(maps),
-            "tests": [{"arm": arm, **one.facts()} for (_, arm), one in found.items()],
+            "settings": [
+                {"setting": run.setting, "dev": run.dev, "epoch": run.epoch, "chosen": bool(run.tests)} for run in runs
+            ],
+            "tests": [{"arm": arm, "setting": setting, **one.facts()} for setting, _, arm, one in tested],
         }
-        ratios = {f"{code}/{arm}": one.scores.ratio_S2 for (code, arm), one in found.items()}
-        return cls(facts, {name: np.ascontiguousarray(ratio) for name, ratio in ratios.items()})
+        ratios = {
+            f"{code}/{arm}/{setting}": np.ascontiguousarray(one.scores.ratio_S2) for setting, code, arm, one in tested
+        }
+        return cls(facts, ratios)
 
 
 @dataclass
@@ -197,12 +216,12 @@ class Pair:
 
 def lines_of(points: Sequence[Point]) -> tuple[Line, ...]:
     """Scores with their intervals over sentences and their spread over seeds."""
-    return tuple(Line(*key, estimate(every)) for key, every in _ratios(points).items())
+    return tuple(Line(*key, estimate_runs(list(by_seed.values()))) for key, by_seed in _ratios(points).items())
 
 
 def pairs_of(points: Sequence[Point]) -> tuple[Pair, ...]:
     """Paired tests of what the curves are drawn for: what a map adds, and how far it is from a bilingual model."""
-    ratios = _ratios(points)
+    ratios = {key: [run for runs in by_seed.values() for run in runs] for key, by_seed in _ratios(points).items()}
     found = []
     for language, layer in dict.fromkeys((language, layer) for _, language, _, layer in ratios):
         for one, other in _PAIRS:
@@ -213,11 +232,12 @@ def pairs_of(points: Sequence[Point]) -> tuple[Pair, ...]:
     return tuple(Pair(*each, p) for each, p in zip(found, corrected, strict=True))
 
 
-def _ratios(points: Sequence[Point]) -> dict[tuple[str, str, Arm, int], list[np.ndarray]]:
-    """Two counts of each sentence for every seed, by models, language, arm and layer."""
-    found: dict[tuple[str, str, Arm, int], list[np.ndarray]] = {}
+def _ratios(points: Sequence[Point]) -> dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]]:
+    """Two counts of each sentence for every tested setting of every seed, by models, language, arm and layer."""
+    found: dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]] = {}
     for point in points:
         for test in point.facts["tests"]:
             key = point.facts["models"], test["language"], test["arm"], point.facts["layer"]
-            found.setdefault(key, []).append(point.ratios[f"{test['language']}/{test['arm']}"])
+            runs = found.setdefault(key, {}).setdefault(point.facts["seed"], [])
+            runs.append(point.ratios[f"{test['language']}/{test['arm']}/{test['setting']}"])
     return found

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Attachment = Literal["uas", "las", "uas_no_punct", "las_no_punct"]
 """Heads; heads and relations; the same without punctuation."""
+Relations = Literal["universal", "full"]
+"""universal: what stands before the colon counts, ``nsubj`` for ``nsubj:pass`` (CoNLL 2018); full: subtypes count."""
 
 # Where in a row of counts a score's right words and all words stand.
 _COLUMNS: dict[Attachment, tuple[int, int]] = {
@@ -82,6 +84,8 @@ def parse_score(
     gold_labels: Sequence[Sequence[str]],
     heads: Sequence[Sequence[int]],
     labels: Sequence[Sequence[str]],
+    *,
+    relations: Relations = "universal",
 ) -> ParseScore:
     """Compare the parses of a test set, sentence by sentence.
 
@@ -94,6 +98,7 @@ def parse_score(
         gold_labels: Their relations.
         heads: The predicted heads. They need not be a tree.
         labels: The predicted relations.
+        relations: Whether subtypes of relations count.
 
     Raises:
         InputError: A sentence or a word has no counterpart, or a head is not in the sentence.
@@ -108,7 +113,8 @@ def parse_score(
         for gold_head, gold_label, head, label in zip(*sentence, strict=True):
             relation = gold_label.partition(":")[0]
             attached = gold_head == head
-            both = attached and relation == label.partition(":")[0]
+            same = gold_label == label if relations == "full" else relation == label.partition(":")[0]
+            both = attached and same
             for first in (0,) if relation == "punct" else (0, 3):
                 counts[first] += 1
                 counts[first + 1] += attached
@@ -117,7 +123,7 @@ def parse_score(
     return ParseScore(counts_N6, _count_no_tree(heads))
 
 
-def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree]) -> ParseScore:
+def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree], *, relations: Relations = "universal") -> ParseScore:
     """Compare two treebanks with the same sentences, as :func:`isoglot.text.conllu.read_conllu` gives them.
 
     Raises:
@@ -135,6 +141,7 @@ def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree]) -> ParseScore:
         [[word.deprel for word in one.words] for one, _ in pairs],
         [[word.head for word in other.words] for _, other in pairs],
         [[word.deprel for word in other.words] for _, other in pairs],
+        relations=relations,
     )
 
 

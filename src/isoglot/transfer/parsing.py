@@ -21,7 +21,7 @@ from isoglot.transfer.builtin import sentences
 from isoglot.transfer.encoding import windows
 from isoglot.transfer.examples import Data, Parsed
 from isoglot.transfer.heads import BiaffineHead, Head, HeadConfig
-from isoglot.transfer.parse_score import parse_score
+from isoglot.transfer.parse_score import ParseScore, parse_score
 from isoglot.transfer.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, Unseen, register
 
 if TYPE_CHECKING:
@@ -120,19 +120,25 @@ class Parsing(Task[Parsed]):
 
     def score(self, gold: Sequence[Parsed], predicted: Sequence[Parsed]) -> Scores:
         """LAS and UAS by the definition of the CoNLL 2018 shared task, and without punctuation."""
-        found = parse_score(
-            [one.heads for one in gold],
-            [one.relations for one in gold],
-            [one.heads for one in predicted],
-            [one.relations for one in predicted],
+        return scores_of(
+            parse_score(
+                [one.heads for one in gold],
+                [one.relations for one in gold],
+                [one.heads for one in predicted],
+                [one.relations for one in predicted],
+            )
         )
-        values = {
-            "las": found.las,
-            "uas": found.uas,
-            "las without punctuation": found.las_no_punct,
-            "uas without punctuation": found.uas_no_punct,
-        }
-        return Scores(found.las, values, found.ratio_N2("las"))
+
+
+def scores_of(found: ParseScore) -> Scores:
+    """Attachment scores as the scores of a task."""
+    values = {
+        "las": found.las,
+        "uas": found.uas,
+        "las without punctuation": found.las_no_punct,
+        "uas without punctuation": found.uas_no_punct,
+    }
+    return Scores(found.las, values, found.ratio_N2("las"))
 
 
 def parsed(tree: Tree) -> Parsed:

@@ -67,8 +67,12 @@ def select(tuned: Tuned, test: Mapping[str, Data[Any]], *, progress: Progress = 
     oracle = {code: max(ranked, key=lambda epoch: noted[epoch][code]) for code in others}
     before = tuned.weights()
     found: list[Selected] = []
-    sizes = {code: len(data) for code, data in test.items()}
-    total = 2 * sum(sizes.values()) + sum(sizes[code] for code in oracle)
+    by_epoch = {
+        epoch: {code: data for code, data in test.items() if epoch in (tuned.epoch, oracle.get(code))}
+        for epoch in sorted({tuned.epoch, *oracle.values()})
+    }
+    best = ranked[:AVERAGED] if len(ranked) > 1 else []
+    total = sum(len(data) for some in (*by_epoch.values(), *[test] * bool(best)) for data in some.values())
     with progress.task(f"test {tuned.task.name}", total=total, unit="examples") as work:
 
         def tested(some: Mapping[str, Data[Any]]) -> dict[str, Evaluation]:
@@ -77,16 +81,14 @@ def select(tuned: Tuned, test: Mapping[str, Data[Any]], *, progress: Progress = 
             return results
 
         try:
-            for epoch in sorted({tuned.epoch, *oracle.values()}):
+            for epoch, wanted in by_epoch.items():
                 tuned.load(tuned.epochs.get(epoch) if epoch in kept else before)
-                wanted = {code: data for code, data in test.items() if epoch in (tuned.epoch, oracle.get(code))}
                 for code, result in tested(wanted).items():
                     if epoch == tuned.epoch:
                         found.append(Selected(code, "source dev", (epoch,), result))
                     if epoch == oracle.get(code):
                         found.append(Selected(code, "oracle", (epoch,), result))
-            best = ranked[:AVERAGED]
-            if len(best) > 1:
+            if best:
                 tuned.load(tuned.epochs.mean(best))
                 found += [Selected(code, "averaged", tuple(best), result) for code, result in tested(test).items()]
         finally:

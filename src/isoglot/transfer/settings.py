@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator
 
@@ -100,7 +100,7 @@ class TuneConfig(Config):
         """The head's peak learning rate."""
         return self.head_rate or (1e-3 if self.head_only else self.encoder_rate)
 
-    def settings(self) -> dict[str, TuneConfig]:
+    def settings(self) -> dict[str, Self]:
         """Every setting of the grid, by what is special in it; one without a name where there is no grid."""
         found = {}
         for values in product(*self.grid.values()):
@@ -109,5 +109,5 @@ class TuneConfig(Config):
                 f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in chosen.items()
             )
             whole = self.model_dump(mode="json") | chosen | {"grid": {}}
-            found[name] = build_config(TuneConfig, values=whole)
+            found[name] = build_config(type(self), values=whole)
         return found

@@ -117,6 +117,22 @@ def estimate(
     return Estimate(_interval(float(values_S.mean()), drawn_R, level), spread_over_seeds(values_S.tolist()))
 
 
+def estimate_runs(by_seed: Sequence[Sequence[np.ndarray]]) -> Estimate:
+    """Estimate a score from several runs of each seed, such as the best settings of a grid.
+
+    The score is the mean over all runs; the spread over seeds is that of each seed's mean over its runs.
+
+    Args:
+        by_seed: For each seed, two counts a sentence (N × 2) of each of its runs, as :func:`estimate` takes them.
+
+    Raises:
+        InputError: There is no sentence, or the runs have different ones.
+    """
+    means = [float(_ratios(_counts(runs).sum(axis=1)).mean()) for runs in by_seed]
+    pooled = estimate([run for runs in by_seed for run in runs])
+    return Estimate(pooled.over_sentences, spread_over_seeds(means))
+
+
 def compare(
     one: np.ndarray | Sequence[np.ndarray],
     other: np.ndarray | Sequence[np.ndarray],

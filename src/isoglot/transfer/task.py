@@ -192,7 +192,21 @@ class Task(ABC, Generic[ExampleT]):
             file = next((one.file for one in every if one.file), None)
             there = f"the only label is {shown(found.names[0])}" if found.names else "there are no labels"
             raise InputError(f"{there} to learn {self.name} from", remedy="give examples of two or more", file=file)
+        self.check_labels(found, every)
         return found
+
+    def check_labels(self, labels: Labels, data: Sequence[Data[ExampleT]]) -> None:
+        """Refuse labels that cannot be those of the task, such as sentences taken for labels; any will do by default.
+
+        Raises:
+            InputError: They cannot.
+        """
+
+    def constant_label(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> str | None:
+        """The one label that all predictions have where the gold has several: nothing was learned; None: no such."""
+        found = {label for example in predicted for label in self.labels(example)}
+        several = len({label for example in gold for label in self.labels(example)}) > 1
+        return found.pop() if several and len(found) == 1 else None
 
     def unseen_labels(self, data: Data[ExampleT], labels: Labels, unseen: Unseen | None = None) -> Counter[str]:
         """Labels that training did not have, and how often.
@@ -295,7 +309,7 @@ def of_task_file(path: str | Path | None) -> Iterator[None]:
         yield
     except (IsoglotError, OSError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         ours = str(Path(__file__).parents[1])
         frames = [f for f in extract_tb(error.__traceback__) if f.filename == str(path) or f.filename.startswith(ours)]
         if path is None or not frames or frames[-1].filename != str(path):
@@ -303,8 +317,8 @@ def of_task_file(path: str | Path | None) -> Iterator[None]:
         raise _failed(path, frames[-1].lineno, error) from error
 
 
-def _failed(path: str | Path, line: int | None, error: Exception) -> InputError:
-    problem = f"the task file fails: {type(error).__name__}: {error}"
+def _failed(path: str | Path, line: int | None, error: BaseException) -> InputError:
+    problem = f"the task file fails: {type(error).__name__}: {shown(str(error), 200)[1:-1]}"
     return InputError(problem, remedy="correct it there, or what it reads", file=path, line=line)
 
 

@@ -1,0 +1,87 @@
+"""Files of predictions against gold files: the scorers' numbers, and files that do not belong together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from seqeval.metrics import f1_score
+
+from isoglot.core.errors import InputError
+from isoglot.text.columns import write_tagged
+from isoglot.transfer import find_task
+from isoglot.transfer.file_scores import score_files
+
+GOLD = """\
+1\tEva\t_\tPROPN\t_\t_\t2\tnsubj:pass\t_\t_
+2\tsleeps\t_\tVERB\t_\t_\t0\troot\t_\t_
+3\twell\t_\tADV\t_\t_\t2\tadvmod\t_\t_
+4\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_
+
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path):
+    """``files(gold, predicted)``: their paths."""
+
+    def write(gold: str, predicted: str, suffix: str = "conllu") -> tuple[Path, Path]:
+        paths = tmp_path / f"gold.{suffix}", tmp_path / f"predicted.{suffix}"
+        for path, text in zip(paths, (gold, predicted), strict=True):
+            path.write_text(text, encoding="utf-8")
+        return paths
+
+    return write
+
+
+def test_subtypes_of_relations_are_a_switch(files):
+    paths = files(GOLD, GOLD.replace("nsubj:pass", "nsubj"))
+    parse = find_task("parse")
+    universal, full = (score_files(parse, *paths, "en", relations=way) for way in ("universal", "full"))
+    assert (universal.scores.main, full.scores.main) == (100.0, 75.0)
+    assert full.scores.values["uas"] == 100.0
+    assert full.scores.values["las without punctuation"] == pytest.approx(100 * 2 / 3)
+
+
+def test_parts_of_speech(files):
+    found = score_files(find_task("pos"), *files(GOLD, GOLD.replace("ADV", "NOUN")), "en")
+    assert (found.metric, found.scores.main, found.sentences) == ("accuracy", 75.0, 1)
+
+
+def test_entities_as_seqeval_counts_them(tmp_path: Path):
+    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG", "I-ORG", "O"], ["B-LOC", "O"]]
+    predicted = [["B-PER", "I-PER", "O", "B-ORG"], ["O", "B-ORG", "O", "O"], ["B-LOC", "B-PER"]]
+    paths = []
+    for name, tags in (("gold", gold), ("predicted", predicted)):
+        paths.append(tmp_path / f"{name}.tsv")
+        write_tagged(paths[-1], [[(f"w{n}", tag) for n, tag in enumerate(some)] for some in tags])
+    found = score_files(find_task("ner"), paths[0], paths[1], "en")
+    assert found.scores.main == pytest.approx(100 * f1_score(gold, predicted))
+    assert found.interval.low <= found.scores.main <= found.interval.high
+
+
+@pytest.mark.parametrize("task", ["parse", "pos"])
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        (lambda text: text.replace("well", "badly"), "badly"),
+        (lambda text: text + text, "sentence 2"),
+        (lambda _: GOLD[:0], "1"),
+    ],
+)
+def test_files_that_do_not_belong_together(task, change, value, files):
+    paths = files(GOLD, change(GOLD))
+    with pytest.raises(InputError, match=value) as caught:
+        score_files(find_task(task), *paths, "en")
+    assert caught.value.file is not None
+
+
+def test_the_verb(isoglot, files):
+    gold, predicted = files(GOLD, GOLD.replace("2\tadvmod", "1\tadvmod"))
+    result = isoglot("transfer", "score", "parse", str(gold), str(predicted))
+    assert result.code == 0
+    assert result.out.split()[:2] == ["score", "value"]
+    assert "las" in result.out
+    assert "75.0" in result.out
+    wrong = isoglot("transfer", "score", "parse", str(gold), str(gold.parent / "none.conllu"))
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
