@@ -17,7 +17,7 @@ from isoglot.core.errors import InputError
 from isoglot.languages import documents
 from isoglot.model import save_encoder
 from isoglot.transfer.evaluation import Evaluation
-from isoglot.transfer.experiment import Line, Outcome, Trial
+from isoglot.transfer.experiment import Learned, Line, Outcome, Trial
 from isoglot.transfer.selection import Selected, Way
 from isoglot.transfer.significance import estimate
 from isoglot.transfer.task import Scores
@@ -100,7 +100,8 @@ def outcome(task: str) -> dict[str, Any]:
         Line(one.language, one.way, estimate([each.test.scores.ratio_S2 for each in (one, other)]))
         for one, other in zip(trials[0].tests, trials[1].tests, strict=True)
     ]
-    made = Outcome(task, METRICS[task], ("en",), tuple(trials), tuple(lines), None, {})  # type: ignore[arg-type]
+    learned = Learned(language="en", metric=METRICS[task], score=70, epoch=1, majority=None, constant=None)
+    made = Outcome(task, METRICS[task], ("en",), tuple(trials), tuple(lines), None, learned, {})  # type: ignore[arg-type]
     return made.facts()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from seqeval.metrics import f1_score
+from seqeval.metrics import f1_score  # type: ignore[import-untyped]
 
 from isoglot.core.errors import InputError
 from isoglot.text.columns import write_tagged
@@ -35,16 +35,18 @@ def files(tmp_path: Path):
 
 
 def test_subtypes_of_relations_are_a_switch(files):
-    paths = files(GOLD, GOLD.replace("nsubj:pass", "nsubj"))
+    gold, predicted = files(GOLD, GOLD.replace("nsubj:pass", "nsubj"))
     parse = find_task("parse")
-    universal, full = (score_files(parse, *paths, "en", relations=way) for way in ("universal", "full"))
+    universal = score_files(parse, gold, predicted, "en")
+    full = score_files(parse, gold, predicted, "en", relations="full")
     assert (universal.scores.main, full.scores.main) == (100.0, 75.0)
     assert full.scores.values["uas"] == 100.0
     assert full.scores.values["las without punctuation"] == pytest.approx(100 * 2 / 3)
 
 
 def test_parts_of_speech(files):
-    found = score_files(find_task("pos"), *files(GOLD, GOLD.replace("ADV", "NOUN")), "en")
+    gold, predicted = files(GOLD, GOLD.replace("ADV", "NOUN"))
+    found = score_files(find_task("pos"), gold, predicted, "en")
     assert (found.metric, found.scores.main, found.sentences) == ("accuracy", 75.0, 1)
 
 
@@ -70,9 +72,9 @@ def test_entities_as_seqeval_counts_them(tmp_path: Path):
     ],
 )
 def test_files_that_do_not_belong_together(task, change, value, files):
-    paths = files(GOLD, change(GOLD))
+    gold, predicted = files(GOLD, change(GOLD))
     with pytest.raises(InputError, match=value) as caught:
-        score_files(find_task(task), *paths, "en")
+        score_files(find_task(task), gold, predicted, "en")
     assert caught.value.file is not None
 
 
