@@ -220,10 +220,11 @@ class TestSelfLearning:
     def test_too_few_rows_for_whitening(self):
         X = np.random.default_rng(7).normal(size=(3, 5))
         with pytest.raises(InputError) as caught:
-            SelfLearning(patience=1).fit(X, X)
+            SelfLearning(patience=1, final="reweighted").fit(X, X)
         assert str(caught.value) == (
             "the pairs that were found span 3 of 5 directions of X; give more rows, or choose final='orthogonal'"
         )
+        assert SelfLearning(patience=1).fit(X, X).transform_target(X).tolist() == X.tolist()  # a rotation of X alone
 
 
 class TestSeedPairs:

@@ -114,7 +114,7 @@ def test_types(encoder, turned, token_lists):
     texts = (token_lists, token_lists)
     result = align_types(encoder, turned, texts, entries, languages=PAIR, config=QUICK, case="keep")
     check_planted(result, turned)
-    assert result.facts["not_in_the_text"] == [1, 1]
+    assert result.facts["missing"] == [1, 1]
     coverage = result.facts["dictionary"]
     assert (coverage["entries_found"], coverage["entries"]) == (len(known), len(known) + 1)
 

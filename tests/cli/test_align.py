@@ -48,7 +48,9 @@ def test_sentences_leave_maps_metrics_a_figure_and_a_record(run, tmp_path: Path)
     assert lines[1].split() == ["layer", *["before", "after"] * 3]
     assert [line.split()[0] for line in lines[2:5]] == ["0", "1", "2"]
     assert lines[5].startswith("After the map ")
-    assert "held-out en sentences have their translation nearest in layer" in lines[5]
+    assert (
+        "held-out en sentences have their translation nearest by CSLS (K = 10) among 30 candidates in layer" in lines[5]
+    )
     names = {path.name for path in (tmp_path / "map").iterdir()}
     maps = {f"layer-{layer}.safetensors" for layer in range(3)}
     assert names == {*maps, "metrics.json", "metrics.csv", "figure.html", "run.json"}

@@ -149,7 +149,12 @@ def test_one_line_says_what_is_wrong(align_run, align_folder: Path, use: str, op
             "@l:1: '0:0' is not a link; write source-target",
         ),
         ("embeddings", {"d": ""}, ("--dictionary", "en-fr=@d"), "the dictionary has no entries; "),
-        ("embeddings", {"d": "zzqqzz xxqqxx\n"}, ("--dictionary", "en-fr=@d"), "0 of 1 words are one subword; "),
+        (
+            "embeddings",
+            {"d": "zzqqzz xxqqxx\n"},
+            ("--dictionary", "en-fr=@d"),
+            "no entry of the dictionary has both words: 0 of 1 source words and 0 of 1 target words have vectors; ",
+        ),
         ("embeddings", {"d": "cat\n"}, ("--dictionary", "en-fr=@d"), "@d:1: 'cat' is not two words; "),
         (
             "embeddings",

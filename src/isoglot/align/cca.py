@@ -47,7 +47,7 @@ class CCA(LearnedMap):
 
     def fit_moments(self, moments: PairMoments) -> Self:
         """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
-        self._check_options()
+        self.check_options()
         learned = self._solve(moments)
         self._keep(learned, learned["source_"])
         return self

@@ -11,8 +11,9 @@ from isoglot.align.layers import LayerRows, align_layers, check_widths
 from isoglot.align.result import Alignment
 from isoglot.align.settings import AlignConfig
 from isoglot.align.word_pairs import WordSplit
+from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
-from isoglot.represent import EmbeddingRows, embedding_rows
+from isoglot.represent import embedding_rows
 from isoglot.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.dictionary import Entry
 
+MOST_VECTORS = 200_000
+"""Words of a side at most, unless told: as many as MUSE takes."""
+
 
 def align_embeddings(
     source: EncoderLike | Vectors,
@@ -32,6 +36,7 @@ def align_embeddings(
     test: Sequence[Entry] | None = None,
     *,
     languages: tuple[str, str],
+    words: tuple[Collection[str] | None, Collection[str] | None] = (None, None),
     config: AlignConfig | None = None,
     seen: Collection[str] = (),
     device: torch.device | None = None,
@@ -39,12 +44,16 @@ def align_embeddings(
 ) -> Alignment:
     """Align the embedding matrices of two models, or two tables of word vectors, by a dictionary.
 
+    The map sees every word of both sides that has a vector and, of a model, is one subword, the most frequent ones up
+    to ``config.vocabulary``; translations are looked for among all of these, unless ``config.candidates`` is ``gold``.
+
     Args:
         source: The model whose vectors are mapped, or word vectors.
         target: The model they are mapped to, or word vectors; it may be the same.
         train: The dictionary to learn from.
         test: The dictionary to score on; None holds out a share of the first, whole source words.
         languages: Those of the dictionary.
+        words: Only these words of the source and of the target, so that several tables can be compared on one set.
         config: How.
         seen: Source words that pretraining knew the translation of; see :func:`isoglot.retrieve.leaks.words_seen`.
         device: Where to compute: a CUDA device, or else the CPU.
@@ -57,24 +66,30 @@ def align_embeddings(
     config = AlignConfig() if config is None else config
     check_widths(config, source, target)
     split = WordSplit(train, test, config, seen)
-    found = [
-        _rows(table, split.words(side), language)
-        for side, (table, language) in enumerate(zip((source, target), languages, strict=True))
-    ]
+    given = zip((source, target), languages, words, strict=True)
+    tables = [_table(table, language, split.words(side), only) for side, (table, language, only) in enumerate(given)]
+    kept = [table.with_direction() for table in tables]
+    found = [table.rows(range(min(len(table), config.vocabulary or MOST_VECTORS))) for table in kept]
     pairs = split.rows(found[0].words, found[1].words)
-    layers = [LayerRows(None, None, found[0].vectors_ND, found[1].vectors_ND)]
+    layers = [LayerRows(None, None, found[0].matrix_ND, found[1].matrix_ND)]
     return Alignment(
         use="embeddings",
         languages=languages,
         config=config,
         train=len(pairs.train_P2),
         test=len(pairs.test_P2),
-        facts={**pairs.facts, "missing": [len(each.missing) for each in found]},
+        facts={
+            **pairs.facts,
+            "vocabulary": [len(each) for each in found],
+            "without_vector": [len(every) - len(some) for every, some in zip(tables, kept, strict=True)],
+            "missing": [len(set(split.words(side)) - set(each.words)) for side, each in enumerate(found)],
+        },
         layers=align_layers(
             layers,
             pairs.train_P2,
             pairs.test_P2,
             config,
+            fitted="all",
             alike=pairs.alike,
             total=1,
             device=device,
@@ -83,11 +98,20 @@ def align_embeddings(
     )
 
 
-def _rows(table: EncoderLike | Vectors, words: Sequence[str], language: str) -> EmbeddingRows:
-    """The words that have a vector, with theirs."""
+def _table(table: EncoderLike | Vectors, language: str, asked: Sequence[str], only: Collection[str] | None) -> Vectors:
+    """The words of a side with their vectors, the most frequent first.
+
+    Of a model these are the words that are one subword, and that the vocabulary knows to be of the language or the
+    dictionaries have.
+    """
     if not isinstance(table, Vectors):
-        return embedding_rows(table, words, language)
-    row_of = {word: row for row, word in enumerate(table.words)}
-    kept = tuple(word for word in words if word in row_of)
-    missing = tuple(word for word in words if word not in row_of)
-    return EmbeddingRows(kept, table.matrix_ND[[row_of[word] for word in kept]], missing)
+        rows = embedding_rows(table, language=language)
+        more = embedding_rows(table, list(dict.fromkeys([*rows.words, *asked])), language)
+        table = Vectors(list(more.words), more.vectors_ND)
+    found = table if only is None else table.only(set(only))
+    if not found.words:
+        many = f"{len(table):,} {language} words with vectors"
+        raise InputError(
+            f"none of the {many} is one of the {len(only or ()):,} words asked for", remedy="check language and case"
+        )
+    return found

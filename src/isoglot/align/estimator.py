@@ -110,10 +110,16 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
             name = type(self).__name__
             raise NotFittedError(f"this {name} has learned nothing yet", remedy="call fit first")
 
-    def _check_options(self) -> None:
+    def check_options(self) -> Self:
+        """Refuse options that are out of range, as ``fit`` does; returns the estimator.
+
+        Raises:
+            ConfigError: An option will not do.
+        """
         for each in fields(self):
             if each.init and each.metadata:
                 _check_option(each.name, getattr(self, each.name), each.default, each.metadata)
+        return self
 
     def _keep(self, learned: Mapping[str, Any], like: Array) -> None:
         for name, value in learned.items():
@@ -158,7 +164,7 @@ class Step(Estimator):
             ConfigError: An option will not do.
             InputError: The rows will not do.
         """
-        self._check_options()
+        self.check_options()
         rows_ND = self._rows(X)
         refuse_large(rows_ND)
         self._keep({"width_": rows_ND.shape[1], **self._learn(rows_ND)}, X)
@@ -304,7 +310,7 @@ class LearnedMap(PairMap):
             ConfigError: An option will not do.
             InputError: The rows or the pairs will not do; the message has the row.
         """
-        self._check_options()
+        self.check_options()
         rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
         pairs_P2 = take_pairs(X, Y, pairs)
         if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:

@@ -66,7 +66,7 @@ class GeneralizedProcrustes(Estimator):
             ConfigError: An option will not do.
             InputError: Spaces or masks will not do; the message names the space.
         """
-        self._check_options()
+        self.check_options()
         given, rows, present = _taken(X, masks)
         maps, losses = _turns(rows, present, self.tolerance, self.rounds, progress)
         first = next(iter(maps.values())).T

@@ -1,14 +1,16 @@
 """One map for each layer, fitted on some pairs and scored on others.
 
-Nothing of the test is seen in fitting, not even without its partner: means and neighbourhoods too are those of the
-training rows.
+Words are aligned by whole vocabularies, as MUSE and vecmap do: normalization, neighborhoods, refinement and
+self-learning see every word of both sides, with or without a partner, and a translation is looked for among all words
+of the target. Of sentences, and of words in their contexts, the test is not seen in fitting, not even without its
+partner.
 
 Shape legend: ``N`` rows of the source, ``M`` of the target, ``P`` pairs, ``D`` and ``E`` widths.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -20,15 +22,16 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
-from isoglot.retrieve.spelling import SpeltAlike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoglot.align.estimator import PairMap
     from isoglot.align.settings import AlignConfig
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
+    from isoglot.retrieve.spelling import SpeltAlike
     from isoglot.text.vectors import Vectors
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
@@ -72,12 +75,17 @@ def check_widths(config: AlignConfig, source: EncoderLike | Vectors, target: Enc
         )
 
 
+Fitted = Literal["all", "train"]
+"""Which rows a map sees: all of both sides, or those of training pairs alone; then answers are rows of test pairs."""
+
+
 def align_layers(
     layers: Iterable[LayerRows],
     train_P2: np.ndarray,
     test_P2: np.ndarray,
     config: AlignConfig,
     *,
+    fitted: Fitted = "train",
     alike: SpeltAlike | None = None,
     total: int | None = None,
     device: torch.device | None = None,
@@ -89,8 +97,9 @@ def align_layers(
         layers: The rows of each layer, one layer in memory at a time.
         train_P2: Pairs of rows to learn from.
         test_P2: Pairs of rows to score on.
-        config: How.
-        alike: Rows whose translation is spelt the same, of words: a second P@1 leaves them out.
+        config: How; ``config.candidates`` applies where all rows are fitted on.
+        fitted: Which rows the map sees.
+        alike: Of words, fitted on all: rows whose translation is spelt the same. A second P@1 leaves them out.
         total: How many layers there are.
         device: Where to compute: a CUDA device, or else the CPU.
         progress: Shows layers done; rounds, where a map takes many.
@@ -101,24 +110,12 @@ def align_layers(
     """
     place = device if device is not None and device.type == "cuda" else None
     test_P2 = limited(test_P2, config.test_limit, seed=config.seed)
-    train_rows, test_rows = (
-        [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)] for pairs_P2 in (train_P2, test_P2)
-    )
-    train_pairs, gold = (np.stack([rows[1] for rows in both], axis=1) for both in (train_rows, test_rows))
-    if alike is not None:
-        alike = SpeltAlike(
-            *(np.flatnonzero(np.isin(kept[0], same)) for kept, same in zip(test_rows, alike, strict=True))
-        )
     found = []
     outer, inner = (SILENT, progress) if config.method in _IN_ROUNDS else (progress, SILENT)
     with outer.task("align", total=total, unit="layers") as task:
         for rows in layers:
-            X, Y = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], train_rows, strict=True))
-            asked, answers = (_taken(side, kept[0], place) for side, kept in zip(rows[2:], test_rows, strict=True))
             try:
-                mapping = make_map(config).fit(X, Y, pairs=train_pairs, progress=inner)
-                before = _score(asked, answers, gold, config, alike) if X.shape[1] == Y.shape[1] else None
-                after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config, alike)
+                mapping, before, after = _align(rows, train_P2, test_P2, config, fitted, alike, place, inner)
             except InputError as error:
                 name = "the embeddings" if rows.layer is None else f"layer {rows.layer}"
                 raise InputError(f"{name}: {error.problem}", remedy=error.remedy) from error
@@ -132,7 +129,37 @@ def align_layers(
     return tuple(found)
 
 
-def _taken(rows_ND: np.ndarray, which: np.ndarray, place: torch.device | None) -> Any:  # noqa: ANN401
+def _align(
+    rows: LayerRows,
+    train_P2: np.ndarray,
+    test_P2: np.ndarray,
+    config: AlignConfig,
+    fitted: Fitted,
+    alike: SpeltAlike | None,
+    place: torch.device | None,
+    progress: Progress,
+) -> tuple[PairMap, RetrievalScores | None, RetrievalScores]:
+    """The map of one layer, and what is found before and after it."""
+    if fitted == "all":
+        X, Y = asked, answers = [_taken(side, slice(None), place) for side in rows[2:]]
+        pairs, gold = train_P2, test_P2
+    else:
+        (X, Y), pairs = _rows_of(rows, train_P2, place)
+        (asked, answers), gold = _rows_of(rows, test_P2, place)
+    mapping = make_map(config).fit(X, Y, pairs=pairs, progress=progress)
+    before = _score(asked, answers, gold, config, alike) if X.shape[1] == Y.shape[1] else None
+    after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config, alike)
+    return mapping, before, after
+
+
+def _rows_of(rows: LayerRows, pairs_P2: np.ndarray, place: torch.device | None) -> tuple[list[Any], np.ndarray]:
+    """The rows of pairs alone, and the pairs by their places among these."""
+    sides = [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)]
+    kept = [_taken(side, which, place) for side, (which, _) in zip(rows[2:], sides, strict=True)]
+    return kept, np.stack([inner for _, inner in sides], axis=1)
+
+
+def _taken(rows_ND: np.ndarray, which: np.ndarray | slice, place: torch.device | None) -> Any:  # noqa: ANN401
     """Some rows: an array, or a tensor on a device."""
     taken = np.asarray(rows_ND[which])
     return taken if place is None else torch.from_numpy(taken).to(place)
@@ -150,6 +177,7 @@ def _score(
         Y,
         Gold.from_pairs(gold),
         (config.retrieval,),
+        candidates=config.candidates,
         alike=alike,
         neighbourhood=config.neighbourhood,
         resamples=config.resamples,

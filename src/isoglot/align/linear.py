@@ -27,7 +27,7 @@ class _LinearMap(MatrixMap):
 
     def fit_moments(self, moments: PairMoments) -> Self:
         """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
-        self._check_options()
+        self.check_options()
         W_DE = self._solve(moments)
         self._keep(matrix_learned(W_DE), W_DE)
         return self

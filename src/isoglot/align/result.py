@@ -114,6 +114,7 @@ class Alignment:
                         "from": pair[0],
                         "to": pair[1],
                         "method": scores.method,
+                        "neighbourhood": "" if scores.neighbourhood is None else scores.neighbourhood,
                         "queries": scores.queries,
                         "candidates": scores.candidates,
                     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoglot.align.rows import Array
     from isoglot.core.progress import Progress
 
-FinalMap = Literal["reweighted", "orthogonal"]
+FinalMap = Literal["auto", "reweighted", "orthogonal"]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -39,7 +39,8 @@ class SelfLearning(LearnedMap):
 
     Args:
         final: ``reweighted``: both spaces whitened, turned, each direction weighted by how well the two agree on it,
-            and whitening undone, symmetrically; ``orthogonal``: a rotation of the source alone.
+            and whitening undone, symmetrically; ``orthogonal``: a rotation of the source alone; ``auto``: reweighted
+            where the last pairs span all directions of both spaces, as they do not after a layer norm, else orthogonal.
         reweight: The power of the agreement that each side is weighted by; a half for each is symmetric.
         keep: The share of the similarities kept at first.
         growth: What the share is multiplied by.
@@ -54,7 +55,7 @@ class SelfLearning(LearnedMap):
     directions, ``nearness_``, the mean cosine to the best neighbour after every round, and ``rounds_``.
     """
 
-    final: FinalMap = field(default="reweighted", metadata=bounds(choices=("reweighted", "orthogonal")))
+    final: FinalMap = field(default="auto", metadata=bounds(choices=("auto", "reweighted", "orthogonal")))
     reweight: float = field(default=0.5, metadata=bounds(least=0))
     keep: float = field(default=0.1, metadata=bounds(above=0, most=1))
     growth: float = field(default=2.0, metadata=bounds(above=1))
@@ -108,17 +109,19 @@ class SelfLearning(LearnedMap):
         }
 
     def _final(self, moments: PairMoments) -> tuple[torch.Tensor, torch.Tensor]:
-        if self.final == "orthogonal":
-            W_DD = rotation(moments.product("xy"))[0]
-            return W_DD, torch.eye(len(W_DD), dtype=W_DD.dtype, device=W_DD.device)
-        for name in ("xx", "yy"):
+        final = self.final
+        for name in () if final == "orthogonal" else ("xx", "yy"):
             width, found = len(moments.product(name)), rank(moments.product(name))
-            if found < width:
+            if found < width and self.final == "reweighted":
                 raise InputError(
                     f"the pairs that were found span {found} of {width} directions of {name[0].upper()}",
                     remedy="give more rows, or choose final='orthogonal'",
                 )
-        return symmetric_reweighting(moments, self.reweight)
+            final = final if found == width else "orthogonal"
+        if final != "orthogonal":
+            return symmetric_reweighting(moments, self.reweight)
+        W_DD = rotation(moments.product("xy"))[0]
+        return W_DD, torch.eye(len(W_DD), dtype=W_DD.dtype, device=W_DD.device)
 
     def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
         return rows_ND @ self._tensor("source_", rows_ND)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from isoglot.core.config import Config
+from isoglot.core.config import Config, parse_setting
+from isoglot.core.errors import ConfigError
 from isoglot.core.seeds import LARGEST_SEED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from isoglot.align.estimator import PairMap, Step
 
 MapMethod = Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"]
@@ -18,6 +21,8 @@ both agree on; ``rcsls``: learned for CSLS itself; ``refinement``: Procrustes on
 ``self-learning``: the same from a few pairs, with chance."""
 Normalise = Literal["none", "centre", "unit", "iterative"]
 """Before the map, each space by itself: nothing, zero mean, unit length, or both at once (Zhang et al. 2019)."""
+Candidates = Literal["all", "gold"]
+"""``all``: every word of the target's vocabulary; ``gold``: only the target words of the test."""
 
 
 class AlignConfig(Config):
@@ -31,6 +36,17 @@ class AlignConfig(Config):
 
     options: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
     """Options of the map by name, such as the penalty of ridge."""
+
+    normalization: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
+    """Options of the normalization by name: rounds and tolerance of the iterative one."""
+
+    vocabulary: int | None = Field(None, ge=1)
+    """Words of a side at most, the most frequent ones; by default 200,000 rows of vectors (MUSE's), and 50,000 words of
+    a text, of which every layer is held in memory."""
+
+    candidates: Candidates = "all"
+    """Where the translation of a word is looked for: among the whole target vocabulary, as MUSE does, or among the
+    target words of the test alone, as Liu et al. (2020) do."""
 
     retrieval: Literal["cosine", "csls", "inverted_softmax", "ratio", "distance"] = "csls"
     """How neighbours are chosen when the map is scored."""
@@ -57,36 +73,79 @@ class AlignConfig(Config):
     """Decides the split and every draw."""
 
 
+def spell_out(settings: Iterable[str], method: str, normalise: str) -> list[str]:
+    """``key=value`` settings with the options of the map and of the normalization under their full names.
+
+    >>> spell_out(["cutoff=4000", "seed=1"], "refinement", "iterative")
+    ['options.cutoff=4000', 'seed=1']
+    >>> spell_out(["rounds=5"], "procrustes", "iterative")
+    ['normalization.rounds=5']
+
+    Raises:
+        ConfigError: The map and the normalization both have such an option.
+    """
+    given = [(parse_setting(setting)[0], setting) for setting in settings]
+    for path, setting in given:
+        value = parse_setting(setting)[1]
+        method, normalise = (
+            value if path == (key,) else old for key, old in (("method", method), ("normalise", normalise))
+        )
+    homes: dict[str, list[str]] = {}
+    for home, kind in (("options", _MAPS.get(method)), ("normalization", _STEPS.get(normalise))):
+        for name in () if kind is None else _estimator(kind).get_params():
+            homes.setdefault(name, []).append(home)
+    found = []
+    for path, setting in given:
+        here = homes.get(path[0], []) if len(path) == 1 and path[0] not in AlignConfig.model_fields else []
+        if len(here) > 1:
+            names = " or ".join(f"--set {home}.{setting}" for home in here)
+            raise ConfigError(
+                f"--set {setting}: both {method} and its normalization have {path[0]}", remedy=f"write {names}"
+            )
+        found.append(f"{here[0]}.{setting}" if here else setting)
+    return found
+
+
+_MAPS = {
+    "procrustes": "Procrustes",
+    "least-squares": "LeastSquares",
+    "ridge": "Ridge",
+    "cca": "CCA",
+    "rcsls": "RCSLS",
+    "refinement": "Refinement",
+    "self-learning": "SelfLearning",
+}
+_STEPS = {"centre": "Center", "unit": "UnitLength", "iterative": "IterativeNormalization"}
+
+
+def _estimator(name: str) -> Any:  # noqa: ANN401 - a map or a step
+    from isoglot import align
+
+    return getattr(align, name)()
+
+
 def make_map(config: AlignConfig) -> PairMap:
-    """The map as the config says, not fitted: one file, normalising included.
+    """The map as the config says, not fitted: one file, normalization included.
 
     >>> make_map(AlignConfig(method="ridge", normalise="centre", options={"penalty": 0.1}))
     Steps(steps=[Center(), Ridge(penalty=0.1)])
 
     Raises:
-        ConfigError: The map has no such option.
+        ConfigError: The map or the normalization has no such option, or not such a value of it.
     """
-    from isoglot import align
+    from isoglot.align.steps import Steps
 
-    kinds: dict[MapMethod, type[PairMap]] = {
-        "procrustes": align.Procrustes,
-        "least-squares": align.LeastSquares,
-        "ridge": align.Ridge,
-        "cca": align.CCA,
-        "rcsls": align.RCSLS,
-        "refinement": align.Refinement,
-        "self-learning": align.SelfLearning,
-    }
-    steps: dict[Normalise, list[type[Step]]] = {
-        "none": [],
-        "centre": [align.Center],
-        "unit": [align.UnitLength],
-        "iterative": [align.IterativeNormalization],
-    }
-    made = kinds[config.method]()
+    made: PairMap = _estimator(_MAPS[config.method])
     if config.method == "self-learning":
-        # A layer norm leaves states one direction short of their width, and reweighting needs all of them.
-        made.set_params(seed=config.seed, final="orthogonal")
-    made.set_params(**config.options)
-    before = [step() for step in steps[config.normalise]]
-    return align.Steps([*before, made]) if before else made
+        made.set_params(seed=config.seed)
+    made.set_params(**config.options).check_options()
+    if config.normalise == "none":
+        if config.normalization:
+            raise ConfigError(
+                f"options of a normalization ({', '.join(config.normalization)}), and none is chosen",
+                remedy="choose one, such as iterative",
+            )
+        return made
+    step: Step = _estimator(_STEPS[config.normalise])
+    step.set_params(**config.normalization).check_options()
+    return Steps([step, made])

@@ -10,7 +10,7 @@ from isoglot.align.result import Alignment
 from isoglot.align.settings import AlignConfig
 from isoglot.align.word_pairs import WordSplit
 from isoglot.core.progress import SILENT
-from isoglot.represent import word_types
+from isoglot.represent import frequent_words, word_types
 from isoglot.text.lines import line_writer, read_lines
 from isoglot.text.segment import LineSegmenter
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from isoglot.text.segment import Method
 
 _LINES = 4096  # segmented at a time
+MOST_TYPES = 50_000
+"""Words of a text at most, unless told."""
 
 
 def align_types(
@@ -45,6 +47,9 @@ def align_types(
     progress: Progress = SILENT,
 ) -> Alignment:
     """Align words, each the mean over all its contexts in a text of its language, by a dictionary.
+
+    The map sees every word of both texts, the most frequent ones up to ``config.vocabulary``; translations are looked
+    for among all of these, unless ``config.candidates`` is ``gold``. All layers of these words are held in memory.
 
     Args:
         source: The model whose vectors are mapped.
@@ -73,7 +78,7 @@ def align_types(
         word_types(
             encoder,
             texts[side],
-            split.words(side),
+            frequent_words(texts[side], config.vocabulary or MOST_TYPES, case=case),
             layers=[pair[side] for pair in chosen],
             case=case,
             contexts=contexts,
@@ -90,12 +95,18 @@ def align_types(
         config=config,
         train=len(pairs.train_P2),
         test=len(pairs.test_P2),
-        facts={**pairs.facts, "not_in_the_text": [len(each.missing) for each in found]},
+        facts={
+            **pairs.facts,
+            "vocabulary": [len(each) for each in found],
+            "missing": [len(set(split.words(side)) - set(each.words or ())) for side, each in enumerate(found)],
+            "without_vector": [len(each.header["without_vector"]) for each in found],
+        },
         layers=align_layers(
             rows,
             pairs.train_P2,
             pairs.test_P2,
             config,
+            fitted="all",
             alike=pairs.alike,
             total=len(chosen),
             device=target.device,

@@ -11,6 +11,7 @@ from isoglot.cli import align_dictionary, align_links, align_words
 from isoglot.cli.align_run import (
     BUILTIN,
     AllowLeak,
+    Candidates,
     Count,
     Dictionary,
     Method,
@@ -20,6 +21,7 @@ from isoglot.cli.align_run import (
     Target,
     TestDictionary,
     TestParallel,
+    Vocabulary,
     align_config,
     run_alignment,
 )
@@ -80,8 +82,18 @@ def embeddings(
         ),
     ] = None,
     test: TestDictionary = None,
+    words_of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--words-of",
+            metavar="LANG=FILE",
+            help="Only words of a language that this has, too: a .vec, or one word a line. Once for each language.",
+        ),
+    ] = None,
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
+    candidates: Candidates = "all",
+    vocabulary: Vocabulary = None,
     leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
@@ -95,11 +107,15 @@ def embeddings(
     """Align the embedding matrices of two encoders, or word vectors from files, by a dictionary.
 
     An encoder has vectors of words that are one subword, a .vec those of its lines; .gz, .xz and .zst are read, too.
+
+    The map sees the whole vocabularies of both sides, and translations are looked for among all words of the target.
     """
     output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalise, allow_leak, seed, settings, leave_out_known=leave_out_known)
+    of_words = {"candidates": candidates, "vocabulary": vocabulary, "leave_out_known": leave_out_known}
+    config = align_config(method, normalise, allow_leak, seed, settings, **of_words)
     languages, files = _dictionaries(dictionary, test)
     sides = (source, target or source)
+    lists = _word_lists(words_of, languages)
     read = [Path(name).expanduser() for name in sides if _is_vec(name)]
     if config.leave_out_known and len(read) == 2:
         raise ConfigError(
@@ -117,9 +133,11 @@ def embeddings(
             (each, name) for each, name in zip((one, other), sides, strict=True) if not isinstance(each, Vectors)
         ]
         more |= {"seen": _seen(encoders, languages[0]), "device": choose_device(device)}
-        return align_embeddings(one, other, *map(_entries, files), languages=languages, **more)
+        first, second = (None if path is None else _words(path) for path in lists)
+        return align_embeddings(one, other, *map(_entries, files), languages=languages, words=(first, second), **more)
 
-    run_alignment(work, (source, target), out, config, [*_flat(files), *read], device, output, _encoder_or_vectors)
+    inputs = [*_flat(files), *read, *(path for path in lists if path is not None)]
+    run_alignment(work, (source, target), out, config, inputs, device, output, _encoder_or_vectors)
 
 
 @app.command(
@@ -149,6 +167,8 @@ def types(
     ] = None,
     method: Method = "procrustes",
     normalise: Normalise = "iterative",
+    candidates: Candidates = "all",
+    vocabulary: Vocabulary = None,
     leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
@@ -159,9 +179,13 @@ def types(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Align words averaged over their contexts in text of each language, by a dictionary, in every layer."""
+    """Align words averaged over their contexts in text of each language, by a dictionary, in every layer.
+
+    The map sees all words of both texts, and translations are looked for among all words of the target's.
+    """
     output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalise, allow_leak, seed, settings, leave_out_known=leave_out_known)
+    of_words = {"candidates": candidates, "vocabulary": vocabulary, "leave_out_known": leave_out_known}
+    config = align_config(method, normalise, allow_leak, seed, settings, **of_words)
     languages, files = _dictionaries(dictionary, test)
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
@@ -336,6 +360,27 @@ def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
     from isoglot.text.vectors import read_vectors
 
     return read_vectors(Path(name).expanduser()) if _is_vec(name) else load_encoder(name, device=device)
+
+
+def _word_lists(named: list[str] | None, languages: tuple[str, str]) -> list[Path | None]:
+    """The file of --words-of for the source and for the target."""
+    files = one_each(named, "--words-of") if named else {}
+    for code in files:
+        if code not in languages:
+            raise ConfigError(
+                f"--words-of names {code}, the dictionary {' and '.join(languages)}", remedy="name one of these"
+            )
+    return [files.get(code) for code in languages]
+
+
+def _words(path: Path) -> set[str]:
+    """The words of a .vec, or of a file with one a line."""
+    from isoglot.text.lines import read_lines
+    from isoglot.text.vectors import read_vectors
+
+    if _is_vec(path.name):
+        return set(read_vectors(path).words)
+    return {word for _, line in read_lines(path) if (word := line.strip())}
 
 
 def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:

@@ -68,13 +68,50 @@ def count_option(which: str, builtin: int) -> object:
 
 BUILTIN = 2000  # built-in sentences, where nobody says how many
 Count = Annotated[int | None, count_option("The first N to learn from", BUILTIN)]
+MAP_OPTIONS = {
+    "ridge": "penalty=1.0",
+    "cca": "components=None, penalty=0.0",
+    "rcsls": "rounds=10, rate=1.0, neighbourhood=10, cutoff=200000, constraint=none",
+    "refinement": "rounds=5, cutoff=15000, neighbourhood=10",
+    "self-learning": "final=auto, reweight=0.5, keep=0.1, growth=2.0, patience=50, threshold=1e-06, cutoff=20000, "
+    "neighbourhood=10, rounds=2000",
+}
+"""The options of each map with their defaults, as the help says them."""
+STEP_OPTIONS = {"iterative": "tolerance=1e-05, rounds=200"}
+"""Those of each normalization."""
+
+
+def _listed(options: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {values}" for name, values in options.items())
+
+
 Method = Annotated[
     Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
-    typer.Option("--method", help="The map."),
+    typer.Option("--method", help=f"The map. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}."),
 ]
 Normalise = Annotated[
     Literal["none", "centre", "unit", "iterative"],
-    typer.Option("--normalise", help="What both spaces go through first; iterative is the paper's."),
+    typer.Option(
+        "--normalise",
+        help="What both spaces go through first; iterative is the paper's. --set normalization.NAME=VALUE changes its "
+        f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME.",
+    ),
+]
+Candidates = Annotated[
+    Literal["all", "gold"],
+    typer.Option(
+        "--candidates",
+        help="Where a translation is looked for: the whole target vocabulary, or only the target words of the test.",
+    ),
+]
+Vocabulary = Annotated[
+    int | None,
+    typer.Option(
+        "--vocabulary",
+        metavar="N",
+        min=1,
+        help="The most frequent N words of each side; left out: 200,000 of vectors, 50,000 of a text.",
+    ),
 ]
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
 
@@ -85,20 +122,18 @@ def align_config(
     allow_leak: bool,
     seed: int,
     settings: list[str] | None,
-    *,
-    leave_out_known: bool = False,
+    **of_words: Any,  # noqa: ANN401
 ) -> AlignConfig:
-    """The config of a map, from the options.
+    """The config of a map, from the options; ``of_words`` are those that only words have.
 
     Raises:
         ConfigError: The map has no such option, or what is known is to be left out and scored on.
     """
-    from isoglot.align import AlignConfig, make_map
+    from isoglot.align.settings import AlignConfig, make_map, spell_out
     from isoglot.core.config import build_config
 
-    values = {"method": method, "normalise": normalise, "allow_leak": allow_leak, "seed": seed}
-    values |= {"leave_out_known": leave_out_known}
-    config = build_config(AlignConfig, values=values, settings=settings or ())
+    values = {"method": method, "normalise": normalise, "allow_leak": allow_leak, "seed": seed, **of_words}
+    config = build_config(AlignConfig, values=values, settings=spell_out(settings or (), method, normalise))
     refuse_both(leave_out_known=config.leave_out_known, allow_leak=config.allow_leak)
     make_map(config)  # which knows its options
     return config
@@ -132,7 +167,7 @@ def run_alignment(
     from isoglot.core.files import file_hash, write_text
     from isoglot.core.record import record_run
     from isoglot.model import load_encoder
-    from isoglot.report.alignment import alignment_page, finding
+    from isoglot.report.alignment import alignment_page, finding, searched
     from isoglot.represent.encoder_hash import encoder_hash
     from isoglot.represent.extraction import cut_in_words
     from isoglot.text.vectors import Vectors
@@ -168,7 +203,9 @@ def run_alignment(
         output.say(line)
     for line in _of_words(result):
         output.say(line)
-    output.say(f"{finding(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}")
+    output.say(
+        f"{finding(result)}\nLooked for: {searched(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}"
+    )
 
 
 def _of_words(result: Alignment) -> list[str]:
@@ -180,6 +217,12 @@ def _of_words(result: Alignment) -> list[str]:
     if name not in result.facts:
         return []
     lines = [f"{name.replace('_', ' ').capitalize()}: {Coverage(**result.facts[name])}"]
+    sizes = zip(result.facts["vocabulary"], result.languages, strict=True)
+    lines.append(
+        f"Fitted on the whole vocabularies: {' and '.join(f'{count:,} {code}' for count, code in sizes)} words"
+    )
+    if any(result.facts["without_vector"]):
+        lines.append(f"Left out for want of a vector: {' and '.join(map(str, result.facts['without_vector']))} words")
     if result.facts.get("left_out_known"):
         lines.append(left_out(result.facts["left_out_known"]))
     for when in ("before", "after"):

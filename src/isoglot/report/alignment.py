@@ -33,8 +33,17 @@ def finding(result: Alignment) -> str:
         without += f"; the most without a map is {most:.1f} %, in layer {layer:.0f}"
     return (
         f"After the map {_percent(after)} of {after.queries:,} held-out {result.languages[0]} {_WHAT[result.use]} have "
-        f"their translation nearest{where}{without}."
+        f"their translation nearest by {after.how}{where}{without}."
     )
+
+
+def searched(result: Alignment) -> str:
+    """How translations were looked for in both directions: the method, its K, and among how many candidates."""
+    source, target = result.languages
+    scores = [result.layers[0].after.of(result.config.retrieval, way) for way in ("forward", "backward")]  # type: ignore[arg-type]
+    which = {"all": "whole vocabulary", "gold": "words of the test"}[result.config.candidates]
+    kind = f" ({which})" if result.use in ("embeddings", "types") else ""
+    return f"{source} to {target} by {scores[0].how}{kind}, {target} to {source} among {scores[1].candidates:,}"
 
 
 def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
@@ -56,8 +65,8 @@ def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
         figures = [
             Figure(
                 drawing=line_chart(lines, across="layer", up="translation found (P@1), %", floor_at=chance, whole=True),
-                caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbour by "
-                f"{result.config.retrieval.upper()} is their translation. "
+                caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbor by "
+                f"{result.layers[0].after.of(result.config.retrieval).how} is their translation. "
                 f"The map: {result.config.method}"
                 + ("" if result.config.normalise == "none" else f", after normalising ({result.config.normalise})")
                 + f", learned from {result.train:,} pairs.",
@@ -67,7 +76,7 @@ def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
         f"{source} and {target}: {_WHAT[result.use]}, aligned",
         finding(result),
         [Section(title=_title(result), figures=figures, table=_table(result))],
-        facts=facts,
+        facts=(searched(result), *facts),
     )
 
 
@@ -92,7 +101,7 @@ def _points(result: Alignment, when: str) -> list[tuple[float, float]]:
 
 def _table(result: Alignment) -> str:
     source, target = result.languages
-    ways = [f"{source} → {target}", f"{target} → {source}", "MRR"]
+    ways = [f"P@1 {source} → {target}", f"P@1 {target} → {source}", f"MRR {source} → {target}"]
     head = ["layer", *(f"{way}, {when}" for way in ways for when in ("before", "after"))]
     return table(head, [_row(result, layer) for layer in result.layers])
 

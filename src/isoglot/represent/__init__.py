@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from isoglot.represent.extraction import extract
     from isoglot.represent.representations import Representations
     from isoglot.represent.statistics import LanguageMoments, LanguageStatistics, language_statistics
-    from isoglot.represent.word_means import word_types
+    from isoglot.represent.word_means import frequent_words, word_types
 
 _HOMES = {
     "EmbeddingRows": "embedding_matrix",
@@ -21,6 +21,7 @@ _HOMES = {
     "LanguageMoments": "statistics",
     "LanguageStatistics": "statistics",
     "language_statistics": "statistics",
+    "frequent_words": "word_means",
     "word_types": "word_means",
 }
 
@@ -31,6 +32,7 @@ __all__ = [
     "Representations",
     "embedding_rows",
     "extract",
+    "frequent_words",
     "language_statistics",
     "word_types",
 ]

@@ -15,6 +15,7 @@ from isoglot.model.encoder import Encoder
 from isoglot.model.hooked import HookedEncoder
 from isoglot.model.table import TableEncoder
 from isoglot.represent.rows import RowMaker
+from isoglot.vocab.whole_words import whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +33,17 @@ class EmbeddingRows(NamedTuple):
     missing: tuple[str, ...]
 
 
-def embedding_rows(encoder: EncoderLike, words: Sequence[str], language: str | None = None) -> EmbeddingRows:
+def embedding_rows(
+    encoder: EncoderLike, words: Sequence[str] | None = None, language: str | None = None
+) -> EmbeddingRows:
     """The rows of the token embedding matrix of words that are one subword, as the matrix has them.
 
-    This is the bare matrix: layer 0 adds the position to it and normalises.
+    This is the bare matrix: layer 0 adds the position to it and normalizes.
 
     Args:
         encoder: An encoder of ours, imported, or wrapped, or static vectors.
-        words: The words.
+        words: The words; None: every word of the language that is one subword, the most frequent first where the
+            vocabulary knows counts.
         language: Their language, for encoders and vocabularies with parts for each.
 
     Raises:
@@ -49,12 +53,17 @@ def embedding_rows(encoder: EncoderLike, words: Sequence[str], language: str | N
     code = None if language is None else language_code(language)
     vocabulary = encoder.vocabulary
     table_VD, rows_V = _table(encoder, code)
+    if words is None:
+        ids_of = {word: [index] for word, index in whole_words(vocabulary, code).items()}
+    else:
+        maker = RowMaker(vocabulary, code, "words", 3)
+        ids_of = {word: ids.tolist() for word, ids in zip(words, maker.word_ids(words), strict=True)}
     special = set(vocabulary.special.values())
     kept: list[str] = []
     at: list[int] = []
     missing: list[str] = []
-    for word, ids in zip(words, RowMaker(vocabulary, code, "words", 3).word_ids(words), strict=True):
-        row = int(rows_V[ids[0]]) if len(ids) == 1 and int(ids[0]) not in special else -1
+    for word, ids in ids_of.items():
+        row = int(rows_V[ids[0]]) if len(ids) == 1 and ids[0] not in special else -1
         if row < 0:
             missing.append(word)
         else:
@@ -62,7 +71,8 @@ def embedding_rows(encoder: EncoderLike, words: Sequence[str], language: str | N
             at.append(row)
     if not kept:
         raise InputError(
-            f"0 of {len(words):,} words are one subword", remedy="use a larger vocabulary, or word types over contexts"
+            f"0 of {len(ids_of):,} words are one subword",
+            remedy="use a larger vocabulary, or word types over contexts",
         )
     return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
 

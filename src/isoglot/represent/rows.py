@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.errors import ConfigError
+from isoglot.vocab.whole_words import blank_before_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -145,15 +146,3 @@ class RowMaker:
             taken += len(ids)
         rows.add(np.concatenate(window), [len(part) for part in window], begins=not windows)
         rows.events["split"] += windows > 0
-
-
-def blank_before_words(vocabulary: Vocabulary, language: str | None) -> str:
-    """What a word inside a sentence must be given before it: a blank for tokenizers of bytes such as RoBERTa's.
-
-    Others mark words by themselves, and a blank too many would be a piece of its own.
-    """
-    if vocabulary.mode != "given":
-        return ""
-    bare, spaced = (vocabulary.encode(text, language) for text in ("a", " a"))
-    opens = [bool(ids) and vocabulary.pieces[ids[0]].startswith("Ġ") for ids in (bare, spaced)]
-    return " " if opens == [False, True] else ""

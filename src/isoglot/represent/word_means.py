@@ -19,7 +19,7 @@ from isoglot.represent.extraction import EVENTS, description
 from isoglot.represent.layer_pass import LayerPass, check_finite
 from isoglot.represent.representations import Representations
 from isoglot.represent.rows import RowMaker
-from isoglot.represent.sentences import in_chunks, survey
+from isoglot.represent.sentences import in_chunks, read_sentences, survey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,22 @@ if TYPE_CHECKING:
 
 Case = Literal["keep", "lower"]
 """Whether a word of the corpus is compared as it stands, or in lower case, as MUSE's dictionaries are written."""
+
+
+def frequent_words(sentences: Sentences, most: int, *, case: Case = "keep") -> list[str]:
+    """The most frequent words of a corpus, the most frequent first; of equals the earlier.
+
+    >>> frequent_words([["a", "cat", "sees", "A", "cat"]], 2, case="lower")
+    ['a', 'cat']
+
+    Raises:
+        InputError: A sentence is empty, or there is none.
+        StorageError: The file cannot be read.
+    """
+    counts = Counter[str]()
+    for sentence in read_sentences(sentences, "words"):
+        counts.update(word.lower() if case == "lower" else word for word in sentence)
+    return [word for word, _ in counts.most_common(most)]
 
 
 def word_types(
@@ -69,8 +85,9 @@ def word_types(
         progress: Where the work shows how far it is.
 
     Returns:
-        A row for each word that was met, in the order asked for, with ``words``, ``counts``, and in ``missing`` the
-        words that were not.
+        A row for each word that was met and has a vector, in the order asked for, with ``words`` and ``counts``; in
+        ``missing`` the words that were not met, and in ``without_vector`` of the header those that were, but have no
+        subword (or only ``[UNK]``), or whose subwords have no vector.
 
     Raises:
         ConfigError: An option asks for what the encoder does not have, or a word is looked for twice.
@@ -92,6 +109,8 @@ def word_types(
         precision=precision,
     )
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
+    unknown = encoder.vocabulary.special["[UNK]"]
+    readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
     work = progress.task("encode", total=facts.sentences, unit="sentences")
     with hashing(encoder) as hashed, through.ready(), work as task:
         sums_LWD = np.zeros((len(through.layers), len(words), encoder.width))
@@ -110,11 +129,16 @@ def word_types(
                 _add(sums_LWD, at_K[there], vectors_LKD[:, torch.from_numpy(there).to(vectors_LKD.device)])
                 np.add.at(counts_W, at_K[there], 1)
                 task.advance(sum(rows.begins[row] for row in group))
-    met = np.flatnonzero(counts_W)
-    if not len(met):
+    if not counts_W.any():
         raise InputError(
             f"0 of {len(words):,} words are in the {facts.sentences:,} sentences",
             remedy="check that both are of one language, cut into words alike, and in the same case",
+        )
+    has_vector_W = readable_W & sums_LWD.any(axis=2).all(axis=0)
+    met = np.flatnonzero((counts_W > 0) & has_vector_W)
+    if not len(met):
+        raise InputError(
+            f"0 of {np.count_nonzero(counts_W):,} words that were met have a vector", remedy="check the language"
         )
     means_LWD = (sums_LWD[:, met] / counts_W[met][:, None]).astype(np.float32)
     header = {
@@ -129,6 +153,7 @@ def word_types(
         **{event: events[event] for event in EVENTS},
         "words": [words[index] for index in met.tolist()],
         "missing": [word for index, word in enumerate(words) if not counts_W[index]],
+        "without_vector": [words[index] for index in np.flatnonzero((counts_W > 0) & ~has_vector_W).tolist()],
     }
     return Representations(dict(zip(through.layers, means_LWD, strict=True)), header, counts=counts_W[met])
 

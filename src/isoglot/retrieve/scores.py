@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, counted
 from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Direction, Method, Rules, check_options
 from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
@@ -39,6 +39,7 @@ class MethodScores:
         direction: ``forward``: queries from X, answers from Y. ``backward``: the other way.
         queries: How many rows were asked for.
         candidates: Among how many rows.
+        neighbourhood: The K of CSLS and of the margins; None where the method has none.
         precision: P@1, P@5 and P@10 by their k: the share of queries with a right row among the k best.
         mrr: The mean over all right pairs of 1 / rank.
         best_mrr: The mean over queries of 1 / rank of their best right row.
@@ -62,12 +63,21 @@ class MethodScores:
     found_QK: np.ndarray = field(repr=False, compare=False)
     scores_QK: np.ndarray = field(repr=False, compare=False)
     ranks_Q: np.ndarray = field(repr=False, compare=False)
+    neighbourhood: int | None = None
     other_spelling: OtherSpelling | None = None
+
+    @property
+    def how(self) -> str:
+        """The method with its K, and among how many candidates, in a few words."""
+        names = {"csls": "CSLS", "inverted_softmax": "inverted softmax", "ratio": "ratio margin", "distance": "margin"}
+        K = "" if self.neighbourhood is None else f" (K = {self.neighbourhood})"
+        return f"{names.get(self.method, self.method)}{K} among {counted(self.candidates, 'candidates')}"
 
     def as_dict(self) -> dict[str, Any]:
         """The figures alone, for JSON."""
         figures = {f"p@{k}": asdict(interval) for k, interval in self.precision.items()}
-        head = {name: getattr(self, name) for name in ("method", "direction", "queries", "candidates")}
+        names = ("method", "neighbourhood", "direction", "queries", "candidates")
+        head = {name: getattr(self, name) for name in names}
         figures |= {"mrr": asdict(self.mrr), "best_mrr": asdict(self.best_mrr)}
         return head | figures | {"hubness": self.hubness} | self._spelling()
 
@@ -194,6 +204,7 @@ def _score(rules: Rules, gold: Gold, method: Method, direction: Direction, resam
         direction=direction,
         queries=len(ranks_Q),
         candidates=candidates,
+        neighbourhood=rules.neighbourhood if method in ("csls", "ratio", "distance") else None,
         precision=dict(zip(CUTS, precision, strict=True)),
         mrr=mrr,
         best_mrr=best_mrr,

@@ -12,6 +12,7 @@ import numpy as np
 from isoglot.core.errors import InputError
 from isoglot.core.language_codes import language_code
 from isoglot.text.vectors import Vectors, read_vectors
+from isoglot.vocab.whole_words import blank_before_words, whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +38,7 @@ def word_vectors(table: TableEncoder, words: Sequence[str] | None = None, langua
     known, matrix = table.known.cpu().numpy(), table.weight.cpu().numpy()
     if words is None:
         words = own_words(table, code)
-    blank = " " if _opens_by_blank(table, code) else ""
+    blank = blank_before_words(vocabulary, code)
     found: dict[str, np.ndarray] = {}
     each = dict.fromkeys(words)
     for word, ids in zip(each, vocabulary.encode_batch([blank + word for word in each], code), strict=True):
@@ -53,23 +54,8 @@ def word_vectors(table: TableEncoder, words: Sequence[str] | None = None, langua
 
 def own_words(table: TableEncoder, language: str | None = None) -> list[str]:
     """The words that are one subword with a vector, by frequency where the vocabulary knows it."""
-    vocabulary = table.vocabulary
     known = table.known.cpu().numpy()
-    ids = np.arange(len(vocabulary)) if language is None else vocabulary.ids_of(language)
-    counts = None if language is None else vocabulary.counts(language)
-    if counts is not None:
-        ids = ids[np.argsort(-counts[ids], kind="stable")]
-    words = (vocabulary.word(index) for index in ids[known[ids]].tolist())
-    return [word for word in dict.fromkeys(words) if word is not None and word.split() == [word]]
-
-
-def _opens_by_blank(table: TableEncoder, language: str | None) -> bool:
-    """Whether a word must be given a blank before it: tokenizers of bytes such as RoBERTa's need one."""
-    vocabulary = table.vocabulary
-    if vocabulary.mode != "given":
-        return False
-    bare, spaced = (vocabulary.encode(text, language) for text in ("a", " a"))
-    return [bool(ids) and vocabulary.pieces[ids[0]].startswith("Ġ") for ids in (bare, spaced)] == [False, True]
+    return [word for word, index in whole_words(table.vocabulary, language).items() if known[index]]
 
 
 def baseline(path: str | Path, first: int | None = None) -> Vectors:
@@ -96,9 +82,9 @@ def same_words(vectors: Vectors, words: Iterable[str]) -> Vectors:
         InputError: They have no word in common.
     """
     wanted = set(words)
-    rows = [row for row, word in enumerate(vectors.words) if word in wanted]
-    if not rows:
+    found = vectors.only(wanted)
+    if not found.words:
         raise InputError(
             f"none of {len(vectors):,} words is among the other {len(wanted):,}", remedy="check language and case"
         )
-    return Vectors([vectors.words[row] for row in rows], vectors.matrix_ND[rows])
+    return found

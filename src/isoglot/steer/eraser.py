@@ -213,7 +213,7 @@ class Eraser(Estimator):
     # --- inside ---
 
     def _take(self, X: Array, languages: Sequence[str]) -> None:
-        self._check_options()
+        self.check_options()
         rows_ND = take_rows(X)
         refuse_large(rows_ND)
         of_N, codes = _codes(languages, len(rows_ND))
@@ -244,7 +244,7 @@ class Eraser(Estimator):
         self._learn_from(spread, self._like)
 
     def _learn_from(self, spread: Spread, like: Array) -> None:
-        self._check_options()
+        self.check_options()
         if len(spread.languages) < 2:
             only = f"only {spread.languages[0]}" if spread.languages else "no language"
             raise ConfigError(f"{only} to learn from", remedy="give rows of two languages or more")

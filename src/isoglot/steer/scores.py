@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.represent.rows import blank_before_words
 from isoglot.steer.bleu import bleu_1
 from isoglot.steer.token_words import WordFinder
 from isoglot.steer.translate import Translation
 from isoglot.text.dictionary import Entry
+from isoglot.vocab.whole_words import blank_before_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

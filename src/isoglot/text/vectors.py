@@ -13,7 +13,7 @@ from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -33,6 +33,18 @@ class Vectors:
     def width(self) -> int:
         """The numbers of a vector."""
         return int(self.matrix_ND.shape[1])
+
+    def only(self, words: Collection[str]) -> Vectors:
+        """The rows of some words, in the order they have here."""
+        return self.rows([row for row, word in enumerate(self.words) if word in words])
+
+    def with_direction(self) -> Vectors:
+        """The rows that are not all zeros: zeros stand for a missing vector."""
+        return self if self.matrix_ND.any(axis=1).all() else self.rows(self.matrix_ND.any(axis=1).nonzero()[0].tolist())
+
+    def rows(self, which: Sequence[int]) -> Vectors:
+        """Some rows by their numbers."""
+        return Vectors([self.words[row] for row in which], self.matrix_ND[list(which)])
 
 
 def read_vectors(path: str | Path, *, limit: int | None = None, skip: Skip | None = None) -> Vectors:

@@ -1,0 +1,193 @@
+"""Words are aligned by whole vocabularies: two planted ones, held against plain NumPy, through the command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoglot import align
+from isoglot.cli.align_run import MAP_OPTIONS, STEP_OPTIONS
+from isoglot.core.files import read_json
+from isoglot.text.vectors import read_vectors, write_vectors
+
+D, TRAIN, TEST = 16, 100, 150
+
+
+class Planted:
+    """A source of 400 words, a target of 500: 300 are translations under a known map, with noise, means and hubs."""
+
+    def __init__(self, folder: Path, noise: float) -> None:
+        rng = np.random.default_rng(11)
+        shared = rng.normal(size=(300, D)) * np.linspace(2, 0.4, D)
+        turn = np.linalg.qr(rng.normal(size=(D, D)))[0]
+        X = np.concatenate([shared, rng.normal(size=(100, D))]) + 0.5
+        Y = np.concatenate([shared @ turn + noise * rng.normal(size=shared.shape), rng.normal(size=(200, D))]) - 0.3
+        Y[300:330] *= 0.1  # near the mean: near everything
+        order_X, order_Y = rng.permutation(400), rng.permutation(500)
+        self.words = [f"s{row}" for row in order_X], [f"t{row}" for row in order_Y]
+        self.X, self.Y = X[order_X].astype(np.float32), Y[order_Y].astype(np.float32)
+        places = [{word: row for row, word in enumerate(words)} for words in self.words]
+        rows = rng.permutation(300)
+        self.gold = np.array([(places[0][f"s{row}"], places[1][f"t{row}"]) for row in rows])
+        self.options = ["--out", str(folder / "map"), "--set", "resamples=5", "--device", "cpu", "--json", "--quiet"]
+        for side, (name, words, rows_ND) in enumerate(
+            zip(("source", "target"), self.words, (self.X, self.Y), strict=True)
+        ):
+            write_vectors(folder / f"{name}.vec", words, rows_ND)
+            self.options += [f"--{name}", str(folder / f"{name}.vec")]
+            assert len(self.words[side]) == len(rows_ND)
+        for option, part in (("dictionary", rows[:TRAIN]), ("test", rows[TRAIN : TRAIN + TEST])):
+            (folder / option).write_text("".join(f"s{row} t{row}\n" for row in part))
+            self.options += [f"--{option}", f"fr-ru={folder / option}"]
+        self.train, self.test = self.gold[:TRAIN], self.gold[TRAIN : TRAIN + TEST]
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Planted:
+    return Planted(tmp_path, noise=1.0)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def iterated(rows: np.ndarray, rounds: int) -> np.ndarray:
+    rows = rows.astype(np.float64)
+    for _ in range(rounds):
+        rows = unit(rows)
+        rows = rows - rows.mean(axis=0)
+    return rows
+
+
+def rotation(X: np.ndarray, Y: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    U, _, Vt = np.linalg.svd(X[pairs[:, 0]].T @ Y[pairs[:, 1]])
+    return U @ Vt
+
+
+def csls_matrix(X: np.ndarray, Y: np.ndarray, K: int = 10) -> np.ndarray:
+    cosines = unit(X) @ unit(Y).T
+    near_X, near_Y = (np.sort(each, axis=1)[:, -K:].mean(axis=1) for each in (cosines, cosines.T))
+    return 2 * cosines - near_X[:, None] - near_Y[None]
+
+
+def precision(scores: np.ndarray, pairs: np.ndarray) -> float:
+    return float((scores[pairs[:, 0]].argmax(axis=1) == pairs[:, 1]).mean())
+
+
+def forward(found: dict) -> dict:
+    return found["layers"][0]["after"][0]
+
+
+@pytest.mark.parametrize("retrieval", ["csls", "cosine"])
+def test_procrustes_is_plain_numpy_on_all_words(isoglot, planted: Planted, retrieval: str):
+    rounds = ("--set", "rounds=5", "--set", f"retrieval={retrieval}")
+    found = json.loads(isoglot("align", "embeddings", *planted.options, *rounds).out)
+    X, Y = iterated(planted.X, 5), iterated(planted.Y, 5)
+    X = X @ rotation(X, Y, planted.train)
+    scores = csls_matrix(X, Y) if retrieval == "csls" else unit(X) @ unit(Y).T
+    figures = forward(found)
+    assert figures["p@1"]["value"] == precision(scores, planted.test)
+    assert found["layers"][0]["after"][1]["p@1"]["value"] == precision(
+        (scores if retrieval == "cosine" else csls_matrix(Y, X).T).T, planted.test[:, ::-1]
+    )
+    assert 0.2 < figures["p@1"]["value"] < 0.9
+    K = 10 if retrieval == "csls" else None
+    assert (figures["method"], figures["neighbourhood"], figures["candidates"]) == (retrieval, K, 500)
+    assert found["layers"][0]["after"][1]["candidates"] == 400
+    assert found["vocabulary"] == [400, 500]
+    assert found["config"]["normalization"] == {"rounds": 5}
+
+
+def test_gold_candidates_are_the_targets_of_the_test(isoglot, planted: Planted):
+    figures = forward(json.loads(isoglot("align", "embeddings", *planted.options, "--candidates", "gold").out))
+    every = forward(json.loads(isoglot("align", "embeddings", *planted.options).out))
+    assert (figures["candidates"], every["candidates"]) == (TEST, 500)
+    assert figures["p@1"]["value"] > every["p@1"]["value"]
+
+
+def test_the_most_frequent_words_can_be_all(isoglot, planted: Planted):
+    found = json.loads(isoglot("align", "embeddings", *planted.options, "--vocabulary", "350").out)
+    assert found["vocabulary"] == [350, 350]
+    assert forward(found)["candidates"] == 350
+
+
+def test_every_sentence_says_the_method_and_the_candidates(isoglot, planted: Planted, tmp_path: Path):
+    shown = isoglot("align", "embeddings", *(each for each in planted.options if each not in ("--json", "--quiet")))
+    said = "have their translation nearest by CSLS (K = 10) among 500 candidates"
+    assert said in shown.out
+    assert "fr to ru by CSLS (K = 10) among 500 candidates (whole vocabulary), ru to fr among 400" in shown.out
+    assert "Fitted on the whole vocabularies: 400 fr and 500 ru words" in shown.out
+    page = (tmp_path / "map" / "figure.html").read_text()
+    assert said in page
+    assert "(whole vocabulary), ru to fr among 400" in page
+
+
+def test_words_without_a_vector_are_left_out_and_counted(isoglot, planted: Planted, tmp_path: Path):
+    table = read_vectors(tmp_path / "target.vec")
+    table.matrix_ND[0] = 0
+    write_vectors(tmp_path / "target.vec", table.words, table.matrix_ND)
+    found = json.loads(isoglot("align", "embeddings", *planted.options).out)
+    assert (found["without_vector"], found["vocabulary"]) == ([0, 1], [400, 499])
+
+
+def test_vectors_are_cut_to_the_words_of_others(isoglot, planted: Planted, tmp_path: Path):
+    for code, words in (("fr", planted.words[0][:300]), ("ru", planted.words[1][:300])):
+        (tmp_path / f"{code}.txt").write_text("\n".join(words) + "\n")
+    write_vectors(tmp_path / "other.vec", planted.words[1][:300], planted.Y[:300])
+    lists = ("--words-of", f"fr={tmp_path / 'fr.txt'}", "--words-of", f"ru={tmp_path / 'other.vec'}")
+    found = json.loads(isoglot("align", "embeddings", *planted.options, *lists).out)
+    assert found["vocabulary"] == [300, 300]
+    assert str(tmp_path / "other.vec") in read_json(tmp_path / "map" / "run.json")["inputs"]
+    refused = isoglot("align", "embeddings", *planted.options, "--words-of", f"de={tmp_path / 'fr.txt'}")
+    assert refused.err == "isoglot: --words-of names de, the dictionary fr and ru; name one of these\n"
+
+
+def test_refinement_and_rcsls_see_words_without_a_partner(isoglot, planted: Planted):
+    for method in ("refinement", "rcsls"):
+        found = forward(json.loads(isoglot("align", "embeddings", *planted.options, "--method", method).out))
+        kind = {"refinement": align.Refinement, "rcsls": align.RCSLS}[method]
+        fitted = align.Steps([align.IterativeNormalization(), kind()])
+        fitted.fit(planted.X, planted.Y, pairs=planted.train)
+        scores = csls_matrix(fitted.transform(planted.X), fitted.transform_target(planted.Y))
+        assert found["p@1"]["value"] == pytest.approx(precision(scores, planted.test), abs=1 / TEST)
+
+
+# --- options ---
+
+
+def test_an_option_of_the_map_or_of_the_normalization_by_its_own_name(isoglot, planted: Planted):
+    found = json.loads(
+        isoglot("align", "embeddings", *planted.options, "--method", "refinement", "--set", "cutoff=40").out
+    )
+    assert (found["config"]["options"], found["config"]["normalization"]) == ({"cutoff": 40}, {})
+    both = isoglot("align", "embeddings", *planted.options, "--method", "refinement", "--set", "rounds=2")
+    assert both.code == 2
+    assert both.err == (
+        "isoglot: --set rounds=2: both refinement and its normalization have rounds; "
+        "write --set options.rounds=2 or --set normalization.rounds=2\n"
+    )
+    unknown = isoglot("align", "embeddings", *planted.options, "--set", "cutof=2")
+    assert "unknown key 'cutof'" in unknown.err
+    none = isoglot("align", "embeddings", *planted.options, "--normalise", "none", "--set", "normalization.rounds=5")
+    assert none.err.startswith("isoglot: options of a normalization (rounds), and none is chosen; ")
+    few = isoglot("align", "embeddings", *planted.options, "--set", "normalization.rounds=0")
+    assert few.err == "isoglot: rounds = 0 is too small; give at least 1\n"
+
+
+def test_help_names_every_option_of_every_map(isoglot):
+    def options(kind: type) -> str:
+        found = {each.name: each.default for each in fields(kind) if each.init and each.name != "seed"}
+        return ", ".join(f"{name}={value}" for name, value in found.items())
+
+    kinds = {"ridge": align.Ridge, "cca": align.CCA, "rcsls": align.RCSLS, "refinement": align.Refinement}
+    kinds |= {"self-learning": align.SelfLearning, "procrustes": align.Procrustes, "least-squares": align.LeastSquares}
+    assert {name: options(kind) for name, kind in kinds.items() if options(kind)} == MAP_OPTIONS
+    steps = {"iterative": align.IterativeNormalization, "centre": align.Center, "unit": align.UnitLength}
+    assert {name: options(kind) for name, kind in steps.items() if options(kind)} == STEP_OPTIONS
+    shown = " ".join(isoglot("align", "embeddings", "--help").out.replace("│", " ").split())
+    for name in [*MAP_OPTIONS.values(), *STEP_OPTIONS.values()]:
+        assert all(each.split("=")[0] in shown for each in name.split(", "))
