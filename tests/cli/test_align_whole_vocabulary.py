@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def planted(tmp_path: Path) -> Planted:
     return Planted(tmp_path, noise=1.0)
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
+def unit(rows: np.ndarray) -> Any:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
@@ -63,12 +64,12 @@ def iterated(rows: np.ndarray, rounds: int) -> np.ndarray:
     return rows
 
 
-def rotation(X: np.ndarray, Y: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+def rotation(X: np.ndarray, Y: np.ndarray, pairs: np.ndarray) -> Any:
     U, _, Vt = np.linalg.svd(X[pairs[:, 0]].T @ Y[pairs[:, 1]])
     return U @ Vt
 
 
-def csls_matrix(X: np.ndarray, Y: np.ndarray, K: int = 10) -> np.ndarray:
+def csls_matrix(X: np.ndarray, Y: np.ndarray, K: int = 10) -> Any:
     cosines = unit(X) @ unit(Y).T
     near_X, near_Y = (np.sort(each, axis=1)[:, -K:].mean(axis=1) for each in (cosines, cosines.T))
     return 2 * cosines - near_X[:, None] - near_Y[None]
@@ -78,7 +79,7 @@ def precision(scores: np.ndarray, pairs: np.ndarray) -> float:
     return float((scores[pairs[:, 0]].argmax(axis=1) == pairs[:, 1]).mean())
 
 
-def forward(found: dict) -> dict:
+def forward(found: dict[str, Any]) -> Any:
     return found["layers"][0]["after"][0]
 
 

@@ -40,7 +40,7 @@ def finding(result: Alignment) -> str:
 def searched(result: Alignment) -> str:
     """How translations were looked for in both directions: the method, its K, and among how many candidates."""
     source, target = result.languages
-    scores = [result.layers[0].after.of(result.config.retrieval, way) for way in ("forward", "backward")]  # type: ignore[arg-type]
+    scores = [result.layers[0].after.of(result.config.retrieval, way) for way in ("forward", "backward")]
     which = {"all": "whole vocabulary", "gold": "words of the test"}[result.config.candidates]
     kind = f" ({which})" if result.use in ("embeddings", "types") else ""
     return f"{source} to {target} by {scores[0].how}{kind}, {target} to {source} among {scores[1].candidates:,}"

@@ -40,7 +40,8 @@ class Vectors:
 
     def with_direction(self) -> Vectors:
         """The rows that are not all zeros: zeros stand for a missing vector."""
-        return self if self.matrix_ND.any(axis=1).all() else self.rows(self.matrix_ND.any(axis=1).nonzero()[0].tolist())
+        present = [bool(row.any()) for row in self.matrix_ND]
+        return self if all(present) else self.rows([row for row, there in enumerate(present) if there])
 
     def rows(self, which: Sequence[int]) -> Vectors:
         """Some rows by their numbers."""
