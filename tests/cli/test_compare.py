@@ -278,3 +278,15 @@ def test_a_hugging_face_folder_without_a_tokenizer(run, folder: Path, tmp_path: 
     assert "the model has no tokenizer that can be opened" in result.err
     assert result.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_model_folder_may_have_control_characters_in_its_name(run, folder: Path, tmp_path: Path):
+    model = tmp_path / "\x1b[31mred\x07\x9b[bold]"
+    shutil.copytree(folder / "twin", model)
+    result = run(str(model), *FILES, "--measure", "cka", "--draws", "20", "--device", "cpu")
+    assert result.code == 0, result.err
+    assert "␛[31mred␇�[bold]" in result.out
+    for text in (result.out, result.err, (tmp_path / "out" / "compare.html").read_text("utf-8")):
+        assert not {"\x1b", "\x07", "\x9b"} & set(text)
+    for path in (tmp_path / "out").glob("*.svg"):
+        ElementTree.fromstring(path.read_text("utf-8"))  # noqa: S314 - our own drawing

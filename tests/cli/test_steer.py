@@ -204,6 +204,12 @@ def test_means_are_learned_from_built_in_text_where_none_are_given(steer):
     assert facts["means"] == "5 built-in sentences of each language"
 
 
+def test_translate_prints_no_escape_of_the_text(steer):
+    result = steer("translate", "old \x1b[31mgirl \x9b0m", *WAY, "--alpha", "0")
+    assert result.code == 0
+    assert not {"\x1b", "\x9b"} & set(result.out + result.err)
+
+
 # --- sweep ---
 
 

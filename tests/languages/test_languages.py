@@ -14,7 +14,7 @@ import pytest
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.languages import LANGUAGES, align, documents, grammar, lexicon, parallel, paraphrases
 from isoglot.languages.corpus import meanings, split_of
-from isoglot.languages.gloss import gloss
+from isoglot.languages.gloss import gloss, word_glosses
 from isoglot.languages.meaning import Meaning, Name, Pronoun, Thing, Wording
 from isoglot.languages.sentence import Sentence
 from isoglot.languages.trees import tree_of
@@ -318,3 +318,21 @@ def test_every_concept_can_be_spoken_of():
     assert {a.opposite for a in world.adjectives.values()} - {""} <= set(world.adjectives)
     assert {v.opposite for v in world.verbs.values()} - {""} <= set(world.verbs)
     assert {t for n in world.nouns.values() for t in n.topics} <= set(world.topics)
+
+
+@each_language
+def test_auxiliaries_are_glossed_by_their_tense_and_predicates_by_their_meaning(language: str):
+    future = 0
+    for sentence in some(language, 500):
+        glosses, parts = word_glosses(sentence), gloss(sentence.meaning)
+        assert len(glosses) == len(sentence.words)
+        for unit in set(sentence.units) - {-1}:  # nothing that is expressed is left without its gloss
+            said = [text for text, each in zip(glosses, sentence.units, strict=True) if each == unit]
+            assert parts[unit] in said, sentence.text
+        for word, tag, relation, text in zip(sentence.words, sentence.tags, sentence.relations, glosses, strict=True):
+            if tag == "AUX" and relation == "aux":
+                assert text.removeprefix("be.") in ("past", "present", "future"), f"{word} in {sentence.text}"
+                future += text.endswith("future")
+            if word == "会":  # with no other word for being somewhere, it says that too
+                assert text in ("future", "be.future"), sentence.text
+    assert future or language == "fr"

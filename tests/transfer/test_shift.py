@@ -14,7 +14,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, EncoderLike
 from isoglot.steer import LanguageMeans
 from isoglot.transfer import Data, Task, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.shift import lowest_tuned, shift_transfer
+from isoglot.transfer.shift import GRID, lowest_tuned, shift_transfer
 
 OTHER = "en-x-shift"
 
@@ -157,3 +157,9 @@ def test_what_will_not_do(options, problem, nano):
     codes = options.pop("test", [OTHER])
     with pytest.raises(ConfigError, match=problem):
         shift_transfer(tuned, dict.fromkeys(codes, test), means, **options)
+
+
+def test_the_default_grid_has_the_papers_weights():
+    table_4 = (1.5, 0.2, 1.0, 0.9, 0.7, 0.3, 1.0, 0.4, 0.4, 0.5, 2.0)  # de es ar el fr hi ru th tr vi zh
+    assert set(table_4) <= set(GRID)
+    assert list(GRID) == sorted(set(GRID))

@@ -139,3 +139,16 @@ def test_what_is_wrong_is_said(isoglot, texts, named, vocabulary: Path, tmp_path
         2,
         "isoglot: ./no/such/folder: no such tokenizer; check the spelling of the path\n",
     )
+
+
+def test_an_encoder_s_vocabulary_can_be_inspected_by_its_name(isoglot, tmp_path: Path):
+    """The vocabulary of a packed encoder is compressed, the bundled one's too."""
+    facts = json.loads(isoglot("vocab", "inspect", "--vocab", "isoglot-mini", "--json").out)
+    assert (facts["size"], list(facts["languages"])) == (32_000, ["en", "fr", "de", "ru", "zh"])
+    assert json.loads(isoglot("vocab", "inspect", "isoglot-mini", "--json").out) == facts
+    nothing = isoglot("vocab", "inspect")
+    assert (nothing.code, nothing.err) == (
+        2,
+        "isoglot: no vocabulary is named; give one: isoglot vocab inspect isoglot-mini\n",
+    )
+    assert isoglot("vocab", "inspect", "a", "--vocab", "b").code == 2

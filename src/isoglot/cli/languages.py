@@ -221,18 +221,18 @@ def interlinear(row: Sequence[Sentence]) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from isoglot.languages.gloss import clause_units, gloss
+    from isoglot.languages.gloss import clauses_by_unit, word_glosses
 
     meaning = row[0].meaning
-    glosses, clauses = gloss(meaning), clause_units(meaning)
+    clauses = set(clauses_by_unit(meaning))
     lines: list[RenderableType] = [Text(f"{meaning.topic}, {meaning.register}", "dim italic")]
     for sentence in row:
-        pieces = []
-        for index, (word, unit) in enumerate(zip(sentence.words, sentence.units, strict=True)):
-            said = index > 0 and sentence.units[index - 1] == unit
-            if unit >= 0:
-                below = ("·" if said else glosses.get(unit, ""), "dim")
-                pieces.append(Text.assemble((word, _colour(unit, clauses)), "\n", below))
+        said = zip(sentence.words, sentence.units, word_glosses(sentence), strict=True)
+        pieces = [
+            Text.assemble((word, _colour(unit, clauses)), "\n", (below, "dim"))
+            for word, unit, below in said
+            if unit >= 0
+        ]
         lines.append(Text.assemble((f"{sentence.language}  ", "bold"), _coloured(sentence, clauses)))
         lines.append(Padding(Columns(pieces, padding=(0, 2)), (0, 0, 0, 4)))
     lines.append(Text())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from isoglot.core.control_characters import visible
 from isoglot.core.progress import Progress, choose_progress
 from isoglot.core.sole_writer import sole_writer
 
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
 
     from isoglot.model.load import RunWeights
 
+ColorSystem = Literal["auto", "standard", "256", "truecolor", "windows"]
 OPENED: dict[str, RunWeights] = {}
 """Weights of training runs that this command's model options stand for, by their folder; each command begins anew."""
 
@@ -43,7 +47,7 @@ class Output:
     def say(self, text: str = "") -> None:
         """Commentary: for people, not part of the result."""
         if not (self.json or self.quiet):
-            self._console().print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+            self._console().print(text, soft_wrap=True)
 
     def show(self, shown: RenderableType) -> None:
         """Commentary that is more than text."""
@@ -53,7 +57,7 @@ class Output:
     def remark(self, text: str) -> None:
         """What the user should know beside the result, in a line on standard error; with ``--json``, too."""
         if not self.quiet:
-            sys.stderr.write(f"isoglot: {text}\n")
+            sys.stderr.write(f"isoglot: {visible(text)}\n")
 
     @contextmanager
     def resumable(self, out: Path | None) -> Iterator[None]:
@@ -74,16 +78,39 @@ class Output:
         if OPENED and isinstance(value, dict):
             value = {**value, "opened": opened()}
         if self.json:
-            sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+            sys.stdout.write(_as_json(value) + "\n")
         else:
             self._console().print(shown)
             for run in OPENED.values():
                 self.say(str(run))
 
     def _console(self) -> Console:
-        from rich.console import Console
+        return safe_console(sys.stdout, width=None if sys.stdout.isatty() else 120)
 
-        return Console(file=sys.stdout, width=None if sys.stdout.isatty() else 120)
+
+def safe_console(file: TextIO, *, width: int | None = None, color_system: ColorSystem = "auto") -> Console:
+    """A console on which text is shown as it is: no markup, no emoji codes, control characters made visible.
+
+    Only what Rich itself adds, such as colors, reaches the terminal as escape sequences.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class SafeConsole(Console):
+        def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - Rich's own
+            return super().render_str(visible(text), **options)  # before it is measured
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return SafeConsole(file=file, width=width, color_system=color_system, markup=False, emoji=False, highlight=False)
+
+
+def _as_json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
+    """The value as JSON; DEL and C1 controls, which JSON allows as they are, are escaped like the C0 ones."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def opened() -> dict[str, dict[str, Any]]:

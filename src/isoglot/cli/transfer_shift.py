@@ -56,7 +56,7 @@ def shift(
     ] = "rule",
     grid: Annotated[
         str | None,
-        typer.Option("--grid", metavar="LIST", help="The alphas to try on dev; left out: 0.2, 0.4 and so on to 2."),
+        typer.Option("--grid", metavar="LIST", help="The alphas to try on dev; default: 15 from 0.2 to 2."),
     ] = None,
     layers: Annotated[
         str | None,

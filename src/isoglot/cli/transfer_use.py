@@ -10,6 +10,7 @@ import typer
 from isoglot.cli.options import Debug, Device, Json, OptionalFileOut, Quiet
 from isoglot.cli.output import Output
 from isoglot.cli.transfer_data import OwnTask, model_folder
+from isoglot.core.control_characters import visible
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _predict(
     if output.json:
         output.result([json.loads(as_json(one)) for one in found], "")
     else:
-        typer.echo(_shown(task, found, chosen))  # as it is: a console would take its tabs for blanks
+        typer.echo(visible(_shown(task, found, chosen)))  # as it is: a console would take its tabs for blanks
 
 
 def _shown(task: Task[Any], found: list[Any], form: Literal["conllu", "bio", "json"]) -> str:

@@ -124,8 +124,15 @@ def train(
 @app.command("inspect", epilog="Example: isoglot vocab inspect vocab/ --encode 'The cat sleeps.' --lang en")
 def inspect(
     folder: Annotated[
-        str, typer.Argument(metavar="VOCAB", help="A vocabulary's folder, or any tokenizer: a file or a hub name.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="VOCAB",
+            help="A vocabulary's folder, an encoder's, isoglot-mini, or any tokenizer: a file or a hub name.",
+        ),
+    ] = None,
+    vocab: Annotated[
+        str | None, typer.Option("--vocab", metavar="VOCAB", help="The same, as other verbs take it.")
+    ] = None,
     encode: Annotated[str | None, typer.Option("--encode", metavar="TEXT", help="Show how a text is cut.")] = None,
     lang: Annotated[str | None, typer.Option("--lang", metavar="CODE", help="The language of that text.")] = None,
     json: Json = False,
@@ -136,8 +143,13 @@ def inspect(
     from rich.console import Group
     from rich.text import Text
 
+    from isoglot.core.errors import ConfigError
+
+    if (folder is None) == (vocab is None):
+        problem = "no vocabulary is named" if folder is None else "VOCAB and --vocab are both given"
+        raise ConfigError(problem, remedy="give one: isoglot vocab inspect isoglot-mini")
     output = Output(json=json, quiet=quiet)
-    vocabulary = open_vocabulary(folder)
+    vocabulary = open_vocabulary(folder or vocab or "")
     facts = _facts(vocabulary)
     shown = [_shown(vocabulary)]
     if encode is not None:
@@ -149,12 +161,18 @@ def inspect(
 
 
 def open_vocabulary(name: str) -> Vocabulary:
-    """A vocabulary of ours by its folder, or any tokenizer."""
+    """A vocabulary of ours by its folder, that of an encoder of ours (isoglot-mini among them), or any tokenizer."""
+    from isoglot.core.compressed import is_stored
+    from isoglot.model.folder import VOCABULARY
+    from isoglot.model.load import encoder_folder
     from isoglot.vocab import Vocabulary
     from isoglot.vocab.vocabulary import INDEX
 
-    if (Path(name) / INDEX).exists():
-        return Vocabulary.load(name)
+    folder = Path(name)
+    if not is_stored(folder / INDEX) and (encoder := encoder_folder(name)) is not None:
+        folder = encoder / VOCABULARY
+    if is_stored(folder / INDEX):
+        return Vocabulary.load(folder)
     return Vocabulary.from_tokenizer(name)
 
 

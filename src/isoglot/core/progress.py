@@ -11,6 +11,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from isoglot.core.control_characters import visible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
@@ -118,7 +120,7 @@ class _LineTask:
         return f"{rate(self.done, seconds)} {self.unit}/s" + (f", {self.words}" if self.words else "")
 
     def _write(self, state: str) -> None:
-        self.progress.stream.write(f"{self.label}: {state}\n")
+        self.progress.stream.write(visible(f"{self.label}: {state}\n"))
         self.progress.stream.flush()
 
 
@@ -144,7 +146,7 @@ class BarProgress:
             TimeRemainingColumn(),
         )
         with RichProgress(*columns, console=Console(file=self.stream), expand=True) as bars:
-            task = _BarTask(bars, bars.add_task(label, total=total, state=f"0 {unit}"), unit)
+            task = _BarTask(bars, bars.add_task(visible(label), total=total, state=f"0 {unit}"), unit)
             yield task
             bars.update(task.task, total=task.done)  # work that stopped early, by patience say, is done all the same
             bars.refresh()
@@ -162,7 +164,7 @@ class _BarTask:
         self.bars.update(self.task, advance=amount, state=self._state())
 
     def note(self, text: str) -> None:
-        self.words = text
+        self.words = visible(text)
         self.bars.update(self.task, state=self._state())
 
     def _state(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from isoglot.languages.meaning import (
     ADJECTIVE,
     AND,
@@ -28,17 +30,40 @@ from isoglot.languages.meaning import (
     Thing,
 )
 
+if TYPE_CHECKING:
+    from isoglot.languages.sentence import Sentence
+
 MARKERS = {"patient": "obj", "recipient": "to", "instrument": "with", "goal": "to", "place": "at", "agent": "subj"}
 PERSONS = {(1, False): "I", (2, False): "you", (1, True): "we", (2, True): "you"}
 
 
-def clause_units(meaning: Meaning) -> set[int]:
-    """The units that are clauses; all others are phrases."""
-    found: set[int] = set()
+def word_glosses(sentence: Sentence) -> list[str]:
+    """The gloss of every word of a sentence.
+
+    Several words may express one part of the meaning: the first of those that are no auxiliaries has the gloss, the
+    others have a dot. Auxiliaries of a predicate (*will*, 会, *hat*) say the tense of its clause and nothing more.
+    """
+    parts, clauses = gloss(sentence.meaning), clauses_by_unit(sentence.meaning)
+    said: set[int] = set()
+    found: list[str] = []
+    for unit, tag, relation in zip(sentence.units, sentence.tags, sentence.relations, strict=True):
+        clause = clauses.get(unit // 8) if unit % 8 in (HEAD, COPULA) else None
+        others = sentence.units.count(unit) > 1
+        if clause is not None and others and tag in ("AUX", "ADV") and relation.startswith(("aux", "advmod")):
+            found.append(clause.tense)
+        else:
+            found.append("" if unit < 0 else "·" if unit in said else parts.get(unit, ""))
+            said.add(unit)
+    return found
+
+
+def clauses_by_unit(meaning: Meaning) -> dict[int, Clause]:
+    """The clauses of a meaning under their units; all other units are phrases."""
+    found: dict[int, Clause] = {}
     waiting = [clause for clause in (meaning.main, meaning.other) if clause is not None]
     while waiting:
         clause = waiting.pop()
-        found.add(clause.unit)
+        found[clause.unit] = clause
         phrases = [getattr(clause, role) for role in MARKERS]
         phrases += [half for phrase in phrases if isinstance(phrase, Both) for half in (phrase.first, phrase.second)]
         waiting += [phrase.relative for phrase in phrases if isinstance(phrase, Thing) and phrase.relative is not None]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from isoglot.report.axes import ticks
 from isoglot.report.heatmap import RAMP
+from isoglot.report.markup import escape
 from isoglot.report.svg_file import svg_file
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+
+from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

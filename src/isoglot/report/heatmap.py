@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from math import isfinite
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+
+from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -78,7 +79,7 @@ def heat_map(
         parts.append(_gap_key(plan))
     known = [value for row in values for value in row if value is not None and _known(value)]
     span = f", from {min(known):{form}} to {max(known):{form}}" if known else ""
-    said = escape(f"{scale or 'values'} by {up} and {across}{span}", {"'": "&#39;"})
+    said = escape(f"{scale or 'values'} by {up} and {across}{span}")
     least = f" style='min-width:{plan.width:.0f}px'" if plan.width > width else ""
     return (
         f"<div class='scroll'><svg viewBox='0 0 {plan.width:.0f} {plan.height:.0f}' role='img' aria-label='{said}'"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from isoglot.report.axes import LEFT, Axes, round_step, rounded_up, ticks
+from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def line_chart(
             f"stroke-dasharray='{dash}'/>{dots}</g><text x='{LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
             f"fill='{colour}'>{escape(line.name)}</text>"
         )
-    said = escape(f"{up} over {across}: {', '.join(line.name for line in lines)}", {"'": "&#39;"})
+    said = escape(f"{up} over {across}: {', '.join(line.name for line in lines)}")
     legend = "".join(
         f"<li style='--c:{colour}'>{escape(line.name)}</li>" for line, colour in zip(lines, colours, strict=True)
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
+
+from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

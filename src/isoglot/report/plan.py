@@ -8,7 +8,8 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+
+from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def plan_svg(plan: SharingPlan, languages: Sequence[str], *, depth: int, positio
     body = "\n".join(drawn)
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {total[0]} {total[1]}' width='{total[0]}' "
-        f"height='{total[1]}' role='img' aria-label='{escape(said(plan), {chr(39): '&#39;'})}'>\n"
+        f"height='{total[1]}' role='img' aria-label='{escape(said(plan))}'>\n"
         f"<rect width='100%' height='100%' fill='white'/>\n{body}\n</svg>\n"
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from isoglot.diagnose.names import language_name, listed
+from isoglot.report.markup import escape
 from isoglot.report.page import Section, table
 from isoglot.report.steer import LOOKS, coloured
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from isoglot.report.axes import LEFT, Axes, round_step, rounded_up, ticks
 from isoglot.report.lines import COLOURS, spread
+from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ def scatter(
     legend = "".join(
         f"<li style='--c:{colour}'>{escape(point.name)}</li>" for point, colour in zip(points, colours, strict=True)
     )
-    label = escape(f"{up} against {across}: {', '.join(point.name for point in points)}", {"'": "&#39;"})
+    label = escape(f"{up} against {across}: {', '.join(point.name for point in points)}")
     return (
         f"<div class='scroll'><svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{label}'>"
         f"{''.join(parts)}</svg></div><ul class='legend'>{legend}</ul>"

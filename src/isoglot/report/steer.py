@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
 from itertools import pairwise
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from isoglot.report.heatmap import heat_map
+from isoglot.report.markup import escape
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.steer_tables import (
     KEY,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from xml.sax.saxutils import escape
+
+from isoglot.report.markup import escape
 
 _TITLE = 62  # above the drawing, where title and note have a line each
 _STYLE = (

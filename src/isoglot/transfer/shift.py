@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 Choose = Literal["dev", "rule", "given"]
 """Alpha by dev of the test language (not zero-shot), by a rule that sees no label, or every alpha that is given."""
 ChosenBy = Literal["target dev set", "nearest-mean", "given"]
-GRID = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
-"""The alphas that are tried on dev, beside 0; the paper's are between 0.2 and 2."""
+GRID = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.5, 1.6, 1.8, 2.0)
+"""The alphas that are tried on dev, beside 0. Among them are all of the paper's Table 4: 0.2, 0.3, 0.4, 0.5, 0.7, 0.9,
+1.0, 1.5 and 2.0."""
 
 
 @dataclass(frozen=True)
