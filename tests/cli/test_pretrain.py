@@ -90,7 +90,7 @@ def test_a_run_is_told_and_resumed(isoglot, given, tmp_path: Path):
     )
     resumed = isoglot(*run, "--seed", "3", "--resume")
     assert resumed.code == 0
-    assert "9 (1,152 tokens)" in resumed.out
+    assert "9 (1,008 tokens)" in resumed.out
 
 
 def test_a_run_stops_when_its_time_is_over_and_goes_on(isoglot, given, tmp_path: Path):

@@ -320,3 +320,42 @@ def test_separators_inside_a_row_are_never_masked():
     assert not bool((done.targets_BK[counted] == SEPARATOR).any())
     words = int((ids[0, 1:-1] != SEPARATOR).sum())
     assert counted.sum(1).unique().tolist() == [MaskingConfig().positions(words)]  # a share of the words alone
+
+
+# --- each token by itself ---
+
+
+@pytest.mark.parametrize("length", [20, 64, 256])
+def test_rows_of_any_length_have_the_same_share_masked_where_each_token_is_drawn_by_itself(length: int):
+    """Exactly k of 18 are 16.7 %; drawn one by one, shares agree with the rate to five standard errors."""
+    rows = 200_000 // length
+    done = masker(draw="binomial").masked(framed(rows, length), 3, torch.arange(rows), "en")
+    tokens = rows * (length - 2)
+    masked = int((done.targets_BK != IGNORED).sum())
+    assert abs(masked / tokens - 0.15) < 5 * math.sqrt(0.15 * 0.85 / tokens)
+    exact = masker().masked(framed(rows, length), 3, torch.arange(rows), "en")
+    assert exact.targets_BK.numel() / tokens == pytest.approx({20: 3 / 18, 64: 9 / 62, 256: 38 / 254}[length])
+
+
+def test_positions_drawn_by_themselves_are_independent():
+    """The number in a row of 30 is binomial: its variance is n p (1 - p), and every place is as likely as any other."""
+    rows = 20_000
+    done = masker(draw="binomial", rate=0.2).masked(framed(rows, 32), 1, torch.arange(rows), "en")
+    kept = done.targets_BK != IGNORED
+    counts = kept.sum(1).double()
+    assert float(counts.var()) == pytest.approx(30 * 0.2 * 0.8, rel=0.05)
+    assert int((counts == 0).sum()) == pytest.approx(rows * 0.8**30, rel=0.5)
+    places = torch.bincount(done.at_BK[kept], minlength=32)
+    assert (int(places[0]), int(places[31])) == (0, 0)
+    assert abs(chi_square_z(places[1:31], int(kept.sum()) / 30, 29)) < 5
+
+
+def test_padding_and_separators_are_never_masked():
+    ids = framed(500, 20)
+    ids[:, 9:12], ids[:, 15:] = 3, 0
+    for draw in ("exact", "binomial"):
+        done = masker(draw=draw).masked(ids, 1, torch.arange(500), "en", separator=3, pad=0)
+        kept = done.targets_BK != IGNORED
+        assert not {0, 3} & set(done.targets_BK[kept].tolist())
+        untouched = torch.ones_like(ids, dtype=torch.bool).scatter(1, done.at_BK, ~kept)
+        assert torch.equal(done.inputs_BT[untouched], ids[untouched])

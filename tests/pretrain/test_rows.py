@@ -198,3 +198,44 @@ def test_rows_are_cut_from_the_text_with_its_separators(
     epoch = rows.take(0, rows.per_epoch)[:, 1:-1].flatten()
     text = epoch[epoch != 3]
     assert len(text.unique()) == len(text)
+
+
+# --- rows of sentences ---
+
+
+def with_sentences(folder: Path, lengths: list[int]) -> Shards:
+    """A text of sentences of these lengths, in which every id is its own place, from 5 on."""
+    shards = written(folder, np.arange(5, 5 + sum(lengths), dtype="<u2"))
+    np.array(lengths, dtype="<u4").tofile(folder / "train.sentences.bin")
+    return shards
+
+
+@given(lengths=st.lists(st.integers(0, 40), min_size=1, max_size=30), length=st.integers(3, 14), seed=st.integers(0, 3))
+def test_sentences_are_cut_by_themselves_and_every_id_comes_once_an_epoch(
+    folder: Path, lengths: list[int], length: int, seed: int
+):
+    if not sum(lengths):
+        return
+    rows = Rows(with_sentences(folder, lengths), length=length, special=SPECIAL, seed=seed, windows="sentences")
+    ids = rows.take(0, rows.per_epoch)
+    text = [row[row > 4].tolist() for row in ids]
+    assert sorted(place for row in text for place in row) == list(range(5, 5 + sum(lengths)))
+    assert rows.text_tokens(0, rows.per_epoch) == rows.tokens == sum(lengths)
+    ends = np.cumsum(lengths) + 5
+    for row, found in zip(ids.tolist(), text, strict=True):
+        assert row == [2, *found, 3, *[0] * (length - 2 - len(found))]
+        assert np.searchsorted(ends, found[0], side="right") == np.searchsorted(ends, found[-1], side="right")
+    assert rows.text_tokens(1, 1) == len(rows.take(1, 1)[0][rows.take(1, 1)[0] > 4])
+    assert torch.equal(rows.numbered(torch.tensor([0])), ids[:1])
+
+
+def test_only_whole_sentences_of_a_text_that_is_cut_are_read(tmp_path: Path):
+    shards = with_sentences(tmp_path, [4, 4, 4])
+    rows = Rows(shards, length=8, special=SPECIAL, windows="sentences", limit=9)
+    assert (rows.tokens, rows.sentences, rows.per_epoch) == (8, 2, 2)
+    assert rows.fixed(9).tolist() == [[2, 5, 6, 7, 8, 3, 0, 0], [2, 9, 10, 11, 12, 3, 0, 0]]
+
+
+def test_sentences_have_no_separators(tmp_path: Path):
+    with pytest.raises(ConfigError, match="has neither separators nor switched words"):
+        Rows(with_sentences(tmp_path, [9]), length=8, special=SPECIAL, windows="sentences", separator="sentence")

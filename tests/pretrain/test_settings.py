@@ -68,6 +68,7 @@ def test_the_arms_are_the_papers(arm):
     assert (config.batch.rows, config.batch.length, config.sampling.exponent) == (96 * 8, 256, 0.7)
     assert config.batch.separator == "sentence"
     assert (config.masking.rate, config.masking.mask, config.masking.keep) == (0.15, 0.8, 0.1)
+    assert (config.masking.draw, config.sampling.unit) == ("binomial", "sentences")
     assert config.masking.random_from == ("language" if plan != "default" else "vocabulary")
     assert (config.optimiser.kind, config.optimiser.rate) == ("adam", 1e-4)
     assert config.schedule.kind == "inverse-sqrt"
@@ -99,8 +100,10 @@ def test_short_windows_have_as_many_tokens_as_long_ones():
         long, short = config_of(f"second/{size}"), config_of(f"second/{size}-window20")
         assert long.batch.length == 512
         assert short.batch.length == 20
-        assert long.batch.rows * 512 == short.batch.rows * 20
+        assert (long.batch.windows, short.batch.windows) == ("stream", "sentences")
         assert long.spending == short.spending
+        assert long.masking == short.masking
+        assert long.masking.draw == "binomial"
         assert changed_key(long.model.model_dump(), short.model.model_dump()) is None
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,7 +16,11 @@ from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError,
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.model.load import encoder_folder, load_encoder, run_weights
+from isoglot.pretrain import train
+from isoglot.pretrain.batches import Batches
+from isoglot.pretrain.distributed import World
 from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.masking import IGNORED
 from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.rows import Rows, TextConfig
 from isoglot.pretrain.train import pretrain
@@ -61,7 +66,7 @@ def test_a_run_leaves_an_encoder_a_record_and_metrics(tmp_path: Path, corpus, na
         return {"squared": step**2}
 
     done = pretrain(nano(), corpus.shards, corpus.vocabulary, tmp_path, device="cpu", probes=[probe])
-    assert (done.position.step, done.position.tokens) == (12, 12 * 8 * 16)
+    assert (done.position.step, done.position.tokens) == (12, 12 * 8 * 14)
     assert seen == [(5, False), (10, False), (12, False)]
     record = read_json(tmp_path / "run.json")
     assert (record["status"], record["device"], record["seed"]) == ("finished", "cpu, float32", 7)
@@ -472,3 +477,65 @@ def test_text_can_be_cut_to_the_same_number_of_tokens(run, corpus):
     assert set(every.flatten().tolist()) <= {*ids.tolist(), corpus.vocabulary.special["[SEP]"]}
     whole, cut = run("a", "budget=6steps"), run("b", "budget=6steps", "text.tokens=200")
     assert not same(whole, cut)
+
+
+# --- windows, and what a budget of tokens counts ---
+
+
+def test_windows_of_any_length_read_as_much_text_for_the_same_budget(run):
+    """Both ends are within one step of the budget; special tokens and padding are not text."""
+    for name, settings, step in (
+        ("long", ["batch.length=16", "batch.rows=8"], 8 * 14),
+        ("short", ["batch.length=6", "batch.rows=8"], 8 * 4),
+        ("sentences", ["batch.length=6", "batch.rows=8", "batch.windows=sentences"], 8 * 4),
+    ):
+        out = run(name, *settings, "budget=1000tokens", "masking.draw=binomial", "log.every=1", "evaluation.every=0")
+        tokens = [line["tokens"] for line in read_metrics(out) if line["kind"] == "train"]
+        assert 1000 <= tokens[-1] < 1000 + step
+        assert max(np.diff([0, *tokens])) <= step
+
+
+def test_a_run_on_sentences_learns_and_resumes(run, corpus, nano, tmp_path: Path):
+    settings = ["batch.windows=sentences", "masking.draw=binomial", "budget=40steps", "optimiser.rate=5e-3"]
+    out = run("a", *settings, "batch.accumulate=2")
+    dev = [line["perplexity"]["en"] for line in read_metrics(out) if line["kind"] == "dev"]
+    assert dev[-1] < dev[0]
+    again = tmp_path / "b"
+    for limit in (0.0, None):
+        pretrain(nano(*settings, "batch.accumulate=2"), corpus.shards, corpus.vocabulary, again, device="cpu",
+                 resume=True, stop_after=limit)  # fmt: skip
+    assert same(out, again)
+
+
+def test_padding_does_not_change_the_loss(corpus, nano):
+    """Rows of one sentence each, padded to 16: the loss is that of the rows by themselves, without padding."""
+    config = nano("batch.windows=sentences", "masking.draw=binomial", "model.dropout=0")
+    world = World(device=torch.device("cpu"))
+    batch = Batches(config, corpus.shards, corpus.vocabulary, length=16, world=world).next(0, 0.0)
+    encoder = train._encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
+    whole = float(batch.loss(encoder).detach())
+    mask_BT: Any = batch.mask_BT
+    assert not bool(mask_BT.all())
+    total, count = 0.0, 0
+    for row in range(8):
+        length = int(mask_BT[row].sum())
+        kept = batch.masked.targets_BK[row] != IGNORED
+        at_BK, targets_BK = (part[row][kept][None] for part in (batch.masked.at_BK, batch.masked.targets_BK))
+        hidden = encoder.hidden(batch.masked.inputs_BT[row, :length][None])
+        total += float(encoder.loss(hidden, at_BK, targets_BK, reduction="sum").detach())
+        count += int(kept.sum())
+    assert whole == pytest.approx(total / count, rel=1e-5)
+
+
+@pytest.mark.parametrize("unit", ["tokens", "sentences"])
+def test_languages_are_sampled_by_their_share_of_tokens_or_of_sentences(tmp_path: Path, corpus, nano, unit: str):
+    """French with one sentence a line, English with all of a document in one: fewer sentences, as many tokens."""
+    text = (corpus.folder / "en.txt").read_text(encoding="utf-8")
+    (tmp_path / "en.txt").write_text("\n\n".join(part.replace("\n", " ") for part in text.split("\n\n")) + "\n")
+    shards = {**corpus.shards, "en": build_shards([tmp_path / "en.txt"], corpus.vocabulary, "en", tmp_path / "en")}
+    config = nano(f"sampling.unit={unit}", "sampling.exponent=0.5", "evaluation.every=0")
+    batches = Batches(config, shards, corpus.vocabulary, length=16, world=World(device=torch.device("cpu")))
+    counts = {code: one.index["counts"]["train"][unit] for code, one in shards.items()}
+    share = counts["en"] ** 0.5 / (counts["en"] ** 0.5 + counts["fr"] ** 0.5)
+    assert batches.sampler.probabilities()["en"] == pytest.approx(share)
+    assert (share < 0.4) == (unit == "sentences")

@@ -34,9 +34,9 @@ def demo(
 ) -> None:
     """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
-    Takes about seven minutes on two cores, once it is installed. What is trained is kept: the same command again
-    trains nothing.
-    Quicker, and less to see: --set budget=20s.
+    Takes some minutes on two quiet cores, once it is installed, and longer on busy ones: every encoder reads the same
+    number of tokens. What is trained is kept: the same command again trains nothing.
+    Quicker, and less to see: --set budget=1Mtokens.
     """
     from dataclasses import asdict
 

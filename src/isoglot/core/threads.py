@@ -24,7 +24,7 @@ _ROUNDS, _STEPS = 5, 15  # a second or two in all
 def quickest_threads() -> Iterator[int]:
     """While the block lasts torch computes with 1, 2, 4 … threads, or as many as before, whichever is quickest now.
 
-    Numbers may differ in their last bits with the number of threads, so this is for work that a clock ends anyway.
+    Numbers may differ in their last bits with the number of threads.
 
     >>> before = torch.get_num_threads()
     >>> with quickest_threads() as count:

@@ -94,11 +94,14 @@ class Head(nn.Module):
     def loss(
         self, x_ND: torch.Tensor, targets_N: torch.Tensor, language: str | None, *, reduction: str = "mean"
     ) -> torch.Tensor:
-        """Cross entropy of the targets, in float32; a target of -100 counts for nothing."""
+        """Cross entropy of the targets, in float32; a target of -100 counts for nothing, and the mean of none is 0."""
         if SHARED not in self.softmax:
             rows_N = self.members[language or ""].row_V[targets_N.clamp(min=0)]
             targets_N = torch.where(targets_N < 0, targets_N, rows_N)
-        return F.cross_entropy(self._scores(x_ND, language).float(), targets_N, reduction=reduction)
+        scores = self._scores(x_ND, language).float()
+        if reduction == "mean":  # torch's mean of no target is not a number
+            return F.cross_entropy(scores, targets_N, reduction="sum") / (targets_N >= 0).sum().clamp(min=1)
+        return F.cross_entropy(scores, targets_N, reduction=reduction)
 
     def logits(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
         """Scores of every piece of the vocabulary (… x V)."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
@@ -64,12 +65,16 @@ class StepBatch:
     """A language, or ``pairs``."""
     masked: Masked
     tokens: int
-    """Tokens of the whole step, all processes together."""
+    """Positions of the whole step, special tokens and padding included, all processes together."""
+    text_tokens: int
+    """Tokens of text of the whole step, which a budget of tokens counts."""
     pairs: PairRows | None = None
     weight: float | Tensor = 1.0
     """What the mean loss of these rows counts for."""
     uneven: bool = False
     """Whether some rows have fewer masked positions than others."""
+    mask_BT: Tensor | None = None
+    """True at tokens, where rows have padding."""
     parts_of: str | None = None
     """The language, where the encoder has parts of its own for it; a compiled encoder is one for each it is told."""
 
@@ -78,17 +83,19 @@ class StepBatch:
         if count == 1:
             yield self
             return
-        kept = (self.masked.targets_BK != IGNORED).sum() if self.uneven else None
+        kept = (self.masked.targets_BK != IGNORED).sum().clamp(min=1) if self.uneven else None
         pairs = [None] * count if self.pairs is None else _chunks(self.pairs, count)
-        for masked, pair in zip(_chunks(self.masked, count), pairs, strict=True):
+        masks = [None] * count if self.mask_BT is None else self.mask_BT.tensor_split(count)
+        for masked, pair, mask_BT in zip(_chunks(self.masked, count), pairs, masks, strict=True):
             weight = 1 / count if kept is None else (masked.targets_BK != IGNORED).sum() / kept
-            yield replace(self, masked=masked, pairs=pair, weight=self.weight * weight)
+            yield replace(self, masked=masked, pairs=pair, weight=self.weight * weight, mask_BT=mask_BT)
 
     def loss(self, module: Callable[..., Tensor]) -> Tensor:
         """What the rows add to the mean loss of the step."""
         inputs = self.masked.inputs_BT, self.masked.at_BK, self.masked.targets_BK
         if self.pairs is None:
-            return module(*inputs, self.parts_of) * self.weight
+            padded = {} if self.mask_BT is None else {"mask_BT": self.mask_BT}
+            return module(*inputs, self.parts_of, **padded) * self.weight
         where = {
             "languages_BT": self.pairs.languages_BT,
             "positions_BT": self.pairs.positions_BT,
@@ -144,7 +151,10 @@ class Batches:
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
         self.special = vocabulary.special
-        self.separator = None if config.batch.separator == "none" else self.special["[SEP]"]
+        padded = config.batch.windows == "sentences"
+        self.separator = self.special["[SEP]"] if padded or config.batch.separator != "none" else None
+        self.pad = self.special["[PAD]"] if padded else None
+        self.uneven = self.separator is not None or config.masking.draw == "binomial"
         self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
         limits = config.text.limits(shards)
@@ -158,12 +168,12 @@ class Batches:
                 seed=config.seed,
                 limit=limits[code],
                 separator=config.batch.separator,
+                windows=config.batch.windows,
             )
             for code, one in shards.items()
         }
-        self.sampler = LanguageSampler(
-            {code: rows.tokens for code, rows in self.rows.items()}, config.sampling, seed=config.seed
-        )
+        text = {code: getattr(rows, config.sampling.unit) for code, rows in self.rows.items()}
+        self.sampler = LanguageSampler(text, config.sampling, seed=config.seed)
         pools = random_pools(vocabulary, shards, config.masking.random_from)
         pools[PAIRS] = np.unique(np.concatenate(list(pools.values())))
         self.masker = Masker(
@@ -184,8 +194,20 @@ class Batches:
         return (*self.rows, PAIRS) if self.pairs else tuple(self.rows)
 
     def tokens(self, progress: float) -> int:
-        """Tokens of the step at a share of the budget, all processes together."""
+        """Positions of the step at a share of the budget, all processes together."""
         return self.config.batch.rows_at(progress) * self.length
+
+    def text_tokens(self, progress: float) -> int:
+        """Tokens of text of such a step; of sentences, on average. A step on pairs counts as much."""
+        return max(1, self.config.batch.rows_at(progress) * self._row_tokens)
+
+    @cached_property
+    def _row_tokens(self) -> int:
+        """Tokens of text in a row."""
+        padded = [rows for rows in self.rows.values() if rows.pieces is not None]
+        if not padded:
+            return self.length - 2
+        return round(sum(rows.tokens for rows in padded) / sum(rows.per_epoch for rows in padded))
 
     def next(self, step: int, progress: float) -> StepBatch:
         """This process's share of a step; the rows of all are counted."""
@@ -199,33 +221,37 @@ class Batches:
         if switcher is not None:
             switched = switcher.switched(ids_BT[:, 1:-1], step, numbers_B)
             ids_BT = pad(pad(switched.ids_BT, (1, 0), value=self.special["[CLS]"]), (0, 1), value=self.special["[SEP]"])
-        uneven = self.separator is not None
-        masked = self.masker.masked(ids_BT, step, numbers_B, turn.language, progress=progress, separator=self.separator)
+        masked = self.masker.masked(
+            ids_BT, step, numbers_B, turn.language, progress=progress, separator=self.separator, pad=self.pad
+        )
         return StepBatch(
             turn.language,
             masked,
             self.tokens(progress),
-            weight=self._weight(masked) if uneven else 1.0,
-            uneven=uneven,
+            self.rows[turn.language].text_tokens(turn.first, count),
+            weight=self._weight(masked) if self.uneven else 1.0,
+            uneven=self.uneven,
+            mask_BT=None if self.pad is None else ids_BT != self.pad,
             parts_of=turn.language if self.separate else None,
         )
 
     def _weight(self, masked: Masked) -> Tensor:
         """What the mean loss of uneven rows counts for: processes agree on what one masked position does."""
         kept = (masked.targets_BK != IGNORED).sum()
-        return kept / self.world.mean(kept)
+        return kept / self.world.mean(kept).clamp(min=1e-9)
 
     def _next_pairs(self, step: int, progress: float) -> StepBatch:
-        tokens = list(accumulate(len(one) * one.length for one in self.pairs))
+        reached = list(accumulate(len(one) * one.length for one in self.pairs))
         drawn = high(host_draw(self.config.seed, "lengths of pairs", step), 53)
-        pairs = self.pairs[bisect(tokens, drawn * tokens[-1] >> 53)]
+        pairs = self.pairs[bisect(reached, drawn * reached[-1] >> 53)]
         count, before = self.tokens(progress) // pairs.length, self.pair_rows[str(pairs.length)]
         self.pair_rows = {**self.pair_rows, str(pairs.length): before + count}
         mine = self.world.share_of(count)
         rows = pairs.take(before + mine.start, mine.stop - mine.start)
         numbers_B = _numbers(self.world, count)
         masked = self.masker.masked_among(rows.ids_BT, rows.candidates_BT, step, numbers_B, PAIRS, progress=progress)
-        return StepBatch(PAIRS, masked, self.tokens(progress), rows, self._weight(masked), uneven=True)
+        tokens = self.tokens(progress), self.text_tokens(progress)
+        return StepBatch(PAIRS, masked, *tokens, rows, self._weight(masked), uneven=True)
 
     def restore_pairs(self, rows: object) -> None:
         """Go on after so many rows of pairs, as ``pair_rows`` had them.

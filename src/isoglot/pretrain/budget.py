@@ -19,7 +19,9 @@ from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import duration
 
 BudgetKind = Literal["steps", "tokens", "time"]
-"""What is counted: optimiser steps, input tokens (padding none, special tokens included), or seconds of wall-clock."""
+"""What is counted: optimizer steps, seconds of wall-clock, or tokens of text. ``[CLS]`` and ``[SEP]`` around a row and
+padding are none: runs with rows of different lengths and the same budget read as much text. Separators inside a row
+are counted."""
 
 _SHAPE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*([kKMGB]?)\s*([a-z]+)")
 _FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
@@ -59,7 +61,7 @@ class Budget:
             steps: Steps done so far.
             tokens: Tokens done so far.
             seconds: Time spent so far.
-            step_tokens: Tokens of one step.
+            step_tokens: Tokens of text of one step.
         """
         if self.kind == "steps":
             return min(1.0, (steps + 0.5) / self.amount) if self.amount else 1.0

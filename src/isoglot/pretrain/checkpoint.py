@@ -49,6 +49,7 @@ class Position:
 
     step: int = 0
     tokens: int = 0
+    """Tokens of text, without special tokens around it and padding."""
     seconds: float = 0.0
     rows: dict[str, int] = field(default_factory=dict)
     """Rows of each language so far."""

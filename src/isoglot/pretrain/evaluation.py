@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
     from isoglot.pretrain.distributed import World
     from isoglot.pretrain.masking import MaskingConfig
-    from isoglot.pretrain.rows import Separator
+    from isoglot.pretrain.rows import Separator, Windows
     from isoglot.vocab import Shards, Vocabulary
 
 MASK_SEED = 20200704
@@ -59,6 +59,7 @@ class Dev:
         batch: Rows at once.
         world: Who shares the work.
         separator: What a ``[SEP]`` is put behind, as in training.
+        windows: What rows are cut from, as in training.
 
     Raises:
         ConfigError: A language has less dev text than one row, or the one that counts is not there.
@@ -75,6 +76,7 @@ class Dev:
         batch: int,
         world: World,
         separator: Separator = "none",
+        windows: Windows = "stream",
     ) -> None:
         self.config, self.batch, self.world = config, batch, world
         self.best_by = config.best_by or ("en" if "en" in shards else next(iter(shards)))
@@ -86,10 +88,18 @@ class Dev:
         if config.rate is not None:
             masking = masking.model_copy(update={"rate": config.rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
-        self.separator = None if separator == "none" else vocabulary.special["[SEP]"]
+        padded = windows == "sentences"
+        self.separator = vocabulary.special["[SEP]"] if padded or separator != "none" else None
+        self.pad = vocabulary.special["[PAD]"] if padded else None
         self.rows = {
             code: Rows(
-                one, length=length, special=vocabulary.special, device=world.device, split="dev", separator=separator
+                one,
+                length=length,
+                special=vocabulary.special,
+                device=world.device,
+                split="dev",
+                separator=separator,
+                windows=windows,
             ).fixed(config.rows)
             for code, one in (shards.items() if config.every else ())
         }
@@ -108,8 +118,11 @@ class Dev:
             losses, count = [], 0
             for start in range(mine.start, mine.stop, self.batch):
                 part = slice(start, min(start + self.batch, mine.stop))
-                masked = self.masker.masked(ids_NT[part], 0, numbers_N[part], language, separator=self.separator)
-                hidden_BTD = encoder.hidden(masked.inputs_BT, language)
+                masked = self.masker.masked(
+                    ids_NT[part], 0, numbers_N[part], language, separator=self.separator, pad=self.pad
+                )
+                mask_BT = None if self.pad is None else ids_NT[part] != self.pad
+                hidden_BTD = encoder.hidden(masked.inputs_BT, language, mask_BT=mask_BT)
                 losses.append(encoder.loss(hidden_BTD, masked.at_BK, masked.targets_BK, language, reduction="sum"))
                 count += int((masked.targets_BK != IGNORED).sum())
             sums += [sum(torch.stack(losses).tolist()) if losses else 0.0, float(count)]

@@ -51,7 +51,7 @@ class StepFacts:
     gradient: float
     """The length of the last gradient, before clipping."""
     tokens: int
-    """Tokens of the whole run so far."""
+    """Tokens of text of the whole run so far."""
     seconds: float
     """Time of the whole run so far."""
     speeds: tuple[float, ...]

@@ -1,6 +1,7 @@
 """Masking: which positions of a row the model has to predict, and what it sees there.
 
-Every row has exactly k of them, so that all shapes are known before the data is, drawn uniformly without replacement.
+Every row has exactly k of them, drawn uniformly without replacement, or each position is one with the same probability
+(``draw``); either way all shapes are known before the data is.
 At a position the model sees ``[MASK]`` (80 %), the word itself (10 %) or a random word (10 %). All draws are keyed by
 (seed, step, row): a row is masked the same in whatever batch, part or process it comes.
 
@@ -14,7 +15,7 @@ Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``K`` masked positions of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, isclose
+from math import ceil, isclose, sqrt
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import torch
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
     from isoglot.vocab.vocabulary import Vocabulary
 
+Draw = Literal["exact", "binomial"]
+"""``exact`` masks the rate times a row's tokens, rounded (BERT): 3 of 18 are 16.7 %. ``binomial`` masks each token with
+that probability by itself (XLM): the share is the same for rows of any length."""
 RandomFrom = Literal["vocabulary", "language"]
 """``vocabulary`` draws random words from all pieces, ``language`` from those the row's language has."""
 
@@ -50,6 +54,9 @@ class MaskingConfig(Config):
 
     rate: float = Field(0.15, gt=0, le=1)
     """The share of a row's tokens to predict."""
+
+    draw: Draw = "exact"
+    """whether that share of every row is masked, rounded (exact), or each token with that probability (binomial)"""
 
     rate_end: float | None = Field(None, gt=0, le=1)
     """The share at the end of the run, reached in a straight line; none: the same all the time."""
@@ -78,11 +85,19 @@ class MaskingConfig(Config):
         return self.rate + (end - self.rate) * min(max(progress, 0.0), 1.0)
 
     def positions(self, candidates: int, progress: float = 0.0) -> int:
-        """How many of that many tokens are masked: the rate of them, a half rounded up, at least one.
+        """How many of that many tokens are masked at most.
+
+        Exact: the rate of them, a half rounded up, at least one. Binomial: five standard deviations above the mean,
+        which one row of three million exceeds; it keeps the others.
 
         >>> MaskingConfig().positions(254), MaskingConfig().positions(10), MaskingConfig().positions(1)
         (38, 2, 1)
+        >>> MaskingConfig(draw="binomial").positions(254), MaskingConfig(draw="binomial").positions(18)
+        (67, 11)
         """
+        if self.draw == "binomial":
+            mean = candidates * self.rate_at(progress)
+            return min(candidates, ceil(mean + 5 * sqrt(mean * (1 - self.rate_at(progress)))))
         return min(candidates, max(1, _share_of(candidates, self.rate_at(progress))))
 
 
@@ -176,8 +191,9 @@ class Masker:
         *,
         progress: float = 0.0,
         separator: int | None = None,
+        pad: int | None = None,
     ) -> Masked:
-        """Mask rows that have special tokens at both ends and nowhere else, but for separators.
+        """Mask rows that have special tokens at both ends and nowhere else, but for separators and padding.
 
         Args:
             ids_BT: Rows ``[CLS] ids… [SEP]``, int64.
@@ -186,10 +202,14 @@ class Masker:
             language: Whose pool random words come from.
             progress: The share of the run that is done, for a rate that changes.
             separator: The id of separators inside the rows; None: there are none.
+            pad: The id of padding behind them; None: there is none.
         """
-        if separator is not None:
-            candidates_BT = ids_BT != separator
-            candidates_BT[:, 0] = False
+        if separator is not None or pad is not None or self.config.draw == "binomial":
+            candidates_BT = torch.ones_like(ids_BT, dtype=torch.bool)
+            for never in (separator, pad):
+                if never is not None:
+                    candidates_BT &= ids_BT != never
+            candidates_BT[:, 0] = candidates_BT[:, -1] = False
             return self.masked_among(ids_BT, candidates_BT, step, rows_B, language, progress=progress)
         length = ids_BT.shape[1]
         count = self.config.positions(length - 2, progress)
@@ -219,10 +239,14 @@ class Masker:
         count = self.config.positions(length - 2, progress)
         draws_BN = draws(step_key(self._stream, step), rows_B, length + 2 * count)
         order_BT = torch.where(candidates_BT, _order(draws_BN[:, :length]), LARGEST)
-        at_BK = _places(order_BT.topk(count, largest=False, sorted=True).values)
-        own_B1 = candidates_BT.sum(1, keepdim=True)
-        share_B1 = _share_of(own_B1, self.config.rate_at(progress)).clamp(min=1).minimum(own_B1)
-        wanted_BK = torch.arange(count, device=ids_BT.device) < share_B1
+        first_BK = order_BT.topk(count, largest=False, sorted=True).values
+        at_BK = _places(first_BK)
+        if self.config.draw == "binomial":
+            wanted_BK = first_BK < min(int(self.config.rate_at(progress) * LARGEST), LARGEST)
+        else:
+            own_B1 = candidates_BT.sum(1, keepdim=True)
+            share_B1 = _share_of(own_B1, self.config.rate_at(progress)).clamp(min=1).minimum(own_B1)
+            wanted_BK = torch.arange(count, device=ids_BT.device) < share_B1
         at_BK = torch.where(wanted_BK, at_BK, length).sort().values
         wanted_BK = at_BK < length
         at_BK = torch.where(wanted_BK, at_BK, 0)

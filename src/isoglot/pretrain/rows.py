@@ -5,6 +5,9 @@ process takes its own numbers. An epoch cuts the text into windows, beginning at
 circle), and takes them in an order of its own: every id comes once, but for a remainder shorter than a row, and no
 window of one epoch is a window of the next.
 
+Rows can also be the sentences of the text, each cut into pieces that fit and filled up with padding, as the second
+paper cut them: then an epoch takes every piece once, and no row has parts of two sentences.
+
 A separator, ``[SEP]``, can be put behind every sentence or document, as XLM puts ``</s>`` there. The shards have none:
 where they go is known from the lengths of sentences, and they are put in when a row is cut.
 
@@ -13,7 +16,8 @@ Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` = T - 2 ids of text 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -35,6 +39,9 @@ device when they need at most a quarter of its free memory; on the CPU a mapped 
 
 Separator = Literal["none", "sentence", "document"]
 """What ends with a ``[SEP]`` inside a row: nothing, every sentence (a line of the text), or every document."""
+
+Windows = Literal["stream", "sentences"]
+"""What rows are cut from: the whole text as one stream, or each sentence (a line of the text) by itself, padded."""
 
 _FREE_SHARE = 4
 _AHEAD = 4096  # rows whose places are found at once: the 400 small operations cost the same for one row
@@ -89,12 +96,15 @@ class Rows:
             so that every id is still some row's own once an epoch. Rows are longer by as much.
         storage: Where the ids are kept; the rows are the same.
         separator: What a ``[SEP]`` is put behind.
+        windows: What rows are cut from.
 
     Attributes:
         tokens: Tokens of the text, separators included.
+        sentences: Sentences of the text that is read.
+        per_epoch: Rows of an epoch.
 
     Raises:
-        ConfigError: The text has not even one row.
+        ConfigError: The text has not even one row, or options do not fit.
     """
 
     def __init__(
@@ -110,6 +120,7 @@ class Rows:
         ahead: int = 0,
         storage: Storage = "auto",
         separator: Separator = "none",
+        windows: Windows = "stream",
     ) -> None:
         if length < 3:
             raise ConfigError(f"a row of {length} tokens has no room for text", remedy="give a length of at least 3")
@@ -119,39 +130,73 @@ class Rows:
         read = len(shards.ids(split)) if limit is None else limit
         self._separators_S = separator_places(shards, split, separator, read).to(self.device)
         self.tokens = read + len(self._separators_S)
-        self.per_epoch = self.tokens // self.text
+        self.pieces = None
+        if windows == "sentences":
+            if ahead or separator != "none":
+                raise ConfigError(
+                    "batch.windows=sentences has neither separators nor switched words",
+                    remedy="set batch.separator=none and give no dictionary, or set batch.windows=stream",
+                )
+            self.pieces = sentence_pieces(shards, split, self.text, read)
+            self.tokens = int(self.pieces.lengths_N.sum())
+        self.per_epoch = self.tokens // self.text if self.pieces is None else len(self.pieces.starts_N)
         if not self.per_epoch:
             raise ConfigError(
                 f"{shards.folder}: the {split} split has {self.tokens:,} ids, fewer than the {self.text:,} of one row",
                 remedy="give a shorter length or build the shards from more text",
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
-        self._first, self._last = special["[CLS]"], special["[SEP]"]
+        self._first, self._last, self._pad = special["[CLS]"], special["[SEP]"], special["[PAD]"]
         ids = _mapped_ids(shards, split)[:read]
         self._all_bits = 2 ** (8 * ids.element_size()) - 1
         self._ids = ids.to(self.device, copy=True) if _on_device(storage, ids, self.device) else ids
         self._known: tuple[int, Tensor] = (0, torch.zeros(0, dtype=torch.int64))
 
+    @cached_property
+    def sentences(self) -> int:
+        """Sentences of the text that is read."""
+        ends = np.cumsum(self.shards.sentence_lengths(self.split), dtype=np.int64)
+        return int(np.searchsorted(ends, len(self._ids), side="right"))
+
+    def text_tokens(self, first: int, count: int) -> int:
+        """Tokens of text in rows ``first`` to ``first + count - 1``: no special tokens around it, no padding."""
+        if self.pieces is None:
+            return self.text * count
+        return int(self.pieces.lengths_N[self._numbers(first, count)].sum())
+
     def take(self, first: int, count: int) -> Tensor:
         """Rows number ``first`` to ``first + count - 1`` of the stream, int64 on the device (B, T)."""
+        places_B = self._numbers(first, count)
+        return self._at(places_B) if self.pieces is None else self._padded(self.pieces, places_B)
+
+    def _numbers(self, first: int, count: int) -> Tensor:
+        """What :meth:`places` says of so many rows; it is asked for many at once."""
         start, places_N = self._known
         if not start <= first <= first + count <= start + len(places_N):
-            numbers_N = torch.arange(first, first + max(count, _AHEAD), device=self._ids.device)
+            device = self._ids.device if self.pieces is None else "cpu"
+            numbers_N = torch.arange(first, first + max(count, _AHEAD), device=device)
             start, places_N = self._known = first, self.places(numbers_N)
-        return self._at(places_N[first - start : first - start + count])
+        return places_N[first - start : first - start + count]
 
     def numbered(self, numbers_B: Tensor) -> Tensor:
         """The rows of any numbers (B, T); with ids on the device, nothing waits for it."""
+        if self.pieces is not None:
+            return self._padded(self.pieces, self.places(numbers_B.cpu()))
         return self._at(self.places(numbers_B.to(self._ids.device)))
 
     def fixed(self, count: int) -> Tensor:
         """The first rows of the text in its own order, at most ``count``: the same in every run, for evaluation."""
-        return self._at(torch.arange(min(count, self.per_epoch), device=self._ids.device) * self.text)
+        first_B = torch.arange(min(count, self.per_epoch))
+        if self.pieces is not None:
+            return self._padded(self.pieces, first_B)
+        return self._at(first_B.to(self._ids.device) * self.text)
 
     def places(self, numbers_B: Tensor) -> Tensor:
-        """Where in the text the rows of these numbers begin."""
+        """Where in the text the rows of these numbers begin; of sentences, the numbers of their pieces."""
         epoch_B, index_B = numbers_B // self.per_epoch, numbers_B % self.per_epoch
         window_B = permuted(index_B, self.per_epoch, step_key(self._order, epoch_B))
+        if self.pieces is not None:
+            return window_B
         shift_B = below(step_key(self._shift, epoch_B), self.tokens)
         return (window_B * self.text + shift_B) % self.tokens
 
@@ -173,9 +218,53 @@ class Rows:
             text_BW = torch.where(separated_BW, self._last, text_BW)
         ids_BT = torch.empty(len(places_B), self.length + self.ahead, dtype=torch.int64, device=places_B.device)
         ids_BT[:, 0], ids_BT[:, -1], ids_BT[:, 1:-1] = self._first, self._last, text_BW
+        return self._sent(ids_BT)
+
+    def _padded(self, pieces: Pieces, numbers_B: Tensor) -> Tensor:
+        """The pieces of these numbers as rows: ``[CLS] ids… [SEP]`` and padding."""
+        device = self._ids.device
+        starts_B1 = pieces.starts_N[numbers_B].to(device)[:, None]
+        lengths_B1 = pieces.lengths_N[numbers_B].to(device)[:, None]
+        columns_W = torch.arange(self.text, device=device)
+        index_BW = (starts_B1 + columns_W).clamp(max=len(self._ids) - 1)
+        text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW).to(torch.int64) & self._all_bits
+        text_BW = torch.where(columns_W < lengths_B1, text_BW, self._pad)
+        ids_BT = torch.full((len(numbers_B), self.length), self._pad, device=device)
+        ids_BT[:, 0], ids_BT[:, 1:-1] = self._first, text_BW
+        return self._sent(ids_BT.scatter(1, lengths_B1 + 1, self._last))
+
+    def _sent(self, ids_BT: Tensor) -> Tensor:
+        """Rows where they are wanted."""
         if self.device.type == "cuda" and not ids_BT.is_cuda:
             return ids_BT.pin_memory().to(self.device, non_blocking=True)
         return ids_BT.to(self.device)
+
+
+class Pieces(NamedTuple):
+    """Parts of sentences that fit into rows: where they begin in the text, and how long they are (N each)."""
+
+    starts_N: Tensor
+    lengths_N: Tensor
+
+
+def sentence_pieces(shards: Shards, split: Split, size: int, read: int | None = None) -> Pieces:
+    """Every sentence cut into pieces of ``size`` ids, the last one shorter.
+
+    Args:
+        shards: The text.
+        split: The part of it.
+        size: Ids of a piece at most.
+        read: Only sentences that end within the first so many ids; None: all.
+    """
+    lengths_S = shards.sentence_lengths(split).astype(np.int64)
+    ends_S = np.cumsum(lengths_S)
+    lengths_S = lengths_S[: None if read is None else int(np.searchsorted(ends_S, read, side="right"))]
+    starts_S = ends_S[: len(lengths_S)] - lengths_S
+    counts_S = -(-lengths_S // size)
+    sentence_N = np.repeat(np.arange(len(lengths_S)), counts_S)
+    within_N = np.arange(len(sentence_N)) - np.repeat(np.cumsum(counts_S) - counts_S, counts_S)
+    lengths_N = np.minimum(size, lengths_S[sentence_N] - within_N * size)
+    return Pieces(torch.from_numpy(starts_S[sentence_N] + within_N * size), torch.from_numpy(lengths_N))
 
 
 def separator_places(shards: Shards, split: Split, separator: Separator, read: int | None = None) -> Tensor:

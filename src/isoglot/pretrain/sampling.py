@@ -1,4 +1,4 @@
-"""Which language a step's batch is from: drawn with probability ∝ (share of all tokens) ** exponent.
+"""Which language a step's batch is from: drawn with probability ∝ (share of all text) ** exponent.
 
 An exponent of 1 follows the text, 0 gives every language the same, and 0.7 (the papers') lifts the small ones. The draw
 is keyed by (seed, step), so all processes agree without a word. How many rows of a language came before, which is where
@@ -12,7 +12,7 @@ its stream goes on, is counted and saved with a checkpoint: with a budget in min
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -28,7 +28,10 @@ class SamplingConfig(Config):
     """How often each language comes."""
 
     exponent: float = Field(0.7, ge=0, le=10)
-    """The power of a language's share of the tokens: 1 as in the text, 0 all the same."""
+    """The power of a language's share of the text: 1 as in the text, 0 all the same."""
+
+    unit: Literal["tokens", "sentences"] = "tokens"
+    """what a language's share is counted in; the first paper counts sentences (lines of the text)"""
 
     exponent_end: float | None = Field(None, ge=0, le=10)
     """The power at the end of the run, reached in a straight line; none: the same all the time."""
@@ -50,7 +53,7 @@ class LanguageSampler:
     """Draws the language of each step and counts the rows taken.
 
     Args:
-        tokens: How many tokens of text each language has.
+        text: How much text each language has, in whatever is counted.
         config: How often each language comes.
         seed: The run's seed.
 
@@ -61,17 +64,17 @@ class LanguageSampler:
         ConfigError: There is no language, or one without text.
     """
 
-    def __init__(self, tokens: Mapping[str, int], config: SamplingConfig | None = None, *, seed: int = 0) -> None:
-        if not tokens:
+    def __init__(self, text: Mapping[str, int], config: SamplingConfig | None = None, *, seed: int = 0) -> None:
+        if not text:
             raise ConfigError("no language to sample from", remedy="name the shards of at least one")
-        for language, count in tokens.items():
+        for language, count in text.items():
             if count < 1:
                 raise ConfigError(f"{language!r} has no text", remedy="leave it out or build its shards anew")
         self.config = config or SamplingConfig()
         self.seed = seed
-        total = sum(tokens.values())
+        total = sum(text.values())
         # In one order, however the languages were named: the draw must not depend on it.
-        self.shares = {language: tokens[language] / total for language in sorted(tokens)}
+        self.shares = {language: text[language] / total for language in sorted(text)}
         self.rows = dict.fromkeys(self.shares, 0)
 
     def probabilities(self, progress: float = 0.0) -> dict[str, float]:

@@ -24,7 +24,7 @@ from isoglot.pretrain.log import LogConfig
 from isoglot.pretrain.masking import MaskingConfig
 from isoglot.pretrain.optimiser import OptimiserConfig
 from isoglot.pretrain.requirements import RequiresConfig
-from isoglot.pretrain.rows import Separator, TextConfig
+from isoglot.pretrain.rows import Separator, TextConfig, Windows
 from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.pretrain.switching import SwitchingConfig
@@ -108,6 +108,8 @@ class BatchConfig(Config):
     """parts a process's rows are cut into, one after another, where memory is short; the result is the same"""
     separator: Separator = "none"
     """what ends with a [SEP] inside a row: none, sentence (a line of the text; XLM and the first paper) or document"""
+    windows: Windows = "stream"
+    """what rows are cut from: stream (all text in one) or sentences (each cut by itself, with padding: second paper)"""
     ramp: float = Field(0.0, ge=0, lt=1)
     """the first share of the budget with fewer rows a step: a quarter of them, then half; 0: never"""
 
@@ -149,7 +151,8 @@ class PretrainConfig(Config):
     schedule: ScheduleConfig = ScheduleConfig()
     """how the learning rate changes over the run"""
     budget: str = "1000steps"
-    """how long the run lasts: 8m, 2000steps or 400Mtokens; 0steps writes the random encoder"""
+    """how long the run lasts: 8m, 2000steps or 400Mtokens (of text: no [CLS], [SEP] or padding around it); 0steps
+    writes the random encoder"""
     evaluation: EvaluationConfig = EvaluationConfig()
     """dev perplexity on the way"""
     checkpoints: CheckpointConfig = CheckpointConfig()

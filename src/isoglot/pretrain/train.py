@@ -211,6 +211,7 @@ class Trainer:
             batch=max(1, share),
             world=world,
             separator=config.batch.separator,
+            windows=config.batch.windows,
         )
         self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
         self.passes = Passes(config, encoder, world)
@@ -268,9 +269,9 @@ class Trainer:
     def train(self, progress: Progress, end: float | None = None) -> bool:
         """Take steps until the budget is spent, a moment of the monotonic clock or Ctrl-C; whether it is spent."""
         config, position = self.config, self.position
-        total = self.budget.steps(self.batches.tokens(1.0))
-        if self.budget.kind == "tokens" and config.batch.ramp:
-            total = None  # the first steps are smaller
+        total = self.budget.steps(self.batches.text_tokens(1.0))
+        if self.budget.kind == "tokens" and (config.batch.ramp or config.batch.windows == "sentences"):
+            total = None  # steps differ in size
         left = None if total is None else max(0, total - position.step)
         self.encoder.train()
         self.speed = Speed()
@@ -312,7 +313,7 @@ class Trainer:
             steps=position.step,
             tokens=position.tokens,
             seconds=position.seconds,
-            step_tokens=self.batches.tokens(1.0),
+            step_tokens=self.batches.text_tokens(1.0),
         )
         batch = self.batches.next(position.step, progress)
         if self.encoder.config.dropout:
@@ -323,7 +324,7 @@ class Trainer:
         self.gradient = self.optimiser.step(self.factor)
         position.step += 1
         self.losses.add(position.step, batch.language, loss, self.gradient)
-        position.tokens += batch.tokens
+        position.tokens += batch.text_tokens
         position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
         self.speed.add(batch.tokens // self.world.size, self._flops(batch))
 

@@ -22,6 +22,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
 from isoglot.languages.corpus import documents
 from isoglot.languages.twins import twin, twin_code
+from isoglot.pretrain.budget import parse_budget
 from isoglot.text.plain import write_documents
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ class ThumbnailConfig(Config):
     """held-out sentences whose twins are looked for"""
     kept: float = Field(0.2, ge=0, le=1)
     """the share of words that are written the same, in the arm with anchors"""
-    budget: str = "95s"
-    """how long each encoder learns"""
+    budget: str = "6Mtokens"
+    """how long each encoder learns; a time (20s) is the first one's, and the others take as many steps"""
     arms: tuple[str, ...] = tuple(arm.name for arm in ARMS)
     """which arms to run"""
 
@@ -160,6 +161,8 @@ def run_thumbnail(
     for number, arm in enumerate(chosen, start=1):
         say(f"{number} of {len(chosen)}: {arm.title}. {arm.meaning}")
         results.append(run_arm(arm, out / arm.name, config, seed=seed, device=device, progress=progress, say=say))
+        if number == 1 and parse_budget(config.budget).kind == "time":  # arms that are compared see the same tokens
+            config = config.model_copy(update={"budget": f"{results[0].steps}steps"})
     return results
 
 
@@ -199,7 +202,7 @@ def run_arm(
     }
     training = _training(arm, config, seed)
     probe = TwinProbe(arm, codes, config, seed)
-    with _threads(training, device, say):
+    with _threads(device, say):
         trained = pretrain(
             training,
             shards,
@@ -221,7 +224,7 @@ def run_arm(
         seconds=trained.position.seconds,
         anchors=used_anchors(vocabulary, shards, codes),
         moments=tuple(
-            Moment(tokens=step * training.batch.rows * (training.batch.length or 0), centred=found)
+            Moment(tokens=trained.position.tokens * step // max(1, trained.position.step), centred=found)
             for step, found in probe.moments.items()
         ),
     )
@@ -246,15 +249,17 @@ def _training(arm: Arm, config: ThumbnailConfig, seed: int) -> PretrainConfig:
 
 
 @contextmanager
-def _threads(training: PretrainConfig, device: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Where the clock ends the training on a CPU: as many threads as are quickest now; else as many as there are."""
+def _threads(device: str, say: Callable[[str], None]) -> Iterator[None]:
+    """On a CPU: as many threads as are quickest now, for small encoders are slow with many; else as many as there are.
+
+    So a busy machine takes longer, but not many times as long. Numbers differ in their last bits.
+    """
     import torch
 
     from isoglot.core.devices import choose_device
     from isoglot.core.threads import quickest_threads
-    from isoglot.pretrain.budget import parse_budget
 
-    if parse_budget(training.budget).kind != "time" or choose_device(device).type != "cpu":
+    if choose_device(device).type != "cpu":
         yield
         return
     most = torch.get_num_threads()
