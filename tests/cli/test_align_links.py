@@ -183,10 +183,10 @@ def test_nothing_of_an_earlier_run_stands_beside_new_links(isoglot, bitext: list
     one, other = tmp_path / "one", tmp_path / "other"
     for folder in (one, other):
         assert isoglot("align", "links", *bitext, "--out", folder).code == 0
-    for name in ("layers.csv", "layers.html"):
-        (other / name).touch()
-    assert isoglot("align", "links", *bitext, "--aligner", other, "--out", other).code == 0
-    assert (other / "aligner.safetensors").exists(), "the one that was used"
+    assert "would be replaced while it is read" in (
+        isoglot("align", "links", *bitext, "--aligner", other, "--out", other).err
+    )
+    assert (other / "aligner.safetensors").exists(), "the one that was to be used"
     assert isoglot("align", "links", *bitext, "--aligner", one, "--out", other).code == 0
     assert {path.name for path in other.iterdir()} == {"run.json", "metrics.json", "links.txt", "en.txt", "de.txt"}
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from isoglot.core import doctor as doctor_core
-from isoglot.core.files import read_json
+from isoglot.core.files import read_json, write_json
+from isoglot.core.run import out_folder
 
 COMMAND = [sys.executable, "-c", "from isoglot.__main__ import entry; entry()"]
 SLOW = ["doctor", "--measure", "quick", "--set", "seconds=30", "--set", "sizes=[64]", "--device", "cpu"]
@@ -77,43 +78,47 @@ def test_unwritable_folder(isoglot, tmp_path: Path):
 
 
 def test_full_disk_keeps_what_was_there(tmp_path: Path):
-    (tmp_path / "doctor.json").write_text('"old"\n')
+    out = tmp_path / "out"
+    with out_folder(out, command="isoglot doctor", seed=0) as earlier:
+        write_json(earlier.folder / "doctor.json", "old")
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100));"
         "from isoglot.__main__ import entry; entry()"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program, "doctor", "--out", str(tmp_path)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, "doctor", "--out", str(out)], capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert run.stderr.startswith(f"isoglot: {tmp_path}/run.json: cannot write: the disk is full; free some space")
+    assert run.stderr.startswith(f"isoglot: {out}/run.json: cannot write: the disk is full; free some space")
     assert len(run.stderr.splitlines()) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["doctor.json"]
-    assert read_json(tmp_path / "doctor.json") == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert read_json(out / "doctor.json") == "old"
+    assert read_json(out / "run.json")["status"] == "finished"
 
 
-def test_interrupt_is_exit_130_without_a_traceback(tmp_path: Path):
-    with subprocess.Popen([*COMMAND, *SLOW, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "run.json").exists() and process.poll() is None:
+def test_interrupt_is_exit_130_without_a_traceback_and_leaves_nothing(tmp_path: Path):
+    out = str(tmp_path / "out")
+    with subprocess.Popen([*COMMAND, *SLOW, "--out", out], stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / ".out.new" / "run.json").exists() and process.poll() is None:
             time.sleep(0.05)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors == "isoglot: interrupted\n"
-    assert read_json(tmp_path / "run.json")["status"] == "interrupted"
-    assert not (tmp_path / "doctor.json").exists()
+    assert not list(tmp_path.iterdir())
 
 
-def test_termination_is_recorded(tmp_path: Path):
-    with subprocess.Popen([*COMMAND, *SLOW, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "run.json").exists() and process.poll() is None:
+def test_termination_leaves_nothing(tmp_path: Path):
+    out = str(tmp_path / "out")
+    with subprocess.Popen([*COMMAND, *SLOW, "--out", out], stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / ".out.new" / "run.json").exists() and process.poll() is None:
             time.sleep(0.05)
         time.sleep(0.3)
         process.terminate()
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (143, "")
-    assert read_json(tmp_path / "run.json")["status"] == "interrupted"
+    assert not list(tmp_path.iterdir())
 
 
 def test_closed_pipe_is_quiet():

@@ -15,7 +15,7 @@ import pytest
 
 from isoglot.core.files import read_json
 from isoglot.core.recipe import recipe_names
-from isoglot.core.sole_writer import sole_writer
+from isoglot.core.run import sole_writer
 from isoglot.languages import documents
 from isoglot.model.folder import open_encoder
 

@@ -151,7 +151,7 @@ def test_bad_lines_are_counted(isoglot, folder: Path):
     result = isoglot("text", "clean", "--text", "en=bad.txt", "--out", "out")
     assert (result.code, result.out) == (2, "")
     assert result.err == "isoglot: bad.txt:2: byte ff is not UTF-8; save the file as UTF-8\n"
-    assert [path.name for path in Path("out").iterdir()] == ["run.json"]
+    assert not Path("out").exists()
     result = isoglot("text", "clean", "--text", "en=bad.txt", "--skip-bad", "3", "--out", "out")
     assert "en: 1 skipped, the first: bad.txt:2: byte ff is not UTF-8" in result.out
 
@@ -182,13 +182,13 @@ def test_what_is_wrong_is_one_line(isoglot, folder: Path, arguments: list[str], 
     assert not list(Path().glob("out/*.t*"))
 
 
-def test_ctrl_c_leaves_a_record_and_no_text(folder: Path):
+def test_ctrl_c_leaves_nothing(folder: Path):
     Path("long.txt").write_text(
         "".join(f"The cat number {number} sleeps here, and nobody knows why.\n" for number in range(400_000))
     )
     command = [*COMMAND, "text", "overlap", "--text", "en=long.txt", "--test", "en=en.txt", "--remove", "--out", "out", "--workers", "2"]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
-        while not list(Path().glob("out/.en.txt*")) and run.poll() is None:
+        while not list(Path().glob(".out.new/.en.txt*")) and run.poll() is None:
             time.sleep(0.05)
         time.sleep(0.5)
         os.killpg(run.pid, signal.SIGINT)  # to the group, as a terminal does
@@ -196,5 +196,4 @@ def test_ctrl_c_leaves_a_record_and_no_text(folder: Path):
     assert run.returncode == 130
     assert errors.splitlines()[-1] == "isoglot: interrupted"
     assert "Traceback" not in errors
-    assert [path.name for path in Path("out").iterdir()] == ["run.json"]
-    assert read_json("out/run.json")["status"] == "interrupted"
+    assert not [path for path in Path().iterdir() if "out" in path.name]

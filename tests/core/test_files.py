@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -245,3 +246,66 @@ def test_missing_file():
 def test_a_name_that_no_file_can_have(read):
     with pytest.raises(StorageError, match="cannot read: File name too long; check the path and the disk"):
         read("a" * 300)
+
+
+# --- what is replaced, and what is not ---
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path):
+    path = tmp_path / "secret.txt"
+    path.write_text("old")
+    path.chmod(0o600)
+    write_text(path, "new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
+
+
+def test_a_pipe_stays_a_pipe_and_gets_what_is_written(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    read: list[bytes] = []
+    reader = Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    write_text(tmp_path / "pipe", "through\n")
+    reader.join()
+    assert read == [b"through\n"]
+    assert (tmp_path / "pipe").is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_device_stays_a_device(tmp_path: Path):
+    (tmp_path / "null").symlink_to("/dev/null")
+    write_text(tmp_path / "null", "nowhere")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_standard_output_is_written_to_where_it_goes(tmp_path: Path, name: str, to_file: bool):
+    program = f"from isoglot.core.files import write_text; print('before'); write_text({name!r}, 'text')"
+    if to_file:
+        with (tmp_path / "log").open("ab") as file:
+            file.write(b"first\n")
+            file.flush()
+            subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+        assert (tmp_path / "log").read_text() == "first\nbefore\ntext"
+    else:
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+        assert run.stdout == b"before\ntext"
+
+
+def test_links_in_a_circle_are_said_so(tmp_path: Path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(StorageError, match="symbolic links lead in a circle"):
+        write_text(tmp_path / "loop", "x")
+
+
+def test_trying_whether_a_folder_can_be_written_to_leaves_no_name_behind(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: pytest.fail("there was a file to remove"))
+    writable_folder(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"size": ' + "9" * 5000 + "}", "{"])
+def test_json_that_cannot_be_read_is_said_so(tmp_path: Path, text: str):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(InputError, match=r"x\.json"):
+        read_json(tmp_path / "x.json")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from isoglot.core.errors import StorageError
-from isoglot.core.sole_writer import sole_writer
+from isoglot.core.run import sole_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOLD = """
 import sys
-from isoglot.core.sole_writer import sole_writer
+from isoglot.core.run import sole_writer
 with sole_writer(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -33,7 +33,7 @@ from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import one_each
 from isoglot.cli.options import MODEL, Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut, Weights, open_run
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import refuse_another_run, refuse_overwriting
+from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -306,7 +306,6 @@ def apply(
 
     output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
-    refuse_another_run(out)
     maps = read_maps(mapping)
     if _is_vec(vectors.name):
         if out.suffix != ".vec":

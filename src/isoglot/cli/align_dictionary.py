@@ -11,8 +11,8 @@ from isoglot.cli.align_bitext import Aligner, Count, Parallel, Segment, known_al
 from isoglot.cli.bitext_option import one_bitext, paths_of
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
-from isoglot.cli.output import Output, command_line
-from isoglot.cli.run_files import refuse_overwriting
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded, refuse_overwriting
 from isoglot.core.errors import ConfigError
 
 
@@ -52,7 +52,6 @@ def dictionary(
     from isoglot.align.aligner_file import aligner_path
     from isoglot.align.induced import DictionaryConfig, induce_dictionary
     from isoglot.core.config import build_config, parse_setting
-    from isoglot.core.record import record_run
     from isoglot.text.dictionary import write_dictionary
 
     output = Output(json=json, quiet=quiet)
@@ -76,12 +75,10 @@ def dictionary(
     read = [*paths_of(files), *(each for each in given if each is not None)]
     refuse_overwriting([out / f"{name}.tsv" for name in names], read)
     known = known_aligner(aligner, languages)
-    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu") as run:
+    with recorded(out, read, seed=seed, config=config, device="cpu") as run:
         if known is not None:
             align = known.config.model_dump(mode="json") | known.origin()
             run.config, run.device = config.model_dump(mode="json") | {"align": align}, known.device
-        for path in read:
-            run.add_input(path)
         pairs, linked = read_pairs(files, languages, segment, sentences, seed, links=links)
         if links is None or linked is None:
             model = known or learned_aligner(pairs, config.align, languages, output)
@@ -94,8 +91,7 @@ def dictionary(
         for name, one, other in zip(names, (0, 1), (1, 0), strict=True):
             turned = found if one == 0 else [[(j, i) for i, j in each] for each in found]
             entries = induce_dictionary(sides[one], sides[other], turned, config.keep)
-            write_dictionary(out / f"{name}.tsv", entries, layout="weighted")
-            run.add_output(out / f"{name}.tsv")
+            write_dictionary(run.folder / f"{name}.tsv", entries, layout="weighted")
             words = len({entry.source for entry in entries})
             facts[name] = {"words": words, "entries": len(entries)}
             lines.append(f"{name}: {words:,} words, {len(entries):,} entries")

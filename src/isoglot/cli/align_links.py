@@ -29,8 +29,8 @@ from isoglot.cli.links_model import (
     write_choice,
 )
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, Weights
-from isoglot.cli.output import Output, command_line, opened, page_facts
-from isoglot.cli.run_files import refuse_overwriting
+from isoglot.cli.output import Output, page_facts
+from isoglot.cli.run_files import recorded, refuse_overwriting
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -94,7 +94,6 @@ def links(
     from isoglot.align.aligner_file import FILE, aligner_path
     from isoglot.align.indexed import PairCounts
     from isoglot.core.files import write_json
-    from isoglot.core.record import record_run
 
     output = Output(json=json, quiet=quiet)
     of_dev: dict[str, Any] = {"allow-leak": allow_leak, "dev-parallel": dev_parallel, "dev-gold": dev_gold}
@@ -110,16 +109,16 @@ def links(
     refuse_overwriting([*_link_files(out, languages), out / TABLE, out / PAGE], read)
     known = known_aligner(aligner, languages, model, device)
     config = config if known is None else known.config
-    with record_run(out, command=command_line(), seed=seed, config=config, device="cpu", models=opened()) as run:
-        for path in read:
-            run.add_input(path)
+    with recorded(out, read, seed=seed, config=config, device="cpu") as run:
         pairs, right = read_pairs(files, languages, segment, sentences, seed, gold=gold)
         if known is None and model is not None:
             tried_on: tuple[Pairs, list[GoldLinks] | None] = (pairs, None)
             if dev_files or not files:
                 tried_on = _dev(dev_files, languages, segment, dev_gold, seed)
             leaked = 0 if right is None or tried_on[1] is None else _leaked(tried_on[0], pairs, allow=allow_leak)
-            known = fitted(model, config, *tried_on, languages=languages, device=device, scratch=out, output=output)
+            known = fitted(
+                model, config, *tried_on, languages=languages, device=device, scratch=run.folder, output=output
+            )
         made = known or learned_aligner(pairs, config, languages, output)
         choice = getattr(made, "choice", None)
         run.device, run.config = made.device, {**(run.config or {}), **made.origin()}
@@ -127,16 +126,13 @@ def links(
         how = made.usual if method is None else method
         found = list(made.stream(pairs, how, counts=counts, progress=output.progress))
         scores = None if right is None else score_links(found, *sure_and_possible(right))
-        names = _write_links(out, languages, pairs, found)
+        _write_links(run.folder, languages, pairs, found)
         if choice is not None:
-            names += write_choice(choice, languages, out, (f"model {model}", *page_facts()))
+            write_choice(choice, languages, run.folder, (f"model {model}", *page_facts()))
         if aligner is None:
-            names.append(made.save(out / FILE))
-        _remove_stale([out / FILE, out / TABLE, out / PAGE], [*names, *read])
+            made.save(run.folder / FILE)
         facts = _facts(made, counts.facts(), found, how, scores) | {"leaked": leaked}
-        write_json(out / "metrics.json", facts)
-        for path in [*names, out / "metrics.json"]:
-            run.add_output(path)
+        write_json(run.folder / "metrics.json", facts)
     output.result({"out": str(out), **facts}, _shown(counts, facts, scores, choice))
     if counts.used < counts.pairs:
         output.say(f"Left out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong")
@@ -214,21 +210,8 @@ def _link_files(out: Path, languages: tuple[str, str]) -> list[Path]:
     return [out / "links.txt", *(out / f"{code}.txt" for code in languages)]
 
 
-def _remove_stale(files: list[Path], known: list[Path]) -> None:
-    """Remove what an earlier run left in the folder and this one neither wrote nor read: it is of other links."""
-    from isoglot.core.files import storage_error
-
-    keep = {path.resolve() for path in known}
-    for path in files:
-        try:
-            if path.resolve() not in keep:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            raise storage_error(error, path, doing="remove") from error
-
-
-def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: list[Links]) -> list[Path]:
-    """The links, and the words of both sides with blanks between them; returns the files."""
+def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: list[Links]) -> None:
+    """The links, and the words of both sides with blanks between them."""
     from isoglot.text.alignment import write_pharaoh
     from isoglot.text.lines import line_writer
 
@@ -238,7 +221,6 @@ def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: lis
         with line_writer(path) as writer:
             for pair in pairs:
                 writer.write(" ".join(pair[side]))
-    return names
 
 
 def _facts(

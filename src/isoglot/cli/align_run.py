@@ -9,7 +9,8 @@ import typer
 
 from isoglot.cli.leak_options import left_out, refuse_both
 from isoglot.cli.options import MODEL, open_run
-from isoglot.cli.output import Output, command_line, opened, page_facts
+from isoglot.cli.output import Output, page_facts
+from isoglot.cli.run_files import recorded
 from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
@@ -165,7 +166,6 @@ def run_alignment(
 
     from isoglot.core.devices import choose_device
     from isoglot.core.files import file_hash, write_text
-    from isoglot.core.record import record_run
     from isoglot.model import load_encoder
     from isoglot.report.alignment import alignment_page, finding, searched
     from isoglot.represent.encoder_hash import encoder_hash
@@ -175,12 +175,10 @@ def run_alignment(
     load = load or (lambda name, place: load_encoder(name, device=place))
     place = str(choose_device(device))
     first, second = models
-    with record_run(out, command=command_line(), seed=config.seed, config=config, device=place, models=opened()) as run:
-        for path in inputs:
-            run.add_input(path)
+    with recorded(out, inputs, seed=config.seed, config=config, device=place) as run:
         source = load(first, device)
         target = source if second in (None, first) else load(second or first, device)
-        with TemporaryDirectory(dir=out, prefix=".vectors-") as scratch:
+        with TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch:
             result = work(source, target, Path(scratch), {"config": config, "progress": output.progress})
         result = result.between(
             [
@@ -189,11 +187,10 @@ def run_alignment(
             ]
         )
         facts = (f"source {first}, target {second or first}", *page_facts())
-        write_text(out / PAGE, alignment_page(result, facts=facts))
+        write_text(run.folder / PAGE, alignment_page(result, facts=facts))
         if run.config is not None and "linked_by" in result.facts:
             run.config["linked_by"] = result.facts["linked_by"]
-        for path in [*result.save(out), out / PAGE]:
-            run.add_output(path)
+        result.save(run.folder)
     output.result({"out": str(out), **result.as_dict()}, _table(result))
     if result.facts.get("repeated"):
         output.say(f"{counted(result.facts['repeated'], 'pairs')} left out for a sentence of an earlier one")

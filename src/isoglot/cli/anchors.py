@@ -9,7 +9,8 @@ import typer
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Json, OptionalOut, Quiet
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded
 from isoglot.cli.vocab import Dictionaries, open_vocabulary
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def anchors(
     Without --shards and --text: as the vocabulary counted, in all of a small text, in an even sample of a large one.
     """
     from isoglot.core.files import write_json, write_text
-    from isoglot.core.record import record_run
     from isoglot.report.anchors import anchor_svg
     from isoglot.vocab import anchor_report
 
@@ -57,14 +57,10 @@ def anchors(
     counts = _counts(vocabulary, shards, text, output.progress)
     dictionaries = parse_pairs(dictionary or [])
     report = anchor_report(vocabulary, counts, dictionaries=dictionaries, at_least=at_least, top=top)
-    if out is not None:
-        with record_run(out, command=command_line(), seed=0) as run:
-            for path in (path for paths in dictionaries.values() for path in paths):
-                run.add_input(path)
-            write_json(out / "anchors.json", report.to_json())
-            write_text(out / "anchors.svg", anchor_svg(report))
-            for name in ("anchors.json", "anchors.svg"):
-                run.add_output(out / name)
+    with recorded(out, (path for paths in dictionaries.values() for path in paths), seed=0) as run:
+        if run is not None:
+            write_json(run.folder / "anchors.json", report.to_json())
+            write_text(run.folder / "anchors.svg", anchor_svg(report))
     output.result(report.to_json(), _shown(report))
 
 

@@ -182,7 +182,7 @@ def models(
                 "grid.svg": comparison_svg(result),
                 "measures.csv": as_csv([each.as_dict() for each in result.measured]),
             }
-            write_all(out, "compare.json", result.as_dict(), texts, run)
+            write_all(run, "compare.json", result.as_dict(), texts)
     output.result({**place(out), **result.as_dict()}, _table(result))
     output.say("\n".join(["", *(text for text in findings(result) if text)]))
     _say_page(output, out, "compare.html")
@@ -226,7 +226,7 @@ def grid(
                 "figure7.svg": figure7_svg(figure),
                 "figure7.csv": as_csv(figure.as_rows()),
             }
-            write_all(out, "figure7.json", value, texts, run)
+            write_all(run, "figure7.json", value, texts)
     output.result({**place(out), **value}, _figure7_table(figure))
     output.say("\n".join(["", *(f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items())]))
     output.say("\n".join([*untold_words(figure), *cut_words(figure), figure7_finding(figure, found)]))
@@ -295,7 +295,7 @@ def emergence(
             }
             if len(result.moments) > 1:
                 texts["emergence.svg"] = emergence_svg(result)
-            write_all(out, "emergence.json", result.as_dict(), texts, run)
+            write_all(run, "emergence.json", result.as_dict(), texts)
     output.result({**place(out), **result.as_dict()}, _curve_table(result))
     output.say(
         "\n".join(["", emergence_finding(result), *cut_in_words(zip(languages, result.cut, strict=True), len(pairs))])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from isoglot.cli.languages import interlinear
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
+from isoglot.cli.run_files import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,6 @@ def demo(
     from isoglot.core.devices import choose_device
     from isoglot.core.files import write_text
     from isoglot.core.progress import duration
-    from isoglot.core.record import record_run
     from isoglot.languages import parallel
     from isoglot.report.real_languages import real_sections
     from isoglot.report.thumbnail import emergence_svg, lead, thumbnail_page
@@ -72,7 +72,7 @@ def demo(
         "masked words. Which of them will find the twin of a sentence, though nobody shows them any pair?\n"
     )
     start = time.monotonic()
-    with record_run(out, command=command_line(), seed=seed, config=config, device=where) as run:
+    with recorded(out, (), seed=seed, config=config, device=where, kind="in place") as run:
         results = run_thumbnail(out, config, seed=seed, device=device, progress=output.progress, say=output.say)
         facts = [
             f"{command_line()}: {duration(time.monotonic() - start)} on {where}, seed {seed}.",

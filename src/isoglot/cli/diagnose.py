@@ -104,7 +104,7 @@ def diagnose(
                 *page_facts(),
                 f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, on {where}",
             ]
-            write_all(out, DATA, value, {PAGE: diagnosis_page(found, facts=facts)}, run)
+            write_all(run, DATA, value, {PAGE: diagnosis_page(found, facts=facts)})
     output.result(value | {"files": [str(path) for path in files]}, _summary(found, said))
     if files:
         output.say(f"Open {files[0].resolve()} in a browser; every number is in {files[1]}")

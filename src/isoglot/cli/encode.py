@@ -10,7 +10,6 @@ import typer
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, VectorsOut, Weights
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import refuse_another_run
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import counted
 
@@ -74,7 +73,6 @@ def encode(
     output = Output(json=json, quiet=quiet)
     chosen = parse_layers(layers)
     _check_options(out, pool, words, chosen, resume)
-    refuse_another_run(out)
     encoder = load_encoder(model, device=device)
     common: dict[str, Any] = {
         "layers": chosen,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded
 from isoglot.cli.text import SkipBad
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def export(
     from rich.text import Text
 
     from isoglot.core.config import build_config
-    from isoglot.core.record import record_run
     from isoglot.languages.export import ExportConfig
     from isoglot.languages.export import export as write
 
@@ -125,10 +125,8 @@ def export(
     if only:
         values["parts"] = only
     config = build_config(ExportConfig, values=values, settings=settings or ())
-    with record_run(out, command=command_line(), seed=seed, config=config) as run:
-        written = write(config, out, seed=seed, progress=output.progress)
-        for path in written:
-            run.add_output(path)
+    with recorded(out, (), seed=seed, config=config) as run:
+        written = [run.shown(path) for path in write(config, run.folder, seed=seed, progress=output.progress)]
     folders = sorted({path.parent for path in written})
     lines = [f"{folder}: {sum(path.parent == folder for path in written)} files" for folder in folders]
     output.result([str(path) for path in written], Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
@@ -164,21 +162,18 @@ def twin(
     from rich.text import Text
 
     from isoglot.cli.named_paths import parse_named
-    from isoglot.core.record import record_run
     from isoglot.languages import twin_code
     from isoglot.languages.twin_text import twin_files
     from isoglot.text.bad import Skip
-    from isoglot.text.provenance import record_path
 
     output = Output(json=json, quiet=quiet)
     named = parse_named(text)
     facts: dict[str, Any] = {}
-    with record_run(out, command=command_line(), seed=seed) as run:
+    read = [path for paths in named.values() for path in paths]
+    with recorded(out, read, seed=seed, writes=[twin_code(code, kind) for code in named]) as run:
         for language, paths in named.items():
             code = twin_code(language, kind)
-            target, links = out / f"{code}.txt", out / f"{code}.align"
-            for path in paths:
-                run.add_input(path)
+            target = run.folder / f"{code}.txt"
             report = twin_files(
                 paths,
                 target,
@@ -186,14 +181,12 @@ def twin(
                 kind,
                 degree=degree,
                 kept=kept,
-                alignment=None if kind == "frequency" else links,
+                alignment=None if kind == "frequency" else run.folder / f"{code}.align",
                 seed=seed,
                 skip=Skip(skip_bad),
                 progress=output.progress,
             )
-            for path in (target, record_path(target), *(() if kind == "frequency" else (links,))):
-                run.add_output(path)
-            facts[code] = {"text": str(target), **report.facts()}
+            facts[code] = {"text": str(run.shown(target)), **report.facts()}
     lines = [f"{fact['text']}: {fact['written']:,} lines, {fact['words']:,} words" for fact in facts.values()]
     output.result(facts, Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
 

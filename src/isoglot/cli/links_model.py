@@ -114,14 +114,13 @@ def sure_and_possible(gold: list[GoldLinks]) -> tuple[list[Links], list[Links]]:
     return [each.sure for each in gold], [each.possible for each in gold]
 
 
-def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> list[Path]:
-    """Write all that was tried as a table and the page with the figure; returns the files."""
+def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> None:
+    """Write all that was tried as a table and the page with the figure."""
     from isoglot.core.files import as_csv, write_text
     from isoglot.report.link_layers import link_layers_page
 
     write_text(out / TABLE, as_csv([each.facts() for each in choice.tried]))
     write_text(out / PAGE, link_layers_page(choice, languages, facts=facts))
-    return [out / TABLE, out / PAGE]
 
 
 def choice_in_words(choice: LayerChoice) -> str:

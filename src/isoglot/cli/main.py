@@ -34,9 +34,9 @@ from isoglot.cli import (
     transfer,
     vocab,
 )
-from isoglot.cli.options import Session
 from isoglot.cli.output import OPENED
 from isoglot.cli.readable_help import HELP, make_readable
+from isoglot.cli.run_files import Session
 from isoglot.core.errors import IsoglotError, one_line, shown
 from isoglot.core.files import storage_error
 
@@ -87,8 +87,12 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every failure is one line on standard error."""
-    session = Session()
     OPENED.clear()
+    with Session() as session:
+        return _main(arguments, session)
+
+
+def _main(arguments: Sequence[str] | None, session: Session) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         command = get_command(app)

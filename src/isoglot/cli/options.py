@@ -5,24 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from isoglot.cli.output import OPENED
-from isoglot.cli.run_files import keep_other_runs
+from isoglot.cli.run_files import Session, take_file, take_folder, take_vectors
 from isoglot.core.seeds import LARGEST_SEED
-
-
-@dataclass
-class Session:
-    """What the command line must know after a verb has failed."""
-
-    debug: bool = False
-    weights: Literal["best", "last"] = "best"
-    """Which weights of a training run the command's model options stand for."""
 
 
 def _remember_debug(context: typer.Context, value: bool) -> bool:
@@ -75,10 +65,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Same
 Device = Annotated[
     str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.")
 ]
-_OUT = typer.Option("--out", metavar="DIR", callback=keep_other_runs, help="Folder for the results; made if missing.")
+_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, help="Folder for the results; made if missing.")
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
-_FILE_OUT = typer.Option("--out", metavar="FILE", help="File for the result.")
+_FILE_OUT = typer.Option("--out", metavar="FILE", callback=take_file, help="File for the result.")
 FileOut = Annotated[Path, _FILE_OUT]
 OptionalFileOut = Annotated[Path | None, _FILE_OUT]
 VectorsOut = Annotated[
@@ -86,6 +76,7 @@ VectorsOut = Annotated[
     typer.Option(
         "--out",
         metavar="PATH",
+        callback=take_vectors,
         help="Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
     ),
 ]

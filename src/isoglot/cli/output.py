@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from isoglot.core.control_characters import visible
 from isoglot.core.progress import Progress, choose_progress
-from isoglot.core.sole_writer import sole_writer
+from isoglot.core.run import sole_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -432,21 +432,19 @@ def _run(
     from isoglot.retrieve.results import write_results
 
     where = str(choose_device(device))
-    with recorded(out, [], seed=seed, device=where) as run:
+    inputs = [path for path in read if path is not None and path.is_file()]
+    with recorded(out, inputs, seed=seed, device=where) as run:
         found = find()
         head = {"kind": kind, **found.facts, "seed": seed}
-        files = [] if out is None else write_results(out, found.pairs, head, which)
+        files = [] if run is None else write_results(run.folder, found.pairs, head, which)
         if figure is None and out is not None and all(pair.has_layers for pair in found.pairs):
             figure = out / FIGURE
         if figure is not None:
-            write_text(figure, retrieval_svg(found.pairs))
-            files.append(figure)
-        if run is not None:
-            for path in read:
-                if path is not None and path.is_file():
-                    run.add_input(path)
-            for path in files:
-                run.add_output(path)
+            files.append(figure if run is None else run.place(figure))
+            write_text(files[-1], retrieval_svg(found.pairs))
+            if run is not None:
+                run.add_output(files[-1])
+    files = files if run is None else [run.shown(path) for path in files]
     value = head | {"pairs": [pair.as_dict() for pair in found.pairs], "files": [str(path) for path in files]}
     output.result(value, retrieval_table(found.pairs, found.remarks))
     if files:

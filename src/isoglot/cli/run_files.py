@@ -2,40 +2,91 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import typer
 
 from isoglot.cli.named_paths import is_path
 from isoglot.cli.output import command_line, opened
-from isoglot.core.errors import ConfigError, IsoglotError
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from isoglot.core.config import Config
-    from isoglot.core.record import RunRecord
+    from isoglot.core.run import RunRecord
+
+
+@dataclass
+class Session:
+    """What the command line has to know and to hold until a command has ended, however it ends."""
+
+    debug: bool = False
+    weights: Literal["best", "last"] = "best"
+    """Which weights of a training run the command's model options stand for."""
+    held: ExitStack = field(default_factory=ExitStack)
+    """The locks on what it writes."""
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.held.close()
+
+
+Kind = Literal["aside", "in place"]
+"""How a verb writes its folder: ``aside``, so that it appears whole when the work has ended well; ``in place``, so that
+work that was cut short can be resumed."""
+
+
+@overload
+def recorded(
+    out: Path,
+    inputs: Iterable[Path],
+    *,
+    seed: int,
+    device: str | None = None,
+    config: Config | None = None,
+    writes: Iterable[str] | None = None,
+    kind: Kind = "aside",
+) -> AbstractContextManager[RunRecord]: ...
+
+
+@overload
+def recorded(
+    out: Path | None,
+    inputs: Iterable[Path],
+    *,
+    seed: int,
+    device: str | None = None,
+    config: Config | None = None,
+    writes: Iterable[str] | None = None,
+    kind: Kind = "aside",
+) -> AbstractContextManager[RunRecord | None]: ...
 
 
 def recorded(
-    out: Path | None, inputs: Sequence[Path], *, seed: int, device: str, config: Config | None = None
+    out: Path | None,
+    inputs: Iterable[Path],
+    *,
+    seed: int,
+    device: str | None = None,
+    config: Config | None = None,
+    writes: Iterable[str] | None = None,
+    kind: Kind = "aside",
 ) -> AbstractContextManager[RunRecord | None]:
-    """The run record of the folder, if there is one."""
-    from isoglot.core.record import record_run
+    """The folder for the results of a verb, ``run.folder``, and the record of the run; None without ``--out``."""
+    from isoglot.core.run import out_folder, record_run
 
-    @contextmanager
-    def kept(folder: Path) -> Iterator[RunRecord]:
-        with record_run(
-            folder, command=command_line(), seed=seed, config=config, device=device, models=opened()
-        ) as run:
-            for path in inputs:
-                run.add_input(path)
-            yield run
-
-    return nullcontext() if out is None else kept(out)
+    if out is None:
+        return nullcontext()
+    facts: dict[str, Any] = {"command": command_line(), "seed": seed, "config": config, "device": device}
+    facts |= {"models": opened(), "inputs": inputs}
+    return record_run(out, **facts) if kind == "in place" else out_folder(out, **facts, writes=writes)
 
 
 def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
@@ -50,40 +101,58 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
             raise ConfigError(f"{path} would be written while it is read", remedy="name another --out")
 
 
-def refuse_another_run(out: Path) -> None:
-    """What keeps no run record leaves a folder alone where another verb keeps one.
+def take_folder(context: typer.Context, out: Path | None) -> Path | None:
+    """The folder of ``--out``, which is this command's until it ends; every verb with such an option comes by here.
 
     Raises:
-        ConfigError: There is one.
+        ConfigError: It holds the run of another verb: two runs would be mixed, and a record lost.
+        IsoglotError: The record of what ran there cannot be read.
+        StorageError: Another process is writing there.
     """
-    from isoglot.core.record import RECORD
+    from isoglot.core.run import read_record
 
-    if (out / RECORD).exists():
-        raise ConfigError(f"{out} holds another verb's run ({RECORD})", remedy="name another --out")
-
-
-def keep_other_runs(context: typer.Context, out: Path | None) -> Path | None:
-    """The folder of ``--out``, unless it holds the run of another verb: two runs would be mixed, and a record lost.
-
-    Raises:
-        ConfigError: It does.
-        IsoglotError: Its record cannot be read.
-    """
-    from isoglot.core.files import read_json
-    from isoglot.core.record import RECORD
-
-    if out is not None and (out / RECORD).is_file():
-        try:
-            record = read_json(out / RECORD)
-        except IsoglotError as error:
-            error.remedy = "name another --out, or remove it"
-            raise
-        match record:
+    if out is not None and not context.resilient_parsing:
+        _take(context, out)
+        match read_record(out):
             case {"command": str(command)}:
                 verb = _verb(command, context)
                 if not f"{context.command_path} ".startswith(f"{verb} "):
                     raise ConfigError(f"{out} holds a run of {verb}", remedy="name another --out")
     return out
+
+
+def take_file(context: typer.Context, out: Path | None) -> Path | None:
+    """The file of ``--out``, which is this command's until it ends.
+
+    Raises:
+        StorageError: Another process is writing it.
+    """
+    if out is not None and not context.resilient_parsing:
+        _take(context, out)
+    return out
+
+
+def take_vectors(context: typer.Context, out: Path) -> Path:
+    """The file or folder of ``--out`` for vectors, which keep no run record.
+
+    Raises:
+        ConfigError: It is a folder that holds a run.
+        StorageError: Another process is writing there.
+    """
+    from isoglot.core.run import RECORD
+
+    take_file(context, out)
+    if (out / RECORD).exists():
+        raise ConfigError(f"{out} holds another verb's run ({RECORD})", remedy="name another --out")
+    return out
+
+
+def _take(context: typer.Context, out: Path) -> None:
+    from isoglot.core.run import sole_writer
+
+    session = context.find_root().obj
+    if isinstance(session, Session):
+        session.held.enter_context(sole_writer(out))
 
 
 def _verb(command: str, context: typer.Context) -> str:
@@ -105,15 +174,15 @@ def place(out: Path | None) -> dict[str, str]:
     return {} if out is None else {"out": str(out)}
 
 
-def write_all(out: Path, name: str, value: Mapping[str, Any], texts: Mapping[str, str], run: RunRecord) -> None:
-    """Write a result as JSON and its other files, and record them all."""
+def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+    """Write a result as JSON and its other files to the folder of a run, and record them all."""
     from isoglot.core.files import write_json, write_text
 
     for file, text in texts.items():
-        write_text(out / file, text)
-    write_json(out / name, {**value, "opened": opened()} if opened() else value)
+        write_text(run.folder / file, text)
+    write_json(run.folder / name, {**value, "opened": opened()} if opened() else value)
     for file in (name, *texts):
-        run.add_output(out / file)
+        run.add_output(run.folder / file)
 
 
 def files_of(values: Sequence[str] | None) -> list[Path]:

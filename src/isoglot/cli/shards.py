@@ -9,7 +9,8 @@ import typer
 
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded
 from isoglot.cli.vocab import Texts, open_vocabulary
 
 if TYPE_CHECKING:
@@ -56,19 +57,15 @@ def build(
 
     With one language the shards go to the folder itself, with several to a folder in it for each.
     """
-    from isoglot.core.record import record_run
-    from isoglot.core.sole_writer import sole_writer
     from isoglot.vocab import build_shards
     from isoglot.vocab.shard_build import workers_for
 
     output = Output(json=json, quiet=quiet)
     texts = parse_named(text)
     vocabulary = open_vocabulary(vocab)
-    with sole_writer(out), record_run(out, command=command_line(), seed=seed) as run:
+    with recorded(out, (path for paths in texts.values() for path in paths), seed=seed, kind="in place") as run:
         built = []
         for code, paths in texts.items():
-            for path in paths:
-                run.add_input(path)
             folder = out if len(texts) == 1 else out / code
             shards = build_shards(
                 paths,

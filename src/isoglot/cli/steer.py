@@ -110,11 +110,8 @@ def fit(
     with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
         means = LanguageMeans.fit(encoder, texts, layers=numbers, name=model, progress=output.progress)
         sets = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=output.progress)
-        means.save(out / MEANS)
-        sets.save(out / SETS)
-        if run is not None:
-            run.add_output(out / MEANS)
-            run.add_output(out / SETS)
+        means.save(run.folder / MEANS)
+        sets.save(run.folder / SETS)
     value = {
         "out": str(out),
         "model": model,
@@ -251,7 +248,7 @@ def translate(
                 "translations.html": translation_page(swept, references, origin=known.origin, facts=facts),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
             }
-            write_all(out, "translations.json", value, texts, run)
+            write_all(run, "translations.json", value, texts)
     output.result(
         {**place(out), **value},
         translation_view(swept, references, origin=known.origin, show=show, remarks=remarks),
@@ -376,7 +373,7 @@ def sweep(
                 "sweep.svg": sweep_svg(sweeps[0]),
                 "sweep.csv": as_csv(cell_rows(sweeps)),
             }
-            write_all(out, "sweep.json", value, texts, run)
+            write_all(run, "sweep.json", value, texts)
     output.result(
         {**place(out), **value},
         sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=remarks),
@@ -446,13 +443,13 @@ def erase(
             layer = next(iter(vectors.values())).layers[found.index(shown)]
             rows = {code: each[layer] for code, each in vectors.items()}
             fitted = default_erasers()[chosen].fit(*labelled(rows))
-            run.add_output(fitted.save(out / ERASER))
+            fitted.save(run.folder / ERASER)
             saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
             texts = {
                 "erase.html": erase_page(found, shown, saved=saved, facts=page_facts()),
                 "erase.svg": erase_svg(shown),
             }
-            write_all(out, "erase.json", value, texts, run)
+            write_all(run, "erase.json", value, texts)
     output.result({**place(out), **value}, erase_view(found, shown))
     if out is not None:
         output.say(f"{chosen} of layer {shown.layer} is {out / ERASER}; the page is {out / 'erase.html'}")

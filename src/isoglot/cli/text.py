@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from isoglot.cli.options import Debug, Json, OptionalOut, Out, Quiet, Seed, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -178,9 +178,8 @@ def switch(
             skip=skip,
             progress=output.progress,
         )
-        translations = out / f"{language}.translations.tsv"
-        write_translations(translations, report)
-        return report.facts() | {"beside": [translations]}
+        write_translations(target.with_name(f"{language}.translations.tsv"), report)
+        return report.facts()
 
     inputs = [path for paths in pairs.values() for path in paths]
     _each_language(
@@ -316,9 +315,7 @@ def _each_language(
     """Do the work on the files of each language (or on each file), keep the run record and show the reports."""
     from isoglot.cli.named_paths import parse_named
     from isoglot.core.files import write_json
-    from isoglot.core.record import record_run
     from isoglot.text.bad import Skip
-    from isoglot.text.provenance import record_path
 
     texts = parse_named(list(text))
     ending = ".txt" if compress == "none" else f".txt.{compress}"
@@ -329,23 +326,17 @@ def _each_language(
     )
     _refuse_clashes([name for name, _, _ in jobs], texts, out if writes else None)
     reports: dict[str, dict[str, Any]] = {}
-    with nullcontext() if out is None else record_run(out, command=command_line(), seed=seed, config=config) as run:
+    read = [*inputs, *(path for paths in texts.values() for path in paths)]
+    with recorded(out, read, seed=seed, config=config, writes=[*(name for name, _, _ in jobs), "report.json"]) as run:
         for name, language, paths in jobs:
             skip = Skip(skip_bad)
-            target = out / name if out is not None and writes else None
+            target = run.folder / name if run is not None and writes else None
             report = work(language, paths, target, skip, output)
-            beside = report.pop("beside", [])
             reports[name if by_file else language] = report | {"skipped": skip.count}
             if skip.first is not None:
                 output.say(f"{language}: {skip.count} skipped, the first: {skip.first}")
-            if run is not None:
-                for path in [*inputs, *paths]:
-                    run.add_input(path)
-                for path in [*([] if target is None else [target, record_path(target)]), *beside]:
-                    run.add_output(path)
-        if out is not None and run is not None:
-            write_json(out / "report.json", reports)
-            run.add_output(out / "report.json")
+        if run is not None:
+            write_json(run.folder / "report.json", reports)
     output.result(reports, _table(reports))
 
 

@@ -238,7 +238,9 @@ def _run(
     named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
     # What is refused leaves the folder, and the record of what ran there, as it was.
     check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
-    with output.resumable(out), recorded(out, named, seed=seed, device=str(encoder.device), config=config) as run:
+    where = str(encoder.device)
+    record = recorded(out, named, seed=seed, device=where, config=config, kind="in place")
+    with output.resumable(out), record as run:
         done = run_experiment(
             encoder,
             task,

@@ -199,7 +199,9 @@ def map_(
     fitted = {each.name: _maps(each, source, given[each.name], bitexts, chosen, fitting, out, output) for each in every}
     every = [replace(each, maps={code: one.maps for code, one in fitted[each.name].items()}) for each in every]
     check_with_maps(every, source, chosen, config, out, seeds=seeds)  # what is refused leaves the folder as it was
-    with output.resumable(out), recorded(out, read, seed=seed, device=str(english.device), config=config) as run:
+    where = str(english.device)
+    record = recorded(out, read, seed=seed, device=where, config=config, kind="in place")
+    with output.resumable(out), record as run:
         if out is not None:
             for each in every:
                 for code, one in fitted[each.name].items():
@@ -220,7 +222,7 @@ def map_(
         if run is not None and out is not None:
             figures = {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
             rows = [line.facts() for line in found.lines]
-            write_all(out, "result.json", found.facts(), {"result.csv": as_csv(rows), **figures}, run)
+            write_all(run, "result.json", found.facts(), {"result.csv": as_csv(rows), **figures})
     output.result({**place(out), **found.facts()}, _table(found, list(others)))
     for code in others:
         output.say(f"\n{finding(found, code)}" + (f"\nThe figure is {out / f'map-{code}.svg'}" if out else ""))

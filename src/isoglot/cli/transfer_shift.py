@@ -145,7 +145,7 @@ def shift(
         value = {"model": str(run), **found.facts()}
         if record is not None and out is not None:
             texts = {"shift.csv": as_csv(rows(found)), "shift.svg": shift_svg(found)}
-            write_all(out, "shift.json", value, texts, record)
+            write_all(record, "shift.json", value, texts)
     output.result({**place(out), **value}, _table(found))
     if out is not None:
         output.say(f"\nThe figure is {out / 'shift.svg'}")

@@ -10,7 +10,8 @@ import typer
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import recorded
 
 if TYPE_CHECKING:
     from isoglot.vocab import Grading, Vocabulary
@@ -85,7 +86,6 @@ def train(
     """Learn a vocabulary from text and write it to a folder that transformers can open, too."""
     from isoglot.core.compressed import is_stored
     from isoglot.core.errors import ConfigError
-    from isoglot.core.record import record_run
     from isoglot.vocab import train_vocabulary
     from isoglot.vocab.vocabulary import INDEX
 
@@ -97,10 +97,7 @@ def train(
             f"{out} holds a vocabulary already, and what was made with it would not fit another",
             remedy="name another --out, or delete the folder",
         )
-    with record_run(out, command=command_line(), seed=seed) as run:
-        for paths in texts.values():
-            for path in paths:
-                run.add_input(path)
+    with recorded(out, (path for paths in texts.values() for path in paths), seed=seed) as run:
         vocabulary = train_vocabulary(
             texts,
             mode=mode,
@@ -116,8 +113,7 @@ def train(
             seed=seed,
             progress=output.progress,
         )
-        for path in vocabulary.save(out):
-            run.add_output(path)
+        vocabulary.save(run.folder)
     output.result(_facts(vocabulary), _shown(vocabulary))
 
 

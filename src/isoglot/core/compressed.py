@@ -6,12 +6,11 @@ Hashes are those of the content, so either form stands for the other. The same c
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any, Literal
 
-from isoglot.core.errors import CorruptFileError
-from isoglot.core.files import check_content, read_bytes, read_json, write_bytes
+from isoglot.core.errors import CorruptFileError, InputError
+from isoglot.core.files import check_content, parse_json, read_bytes, read_json, write_bytes
 
 Compression = Literal["none", "zstd"]
 """``none``: files as they are; ``zstd``: each with ``.zst`` behind its name, for what has to be small."""
@@ -86,8 +85,8 @@ def stored_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can ho
     if Path(path).exists() or not _small(path).exists():
         return read_json(path)
     try:
-        return json.loads(stored_bytes(path))
-    except ValueError as error:
+        return parse_json(stored_bytes(path), _small(path))
+    except InputError as error:
         raise CorruptFileError("no JSON inside", remedy=_REMEDY, file=_small(path)) from error
 
 

@@ -14,7 +14,7 @@ from isoglot.core.parts import PARTS, version_of, versions
 from isoglot.core.peak import PeakConfig, measure_peak
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
-from isoglot.core.record import record_run
+from isoglot.core.run import out_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ def check_up(
     config = None if recipe is None else build_config(PeakConfig, recipe=recipe, settings=settings)
     chosen = choose_device(device)
     record = (
-        nullcontext() if out is None else record_run(out, command=command, seed=seed, config=config, device=str(chosen))
+        nullcontext() if out is None else out_folder(out, command=command, seed=seed, config=config, device=str(chosen))
     )
     with record as run:
         peaks = [] if config is None else measure_peak(config, chosen, seed=seed, progress=progress)
@@ -67,7 +67,6 @@ def check_up(
             "parts": parts,
             "models": [dict(model) for model in models],
         }
-        if out is not None and run is not None:
-            write_json(out / "doctor.json", check)
-            run.add_output(out / "doctor.json")
+        if run is not None:
+            write_json(run.folder / "doctor.json", check)
     return check

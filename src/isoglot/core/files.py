@@ -12,17 +12,22 @@ import hashlib
 import json
 import os
 import platform
+import re
 import secrets
+import shutil
+import stat
+import sys
+import tempfile
 from contextlib import contextmanager, suppress
 from functools import cache
 from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from isoglot.core.errors import CorruptFileError, InputError, StorageError
+from isoglot.core.errors import CorruptFileError, InputError, StorageError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READ_PIPES: set[tuple[int, int]] = set()  # by device and inode
@@ -53,20 +58,27 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
     r"""Open a file for writing that takes its name only when the block ends well.
 
     Args:
-        path: Where the file is to be. Its folder must exist; a symbolic link is written through.
+        path: Where the file is to be. Its folder must exist. A symbolic link is followed, a file that is replaced
+            keeps its permissions, and a device, a pipe or ``/dev/stdout`` is written to as it is.
         text: UTF-8 text with ``\\n`` line ends instead of bytes.
 
     Raises:
         StorageError: The folder is not writable, or the disk is full.
     """
-    target = Path(path).resolve()
+    through = _written_through(path)
+    if through is not None:
+        with _stream(path, through, text=text) as file:
+            yield file
+        return
+    target = real_path(path)
     _remove_left_behind(target)
     scratch = target.with_name(f".{target.name}.{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         # os.open rather than tempfile: the file gets the user's ordinary permissions, not 0600.
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") if text else os.fdopen(handle, "wb") as file:
+            with _opened(handle, text=text) as file:
+                keep_mode(target, scratch)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -80,6 +92,89 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
         if error.filename not in (None, str(scratch)):
             raise  # the block stumbled over some other file: not ours to explain
         raise storage_error(error, path, doing="write") from error
+
+
+def _opened(handle: int, *, text: bool) -> IO[Any]:
+    return os.fdopen(handle, "w", encoding="utf-8", newline="\n") if text else os.fdopen(handle, "wb")
+
+
+@contextmanager
+def _stream(path: str | Path, through: Callable[[], int], *, text: bool) -> Iterator[IO[Any]]:
+    """What is no file on a disk cannot be replaced: write to it as it comes."""
+    try:
+        with _opened(through(), text=text) as file:
+            yield file
+    except BrokenPipeError:
+        raise  # whoever read it has gone: the command line ends in silence
+    except OSError as error:
+        if error.filename not in (None, str(path)):
+            raise
+        raise storage_error(error, path, doing="write") from error
+
+
+def _written_through(path: str | Path) -> Callable[[], int] | None:
+    """How to open a device, a pipe or an open file of this process (``/dev/stdout``) for writing; None for others."""
+    names = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+    known = re.fullmatch(r"/dev/fd/(\d{1,5})|/proc/self/fd/(\d{1,5})", str(path))
+    if str(path) in names or known is not None:
+        number = names.get(str(path)) if known is None else int(known[1] or known[2])
+        sys.stdout.flush()
+        return lambda: os.dup(number)  # type: ignore[arg-type]
+    if is_special(path):
+        return lambda: os.open(path, os.O_WRONLY)
+    return None
+
+
+def is_special(path: str | Path) -> bool:
+    """Whether something is there that is neither a file nor a folder: a device, a pipe, a socket."""
+    with suppress(OSError, ValueError):
+        mode = Path(path).stat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False
+
+
+def real_path(path: str | Path) -> Path:
+    """The path with symbolic links followed.
+
+    Raises:
+        StorageError: They lead in a circle.
+    """
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError) as error:
+        raise StorageError(
+            "symbolic links lead in a circle", remedy="remove the link, or name another path", file=path
+        ) from error
+
+
+def keep_mode(old: Path, new: Path) -> None:
+    """Give what will replace a file or folder the same permissions and, where allowed, the same owner."""
+    with suppress(OSError, AttributeError):  # nothing is there, or Windows, which has no owners by number
+        facts = old.stat()
+        if (facts.st_uid, facts.st_gid) != (os.geteuid(), os.getegid()):
+            with suppress(OSError):
+                os.chown(new, facts.st_uid, facts.st_gid)
+        new.chmod(stat.S_IMODE(facts.st_mode))
+
+
+def move_into_place(scratch: Path, path: str | Path) -> None:
+    """Let a finished file take its name; into a device or a pipe it is copied.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    if _written_through(path) is not None:
+        with scratch.open("rb") as source, atomic_file(path) as file:
+            shutil.copyfileobj(source, file)
+        scratch.unlink()
+        return
+    target = real_path(path)
+    try:
+        keep_mode(target, scratch)
+        scratch.replace(target)
+    except OSError as error:
+        raise storage_error(error, path, doing="write") from error
+    flush_to_disk(target.parent)
 
 
 @cache
@@ -222,14 +317,25 @@ def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
         InputError: Malformed JSON; the message has line and column.
         StorageError: The file cannot be read.
     """
+    return parse_json(read_text(path), path)
+
+
+def parse_json(text: str | bytes, path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """The value that a text is JSON of; ``path`` is for the message.
+
+    Raises:
+        InputError: Malformed JSON; the message has line and column.
+    """
     try:
-        return json.loads(read_text(path))
+        return json.loads(text)
     except RecursionError as error:
         raise InputError("nested too deeply", remedy="flatten it", file=path) from error
     except json.JSONDecodeError as error:
         raise InputError(
             f"malformed JSON: {error.msg}", remedy="correct it there", file=path, line=error.lineno, column=error.colno
         ) from error
+    except ValueError as error:  # no UTF-8, or a number of more digits than Python converts
+        raise InputError(f"malformed JSON: {one_line(str(error))}", remedy="correct it there", file=path) from error
 
 
 def file_hash(path: str | Path) -> str:
@@ -281,9 +387,8 @@ def writable_folder(path: str | Path) -> Path:
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".{secrets.token_hex(4)}.tmp"
-        probe.touch(exist_ok=False)
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=folder):  # where the system can, it never has a name that could be left behind
+            pass
     except OSError as error:
         raise storage_error(error, path, doing="write to this folder") from error
     return folder

@@ -19,7 +19,7 @@ import torch
 from isoglot.core.folders import replace_folder
 from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.record import RunRecord, record_run
+from isoglot.core.run import RunRecord, record_run
 from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder

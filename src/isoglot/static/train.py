@@ -25,7 +25,7 @@ from isoglot.core.files import file_hash, writable_folder, write_json
 from isoglot.core.folders import sweep
 from isoglot.core.index_file import read_form
 from isoglot.core.progress import SILENT
-from isoglot.core.record import RECORD, record_run
+from isoglot.core.run import RECORD, record_run
 from isoglot.model.table import INDEX as FINISHED
 from isoglot.model.table import TableEncoder, open_table, save_table
 from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints

@@ -1,0 +1,340 @@
+"""The folder of a run: who may write to it, how it appears, and ``run.json``, which says what ran.
+
+There are two kinds:
+
+* **Built aside** (:func:`out_folder`), for work that is done in one go: the results are written to a folder beside
+  ``--out`` and take its place when the work has ended well. A run that fails or is killed leaves what was there before.
+* **In place** (:func:`record_run`), for long work that can be resumed: the folder holds a journal, ``run.json`` says
+  ``"running"`` until the end, and the same command goes on after a kill.
+
+Either way no second process may write to the folder meanwhile (:func:`sole_writer`).
+
+>>> import tempfile
+>>> from isoglot.core.files import read_json, write_text
+>>> with tempfile.TemporaryDirectory() as place:
+...     with out_folder(f"{place}/out", command="isoglot doctor", seed=7) as run:
+...         write_text(run.folder / "hello.txt", "hello")
+...     record = read_json(f"{place}/out/run.json")
+>>> record["status"], list(record["outputs"])
+('finished', ['hello.txt'])
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError, IsoglotError, StorageError, one_line
+from isoglot.core.files import file_hash, is_pipe, is_special, read_json, real_path, writable_folder, write_json
+from isoglot.core.folders import built_aside
+from isoglot.core.parts import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from isoglot.core.config import Config
+
+RECORD = "run.json"
+
+
+# --- the lock ---
+
+_HELD: dict[Path, int] = {}  # what this process writes to, and in which thread
+
+
+@contextmanager
+def sole_writer(out: str | Path) -> Iterator[None]:
+    """Keep other processes from writing to a file or folder while the block lasts.
+
+    The lock is the system's (``flock``) on ``.NAME.lock`` beside what is written. It ends with the process, however
+    that ends; a file that a killed process left means nothing. A thread that holds it may enter again. Processes that
+    ``torchrun`` started share a run: the first of them holds the lock for all. Where the system or the disk has no
+    locks, and of what is no file (``/dev/stdout``), nothing is kept out.
+
+    Raises:
+        StorageError: Another process, or another thread of this one, is writing there.
+    """
+    target = real_path(out)
+    mine = threading.get_ident()
+    if _HELD.get(target) == mine or os.environ.get("RANK", "0") != "0" or is_special(out):
+        yield
+        return
+    if target in _HELD:
+        raise _taken(out)
+    lock = target.parent / f".{target.name}.lock"
+    made: list[Path] = []
+    with suppress(OSError):
+        made = [folder for folder in target.parents if not folder.exists()]
+    handle = _lock(lock, out)
+    _HELD[target] = mine
+    try:
+        yield
+    finally:
+        del _HELD[target]
+        if handle is not None:
+            with suppress(OSError):
+                lock.unlink()  # while it is held: whoever takes it next makes a new one
+            os.close(handle)
+        for folder in made:
+            with suppress(OSError):  # not there, or not empty
+                folder.rmdir()
+
+
+def _lock(lock: Path, out: str | Path) -> int | None:
+    """The lock as an open file; None where there are none."""
+    try:
+        import fcntl
+
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(handle).st_nlink:
+                    return handle
+            except OSError:
+                os.close(handle)
+                raise
+            os.close(handle)  # who had it has removed it since: the name is another's, or free
+    except BlockingIOError as error:
+        raise _taken(out) from error
+    except (ImportError, OSError):
+        return None
+
+
+def _taken(out: str | Path) -> StorageError:
+    return StorageError("another process is writing there", remedy="wait for it, or name another --out", file=out)
+
+
+# --- the record ---
+
+
+@dataclass(kw_only=True)
+class RunRecord:
+    """What is known of a run so far; every field but ``folder`` and ``out`` is a key of ``run.json``."""
+
+    folder: Path
+    """Where the run has to write; built aside, it is not yet where the user asked for."""
+    out: Path
+    """Where the user asked for."""
+    command: str
+    seed: int
+    status: str = "running"
+    error: str | None = None
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    wall_seconds: float = 0.0
+    device: str | None = None
+    config: dict[str, Any] | None = None
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Weights of training runs that were opened, by folder: best or last, step, dev perplexity."""
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By their path in the folder; built aside, all there are."""
+    versions: dict[str, str] = field(default_factory=versions)
+    platform: str = field(default_factory=platform.platform)
+
+    def add_input(self, path: str | Path) -> None:
+        """Record a file that the run reads: its size and SHA-256; but no pipe, which can be read only once."""
+        if not is_pipe(path):
+            self.inputs[str(path)] = _facts(path)
+
+    def add_output(self, path: str | Path) -> None:
+        """Record a file that the run wrote: its size and SHA-256."""
+        inside = Path(path).is_relative_to(self.folder)
+        self.outputs[Path(path).relative_to(self.folder).as_posix() if inside else str(path)] = _facts(path)
+
+    def place(self, path: Path) -> Path:
+        """Where to write a file that is to be at a path, in the user's words."""
+        inside = real_path(path).is_relative_to(real_path(self.out))
+        return self.folder / real_path(path).relative_to(real_path(self.out)) if inside else path
+
+    def shown(self, path: Path) -> Path:
+        """Where a file that was written will be, in the user's words."""
+        return self.out / path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
+
+    def write(self) -> None:
+        """Write ``run.json``.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        content = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("folder", "out")}
+        write_json(self.folder / RECORD, content)
+
+
+def _facts(path: str | Path) -> dict[str, Any]:
+    return {"sha256": file_hash(path), "bytes": Path(path).stat().st_size}
+
+
+def _given(
+    command: str, seed: int, config: Config | None, device: str | None, models: dict[str, dict[str, Any]] | None
+) -> dict[str, Any]:
+    """What is known of a run before it begins."""
+    settings = None if config is None else config.model_dump(mode="json")
+    return {"command": command, "seed": seed, "config": settings, "device": device, "models": models or {}}
+
+
+@contextmanager
+def record_run(
+    folder: str | Path,
+    *,
+    command: str,
+    seed: int,
+    config: Config | None = None,
+    device: str | None = None,
+    models: dict[str, dict[str, Any]] | None = None,
+    inputs: Iterable[str | Path] = (),
+) -> Iterator[RunRecord]:
+    """Keep ``run.json`` in a folder that is written in place, while the block runs and no other process writes there.
+
+    Args:
+        folder: Where the run's results go; made if missing, refused at once if it cannot be written.
+        command: What the user typed.
+        seed: The run's seed.
+        config: The whole config, as validated.
+        device: The device in words.
+        models: Weights of training runs that it opens, by folder.
+        inputs: Files that it reads.
+
+    Raises:
+        StorageError: The folder cannot be written to, or another process is writing there.
+    """
+    facts = _given(command, seed, config, device, models)
+    with sole_writer(folder):
+        start = time.monotonic()
+        run = RunRecord(folder=writable_folder(folder), out=Path(folder), **facts)
+        try:
+            run.write()
+            for path in inputs:
+                run.add_input(path)
+            yield run
+            if run.status == "running":
+                run.status = "finished"
+        except BaseException as error:
+            run.status = "interrupted" if isinstance(error, (KeyboardInterrupt, SystemExit)) else "failed"
+            run.error = one_line(str(error)) or type(error).__name__
+            raise
+        finally:
+            run.wall_seconds = round(time.monotonic() - start, 3)
+            run.write()
+
+
+@contextmanager
+def out_folder(
+    out: str | Path,
+    *,
+    command: str,
+    seed: int,
+    config: Config | None = None,
+    device: str | None = None,
+    models: dict[str, dict[str, Any]] | None = None,
+    inputs: Iterable[str | Path] = (),
+    writes: Iterable[str] | None = None,
+) -> Iterator[RunRecord]:
+    """Build the folder of a run aside; when the block ends well, it takes the place of an earlier run, if there is one.
+
+    The block writes to ``run.folder``. Every file there is recorded in ``run.json``. An earlier folder is replaced only
+    if a run wrote every file in it: nothing of the user's is removed.
+
+    Args:
+        out: Where the folder is to be.
+        command: What the user typed.
+        seed: The run's seed.
+        config: The whole config, as validated.
+        device: The device in words.
+        models: Weights of training runs that it opens, by folder.
+        inputs: Files that the run reads.
+        writes: Names of the files it will write, where they come from its input, such as a text for each language:
+            then an earlier run is replaced only by one that writes them again, up to the first dot of each name.
+
+    Raises:
+        ConfigError: There is a folder that must not be replaced.
+        StorageError: The folder cannot be written, or another process is writing there.
+    """
+    facts = _given(command, seed, config, device, models)
+    target, read = real_path(out), list(inputs)
+    with sole_writer(out):
+        check_replaceable(out, read, writes)
+        with built_aside(target) as scratch:
+            start = time.monotonic()
+            run = RunRecord(folder=scratch, out=Path(out), **facts)
+            try:
+                run.write()
+                for path in read:
+                    run.add_input(path)
+                yield run
+                for path in sorted(path for path in scratch.rglob("*") if path.is_file() and path != scratch / RECORD):
+                    run.add_output(path)
+                if run.status == "running":
+                    run.status = "finished"
+                run.wall_seconds = round(time.monotonic() - start, 3)
+                run.write()
+            except IsoglotError as error:
+                if error.file is not None:  # in the user's words
+                    error.file = str(run.shown(Path(error.file)))
+                raise
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """What ``run.json`` in a folder says; None where there is none.
+
+    Raises:
+        IsoglotError: It is damaged.
+    """
+    if not (folder / RECORD).is_file():
+        return None
+    try:
+        found = read_json(folder / RECORD)
+    except IsoglotError as error:
+        error.remedy = "name another --out, or remove it"
+        raise
+    return found if isinstance(found, dict) else {}
+
+
+def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes: Iterable[str] | None = None) -> None:
+    """Refuse to replace a folder where anything would be lost that a user may want to keep.
+
+    Args:
+        out: The folder; one that is not there, or is empty, can be had.
+        inputs: Files that the run reads.
+        writes: As for :func:`out_folder`.
+
+    Raises:
+        ConfigError: A file in it is not as a run wrote it, is about to be read, or would not be written
+            again; or the folder is the one that the user is in.
+        StorageError: It is no folder, or cannot be read.
+    """
+    target = real_path(out)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise StorageError("a file is in the way of a folder", remedy="name another folder", file=out)
+    read = {real_path(path): str(path) for path in inputs}
+    if Path.cwd().is_relative_to(target):
+        raise ConfigError(f"{out} is the current folder, which would be replaced", remedy="name a folder in it")
+    files = sorted(path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
+    record = read_record(target) or {}
+    known = record.get("outputs")
+    stems = {name.partition(".")[0] for name in writes or ()}
+    for path in files:
+        name = path.relative_to(target).as_posix()
+        facts = known.get(name) if isinstance(known, dict) else None
+        if path in read:
+            raise ConfigError(f"{read[path]} would be replaced while it is read", remedy="name another --out")
+        if name != RECORD and (path.is_symlink() or facts != _facts(path)):
+            raise ConfigError(
+                f"{out} holds {name}, which is not as an earlier run wrote it",
+                remedy="move it elsewhere, or name another --out",
+            )
+        if writes is not None and name != RECORD and name.partition(".")[0] not in stems:
+            raise ConfigError(
+                f"{out} holds {name} of an earlier run, which this one does not write again",
+                remedy="name another --out",
+            )
