@@ -159,7 +159,10 @@ def test_sentences_from_vectors(isoglot, sentences, retrieve_folder: Path, tmp_p
     (pair,) = json.loads(same.out)["pairs"]
     assert (pair["source"], pair["target"], pair["best"]["value"]) == ("x.npy", "layers.npy", 1.0)
     both = sentences("--source", "layers.npy", "--target", "layers.npy", "--figure", str(tmp_path / "f.svg"), "-q")
-    assert "Layer 0 finds 100.0 % of layers.npy-layers.npy translations by cosine; layer 1 is as good" in both.out
+    assert (
+        "Layer 0 finds 100.0 % of layers.npy-layers.npy translations by cosine among 12 candidates; layer 1 is as good"
+        in both.out
+    )
     assert "\n95 % interval 100.0 to 100.0, the best of 8 on the same data; chance 8.3 %\n" in both.out
     assert (tmp_path / "f.svg").exists()
     for name, text in (("en", "a.txt"), ("fr", "b.txt")):

@@ -14,6 +14,7 @@ from isoglot.align.word_pairs import WordSplit
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import embedding_rows
+from isoglot.retrieve.from_model import MOST_ROWS
 from isoglot.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.dictionary import Entry
-
-MOST_VECTORS = 200_000
-"""Words of a side at most, unless told: as many as MUSE takes."""
 
 
 def align_embeddings(
@@ -44,8 +42,9 @@ def align_embeddings(
 ) -> Alignment:
     """Align the embedding matrices of two models, or two tables of word vectors, by a dictionary.
 
-    The map sees every word of both sides that has a vector and, of a model, is one subword, the most frequent ones up
-    to ``config.vocabulary``; translations are looked for among all of these, unless ``config.candidates`` is ``gold``.
+    The map sees every word of both sides that has a vector and, of a model, is one subword: the most frequent ones up
+    to ``config.vocabulary``, and the dictionaries'. Translations are looked for among all of these, unless
+    ``config.candidates`` is ``gold``.
 
     Args:
         source: The model whose vectors are mapped, or word vectors.
@@ -69,7 +68,11 @@ def align_embeddings(
     given = zip((source, target), languages, words, strict=True)
     tables = [_table(table, language, split.words(side), only) for side, (table, language, only) in enumerate(given)]
     kept = [table.with_direction() for table in tables]
-    found = [table.rows(range(min(len(table), config.vocabulary or MOST_VECTORS))) for table in kept]
+    most = config.vocabulary or MOST_ROWS
+    found = [
+        table.rows([row for row, word in enumerate(table.words) if row < most or word in asked])
+        for table, asked in zip(kept, (set(split.words(side)) for side in (0, 1)), strict=True)
+    ]
     pairs = split.rows(found[0].words, found[1].words)
     layers = [LayerRows(None, None, found[0].matrix_ND, found[1].matrix_ND)]
     return Alignment(

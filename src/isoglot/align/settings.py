@@ -41,8 +41,8 @@ class AlignConfig(Config):
     """Options of the normalization by name: rounds and tolerance of the iterative one."""
 
     vocabulary: int | None = Field(None, ge=1)
-    """Words of a side at most, the most frequent ones; by default 200,000 rows of vectors (MUSE's), and 50,000 words of
-    a text, of which every layer is held in memory."""
+    """Words of a side at most, the most frequent ones, beside the dictionaries'; by default 200,000 rows of vectors
+    (MUSE's), and 50,000 words of a text, of which every layer is held in memory."""
 
     candidates: Candidates = "all"
     """Where the translation of a word is looked for: among the whole target vocabulary, as MUSE does, or among the

@@ -11,6 +11,7 @@ from isoglot.align.settings import AlignConfig
 from isoglot.align.word_pairs import WordSplit
 from isoglot.core.progress import SILENT
 from isoglot.represent import frequent_words, word_types
+from isoglot.retrieve.from_model import MOST_WORDS
 from isoglot.text.lines import line_writer, read_lines
 from isoglot.text.segment import LineSegmenter
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from isoglot.text.segment import Method
 
 _LINES = 4096  # segmented at a time
-MOST_TYPES = 50_000
-"""Words of a text at most, unless told."""
 
 
 def align_types(
@@ -48,8 +47,9 @@ def align_types(
 ) -> Alignment:
     """Align words, each the mean over all its contexts in a text of its language, by a dictionary.
 
-    The map sees every word of both texts, the most frequent ones up to ``config.vocabulary``; translations are looked
-    for among all of these, unless ``config.candidates`` is ``gold``. All layers of these words are held in memory.
+    The map sees every word of both texts, the most frequent ones up to ``config.vocabulary`` and the dictionaries';
+    translations are looked for among all of these, unless ``config.candidates`` is ``gold``. All layers of these words
+    are held in memory.
 
     Args:
         source: The model whose vectors are mapped.
@@ -74,11 +74,12 @@ def align_types(
     check_widths(config, source, target)
     chosen = layer_pairs(layers, source, target)
     split = WordSplit(train, test, config, seen)
+    frequent = [frequent_words(text, config.vocabulary or MOST_WORDS, case=case) for text in texts]
     found = [
         word_types(
             encoder,
             texts[side],
-            frequent_words(texts[side], config.vocabulary or MOST_TYPES, case=case),
+            list(dict.fromkeys([*frequent[side], *split.words(side)])),
             layers=[pair[side] for pair in chosen],
             case=case,
             contexts=contexts,

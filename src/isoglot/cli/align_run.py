@@ -111,7 +111,8 @@ Vocabulary = Annotated[
         "--vocabulary",
         metavar="N",
         min=1,
-        help="The most frequent N words of each side; left out: 200,000 of vectors, 50,000 of a text.",
+        help="The most frequent N words of each side, beside the dictionary's; default: 200,000 of vectors, 50,000 of "
+        "a text.",
     ),
 ]
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]

@@ -47,6 +47,11 @@ def open_run(context: typer.Context, model: str | None) -> str | None:
     return str(run.folder)
 
 
+def open_runs(context: typer.Context, models: list[str] | None) -> list[str] | None:
+    """The same for an option that may be repeated."""
+    return models and [open_run(context, model) or model for model in models]
+
+
 def open_named_runs(context: typer.Context, models: list[str] | None) -> list[str] | None:
     """The same for options of the form ``LANG=MODEL``."""
     named = [value.partition("=") for value in models or ()]

@@ -14,13 +14,26 @@ from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_
 from isoglot.cli.map_option import load_change
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import is_path, parse_named
-from isoglot.cli.options import MODEL, Debug, Device, Json, OptionalOut, Quiet, Seed, SentencePool, Weights, open_run
+from isoglot.cli.options import (
+    MODEL,
+    Debug,
+    Device,
+    Json,
+    OptionalOut,
+    Quiet,
+    Seed,
+    SentencePool,
+    Weights,
+    open_run,
+    open_runs,
+)
 from isoglot.cli.output import Output
 from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of, recorded
 from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,6 +52,16 @@ FIGURE = "layers.svg"
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="MODEL", callback=open_run, help=f"{MODEL} Default: isoglot-mini."),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        callback=open_runs,
+        help=f"{MODEL} Or static vectors. May be repeated: all are scored on the words that each has. "
+        "Default: isoglot-mini.",
+    ),
 ]
 Source = Annotated[
     Path | None,
@@ -136,7 +159,7 @@ def sentences(
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    of_model = {"--model": model, "--parallel": parallel, "--langs": langs, "--pool": pool != "mean"}
+    of_model: dict[str, object] = {"--model": model, "--parallel": parallel, "--langs": langs, "--pool": pool != "mean"}
     _check_origin(source, target, of_model)
     chosen = parse_layers(layers)
     score = _score(method, centre, neighbourhood, resamples, seed, device, output)
@@ -190,7 +213,7 @@ def words(
             "--dictionary", metavar="FROM-TO=FILE", help="Right pairs; for vectors one file alone. May be repeated."
         ),
     ],
-    model: Model = None,
+    model: Models = None,
     text: Annotated[
         list[str] | None,
         typer.Option("--text", metavar="LANG=FILE", help="Where the model meets the words. May be repeated."),
@@ -199,7 +222,8 @@ def words(
         Literal["contexts", "embeddings"],
         typer.Option(
             "--words-as",
-            help="A model's word is the mean over its contexts in --text, or, if it is one subword, its embedding.",
+            help="A model's word is the mean over its contexts in --text (static vectors need none), or, if it is one "
+            "subword, its embedding.",
         ),
     ] = "contexts",
     source: Source = None,
@@ -209,9 +233,21 @@ def words(
     candidates: Annotated[
         Literal["all", "gold"],
         typer.Option(
-            "--candidates", help="Answers come from all words that have vectors, or only from those of the dictionary."
+            "--candidates",
+            help="Answers come from the whole vocabulary (all words of a file, a text or a model), or only from the "
+            "words of the dictionary.",
         ),
     ] = "all",
+    vocabulary: Annotated[
+        int | None,
+        typer.Option(
+            "--vocabulary",
+            metavar="N",
+            min=1,
+            help="A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
+            "--text, 200,000 of one subword.",
+        ),
+    ] = None,
     case: Annotated[
         Literal["auto", "keep", "lower"],
         typer.Option(
@@ -244,34 +280,38 @@ def words(
 ) -> None:
     """Look for the translation of every word of a dictionary, in both directions.
 
-    From two files of word vectors, or from a model: with --text in every layer.
+    From two files of word vectors, or from models: with --text in every layer. Several models are scored on the
+    entries, and among the candidates, that all of them have. Words without a vector are left out and counted.
 
     Words that a dictionary gave to the model's training are refused, unless --leave-out-known or --allow-leak is given.
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    met = {"--case": case != "auto", "--contexts": contexts}
+    met: dict[str, object] = {"--case": case != "auto", "--contexts": contexts, "--rows": first}
     given = {"--shards": shards, "--leave-out-known": leave_out_known, "--allow-leak": allow_leak}
-    of_model = {"--model": model, "--text": text, "--words-as": words_as != "contexts", **met, **given}
-    _check_origin(source, target, of_model)
+    of_model: dict[str, object] = {
+        "--model": model,
+        "--text": text,
+        "--words-as": words_as != "contexts",
+        "--vocabulary": vocabulary,
+    }
+    _check_origin(source, target, {**of_model, **given, "--case": case != "auto", "--contexts": contexts})
     refuse_both(leave_out_known=leave_out_known, allow_leak=allow_leak)
-    if source is None and (words_as == "contexts") != bool(text):
-        raise ConfigError(
-            "--words-as contexts needs --text, and embeddings have no use for it",
-            remedy="name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings",
-        )
     if words_as == "embeddings":
-        met |= {"--layers": layers != "all", "--rows": first}
+        met |= {"--text": text, "--layers": layers != "all"}
         _refuse(met, "--words-as embeddings", remedy="leave it out: there is one row a word, from no text")
+    if len(model or ()) > 1 and mapping is not None:
+        raise ConfigError("--map is of one model, and there are several", remedy="give one --model")
+    models: list[str | None] = [*model] if model else [None]
     chosen = parse_layers(layers)
     score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
 
     def find() -> _Found:
-        from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
-        from isoglot.retrieve.from_model import context_side, embedding_side
+        from isoglot.retrieve.by_dictionary import score_dictionary, words_by_language
         from isoglot.retrieve.leaks import refuse_leak, without_known, words_seen
         from isoglot.retrieve.vector_files import read_side
+        from isoglot.retrieve.word_systems import WordLookup, score_systems
         from isoglot.text.dictionary import read_dictionary
 
         change = load_change(mapping)
@@ -279,36 +319,37 @@ def words(
             file = _one_dictionary(dictionary)
             sides = (read_side(path, layers=chosen, limit=first) for path in (source, target))
             pair = score_dictionary(*change(*sides), list(read_dictionary(file)), file, score=score)
-            return _Found([pair], {"source": str(source), "target": str(target)}, [_covered(pair)])
+            return _Found([pair], {"source": str(source), "target": str(target)}, _covered(pair))
         files = _dictionaries(dictionary)
         entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
         names = {pair: ", ".join(map(str, paths)) for pair, paths in files.items()}
         texts = _texts(text, words_by_language(entries))
-        encoder, name = _encoder(model, device)
+        encoders = dict(_encoder(each, device)[::-1] for each in models)
         left: dict[str, int] = {}
         for languages, rows in {} if allow_leak else entries.items():
-            given = words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
+            given = frozenset[str]().union(
+                *(
+                    words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
+                    for name, encoder in encoders.items()
+                )
+            )
             if leave_out_known:
                 entries[languages], left["-".join(languages)] = without_known(rows, given, names[languages])
             else:
                 refuse_leak(rows, given, names[languages], remedy="give --leave-out-known or --allow-leak")
-        wanted = words_by_language(entries)
-        look = partial(context_side, layers=chosen, case=case, contexts=contexts, limit=first, name=name)
-        by_language = {
-            code: look(encoder, texts[code], looked, code, progress=output.progress)
-            if texts
-            else embedding_side(encoder, looked, code)
-            for code, looked in wanted.items()
-        }
-        found = [
-            score_dictionary(*change(*own_words(by_language, pair, rows)), rows, names[pair], score=score)
-            for pair, rows in entries.items()
-        ]
+        lookup = WordLookup(
+            words_as=words_as, layers=chosen, case=case, contexts=contexts, limit=first, vocabulary=vocabulary
+        )
+        found = score_systems(
+            encoders, entries, texts, lookup, names=names, score=score, change=change, progress=output.progress
+        )
         remarks = [f"{pair}: {left_out(words)}" for pair, words in left.items() if words]
-        facts = {"model": name, "words_as": words_as, "left_out_known": left}
-        return _Found(found, facts, [*(_covered(pair) for pair in found), *remarks])
+        facts = {"models": list(encoders), "words_as": words_as, "left_out_known": left, **found.facts}
+        covered = [line for pair in found.pairs for line in _covered(pair)]
+        return _Found(list(found.pairs), facts, [*covered, *found.remarks, *remarks])
 
-    read = [*files_of(dictionary), *files_of(text), source, target, mapping, _index(model, source)]
+    read = [*files_of(dictionary), *files_of(text), source, target, mapping]
+    read += [_index(each, source) for each in models]
     _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
@@ -400,8 +441,13 @@ def _opened(shards: list[str] | None) -> list[Shards]:
     return [Shards.open(folder, check="sizes") for folders in named.values() for folder in folders]
 
 
-def _covered(pair: PairScores) -> str:
-    return f"{pair.name}: {pair.coverage}\n{pair.name}, {spelling(pair)}"
+def _covered(pair: PairScores) -> list[str]:
+    left = [
+        f"{pair.name}: {counted(side.without_vector, f'{side.name} words')} left out: no vector"
+        for side in (pair.source, pair.target)
+        if side.without_vector
+    ]
+    return [f"{pair.name}: {pair.coverage}", f"{pair.name}, {spelling(pair)}", *left]
 
 
 def _index(model: str | None, source: Path | None) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from isoglot.retrieve.layers import Centre, PairScores
-    from isoglot.retrieve.methods import Method
+    from isoglot.retrieve.methods import Direction, Method
 
+Figure = Literal["P@1 in %", "MRR"]
 MOST_TABLES = 4
+_BOTH: tuple[Direction, Direction] = ("forward", "backward")
 
 
 def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) -> RenderableType:
@@ -27,24 +29,29 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
     ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
     parts: list[RenderableType] = []
     for pair in pairs if len(pairs) <= MOST_TABLES else []:
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        table.add_column("layer")
-        for way in ways:
-            table.add_column(way_name(*way), justify="right")
-        for layer in dict.fromkeys(each.layer for each in pair.layers):
-            cells = [_cell(pair, layer, centre, method) for method, centre in ways]
-            table.add_row("vectors" if layer is None else str(layer), *cells)
-        parts += [Text(f"P@1 in %: {_arrows(pair)}"), table, Text()]
+        # Of words, the mean reciprocal rank too: the measure of Liu et al. (2020).
+        figures: list[Figure] = ["P@1 in %"] if pair.coverage is None else ["P@1 in %", "MRR"]
+        for figure in figures:
+            table = Table(box=None, padding=(0, 2, 0, 0))
+            table.add_column("layer")
+            for way in ways:
+                table.add_column(way_name(*way), justify="right")
+            for layer in dict.fromkeys(each.layer for each in pair.layers):
+                cells = [_cell(pair, layer, centre, method, figure) for method, centre in ways]
+                table.add_row("vectors" if layer is None else str(layer), *cells)
+            parts += [Text(f"{figure}: {_arrows(pair)}"), table, Text()]
     if not parts:
         table = Table(box=None, padding=(0, 2, 0, 0))
-        for name in ("languages", "P@1", "layer", "by"):
-            table.add_column(name, justify="right" if name in ("P@1", "layer") else "left")
+        for name in ("languages", "P@1", "MRR", "layer", "by"):
+            table.add_column(name, justify="right" if name in ("P@1", "MRR", "layer") else "left")
         for pair in pairs:
             best = pair.best
             where = "vectors" if best.layer is None else str(best.layer)
+            both = [pair.of(best.layer, best.centre).of(best.method, way) for way in _BOTH]
             table.add_row(
                 pair.name,
                 f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})",
+                f"{sum(each.mrr.value for each in both) / 2:.3f}",
                 where,
                 way_name(best.method, best.centre),
             )
@@ -68,12 +75,14 @@ def spelling(pair: PairScores) -> str:
 
 def _arrows(pair: PairScores) -> str:
     first, second = pair.source.name, pair.target.name
-    return f"{first} to {second} / {second} to {first}"
+    return f"{first} to {second} / {second} to {first}" + ("" if pair.model is None else f", {pair.model}")
 
 
-def _cell(pair: PairScores, layer: int | None, centre: Centre, method: Method) -> str:
-    scores = pair.of(layer, centre)
-    return " / ".join(f"{100 * scores.of(method, way).precision[1].value:.1f}" for way in ("forward", "backward"))
+def _cell(pair: PairScores, layer: int | None, centre: Centre, method: Method, figure: Figure) -> str:
+    both = [pair.of(layer, centre).of(method, way) for way in _BOTH]
+    if figure == "MRR":
+        return " / ".join(f"{scores.mrr.value:.3f}" for scores in both)
+    return " / ".join(f"{100 * scores.precision[1].value:.1f}" for scores in both)
 
 
 def _chance(pairs: Sequence[PairScores]) -> str:

@@ -64,7 +64,13 @@ def finding(pairs: Sequence[PairScores]) -> str:
     pair = max(pairs, key=lambda each: each.best.value)
     best = pair.best
     where = "The vectors find" if best.layer is None else f"Layer {best.layer} finds"
-    text = f"{where} {100 * best.value:.1f} % of {pair.name} translations by {way_name(best.method, best.centre)}"
+    scores = [pair.of(best.layer, best.centre).of(best.method, way) for way in ("forward", "backward")]
+    K = "" if scores[0].neighbourhood is None else f" (K = {scores[0].neighbourhood})"
+    among = " / ".join(dict.fromkeys(f"{each.candidates:,}" for each in scores))
+    # Of words, the mean reciprocal rank stands beside, which Liu et al. (2020) report.
+    mrr = "" if pair.coverage is None else f" (MRR {fmean([each.mrr.value for each in scores]):.3f})"
+    text = f"{where} {100 * best.value:.1f} %{mrr} of {pair.name} translations "
+    text += f"by {way_name(best.method, best.centre)}{K} among {among} candidates"
     others = [str(layer) for layer in best.near if layer != best.layer]
     if not others:
         return text

@@ -38,7 +38,8 @@ def score_dictionary(
     1.0
 
     Args:
-        source: Words of the dictionary's first language, and perhaps others; from a file: :func:`read_side`.
+        source: Words of the dictionary's first language, and all others of its vocabulary; from a file:
+            :func:`read_side`. Words whose vector is all zeros are left out and counted.
         target: Those of the second.
         entries: The right pairs, many to many.
         file: Where they come from, for messages.
@@ -52,6 +53,7 @@ def score_dictionary(
             raise InputError(
                 f"the rows of {side.name} have no words", remedy="give a .vec, or what encode --pool types made"
             )
+    source, target = source.with_vectors(), target.with_vectors()
     try:
         gold, coverage = match_dictionary(entries, source.items or (), target.items or ())
     except InputError as error:
@@ -75,13 +77,44 @@ def words_by_language(dictionaries: Mapping[tuple[str, str], Sequence[Entry]]) -
 
 
 def own_words(sides: Mapping[str, Side], pair: tuple[str, str], entries: Sequence[Entry]) -> tuple[Side, Side]:
-    """The two sides of a dictionary with only its words, so that its figures do not depend on other dictionaries."""
+    """The two sides of a dictionary: the vocabularies and its own words, and no other dictionary's."""
     source, target = words_by_language({pair: entries}).values()
     return _with_words(sides[pair[0]], source), _with_words(sides[pair[1]], target)
 
 
 def _with_words(side: Side, words: Sequence[str]) -> Side:
-    kept, items = set(words), side.items or ()
-    rows = [row for row, word in enumerate(items) if word in kept]
-    layers = {layer: matrix[rows] for layer, matrix in side.layers.items()}
-    return Side(name=side.name, layers=layers, items=[items[row] for row in rows], header=side.header)
+    frequent, kept, items = side.frequent, set(words), side.items or ()
+    if frequent is None or frequent == len(items):
+        return side
+    return side.only([row for row, word in enumerate(items) if row < frequent or word in kept])
+
+
+def same_words(systems: Sequence[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
+    """The sides of several models with only the words that all of them have: same questions, same candidates.
+
+    Raises:
+        InputError: They have no word in common.
+    """
+    if len(systems) < 2:
+        return list(systems)
+    cut = []
+    for side in (0, 1):
+        common = set.intersection(*(set(system[side].items or ()) for system in systems))
+        if not common:
+            raise InputError(
+                f"no {systems[0][side].name} word has a vector in all of {len(systems)} models",
+                remedy="score them one by one, or give text with more words",
+            )
+        cut.append(
+            [
+                system[side].only([row for row, word in enumerate(system[side].items or ()) if word in common])
+                for system in systems
+            ]
+        )
+    return list(zip(*cut, strict=True))
+
+
+def entries_found(sides: tuple[Side, Side], entries: Iterable[Entry]) -> int:
+    """How many entries have both words."""
+    source, target = (set(side.items or ()) for side in sides)
+    return len({(entry.source, entry.target) for entry in entries if entry.source in source and entry.target in target})

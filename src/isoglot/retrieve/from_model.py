@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
-from isoglot.represent import embedding_rows, extract, word_types
+from isoglot.model.table import TableEncoder
+from isoglot.represent import embedding_rows, extract, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.layers import Side
+from isoglot.static.words import own_words, word_vectors
 from isoglot.text.lines import read_lines
 from isoglot.text.segment import segmenter, word_method
 
@@ -30,6 +32,10 @@ Pool = Literal["mean", "first"]
 Case = Literal["auto", "keep", "lower"]
 """Words of a text are compared with the dictionary's as they stand, or in lower case; ``auto`` takes lower case for a
 language whose dictionary has no capitals, as MUSE's have none."""
+MOST_WORDS = 50_000
+"""Words of a text at most, unless told: every layer of them is held in memory."""
+MOST_ROWS = 200_000
+"""Words of one subword at most, unless told: MUSE's."""
 
 
 def sentence_sides(
@@ -79,41 +85,44 @@ def context_side(
     case: Case = "auto",
     contexts: int | None = None,
     limit: int | None = None,
+    vocabulary: int = MOST_WORDS,
     name: str = "",
     progress: Progress = SILENT,
 ) -> Side:
-    """Words as means over their contexts in texts, which are segmented the way dictionaries have words.
+    """The words of texts as means over their contexts; texts are segmented the way dictionaries have words.
 
     Args:
-        encoder: Any encoder.
+        encoder: Any encoder; static vectors have layer 0 alone, whatever ``layers`` says.
         texts: Files with a sentence a line; blank lines are passed over.
-        words: What to look for.
+        words: Those of the dictionaries, which are looked for however rare they are.
         language: Their language.
         layers: ``all``, or numbers.
         case: How words are compared.
         contexts: Sentences of a word that count at most.
         limit: Only the first so many lines of each file.
+        vocabulary: How many of the most frequent words of the texts there are beside those.
         name: What to call the encoder.
         progress: Where the work shows how far it is.
 
     Raises:
-        InputError: There is no text, or none of the words is in it.
+        InputError: There is no text.
         MissingPartError: The language's words need a library that is not there.
     """
-    compared = case
+    compared: Literal["keep", "lower"] = "lower" if case == "lower" else "keep"
     if case == "auto":
         compared = "lower" if all(word == word.lower() for word in words) else "keep"
     split = segmenter(language, word_method(language))
     sentences = [cut for path in texts for line in _lines(path, limit) if (cut := split(line))]
     if not sentences:
         raise InputError("there is no sentence", remedy="give text with a sentence a line", file=texts[0])
+    frequent = frequent_words(sentences, vocabulary, case=compared)
     try:
         found = word_types(
             encoder,
             sentences,
-            list(words),
-            layers=layers,
-            case="lower" if compared == "lower" else "keep",
+            list(dict.fromkeys([*frequent, *words])),
+            layers=[0] if isinstance(encoder, TableEncoder) else layers,
+            case=compared,
             contexts=contexts,
             language=language,
             name=name,
@@ -121,19 +130,57 @@ def context_side(
         )
     except InputError as error:
         raise InputError(error.problem, remedy=error.remedy, file=texts[0]) from error
-    return Side(name=language, layers=_by_layer(found), items=found.words or (), header=found.header)
+    return _words_side(
+        language, _by_layer(found), found.words or (), frequent, found.header, len(found.header["without_vector"])
+    )
 
 
-def embedding_side(encoder: EncoderLike, words: Sequence[str], language: str) -> Side:
-    """Words that are one subword, as rows of the embedding matrix.
+def embedding_side(encoder: EncoderLike, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS) -> Side:
+    """Words that are one subword, as rows of the embedding matrix: the language's most frequent, and the given ones.
 
     Raises:
         ConfigError: The encoder shows no embedding matrix.
-        InputError: None of the words is one subword.
+        InputError: There is no word of one subword.
     """
-    found = embedding_rows(encoder, words, language)
+    frequent = embedding_rows(encoder, None, language).words[:vocabulary]
+    found = embedding_rows(encoder, list(dict.fromkeys([*frequent, *words])), language)
     header = {"encoder_sha256": encoder_hash(encoder), "language": language}
-    return Side(name=language, layers={None: found.vectors_ND}, items=found.words, header=header)
+    return _words_side(language, {None: found.vectors_ND}, found.words, frequent, header).with_vectors()
+
+
+def static_side(table: TableEncoder, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS) -> Side:
+    """Words of static vectors, which need no text: the language's words of one subword, and the given words.
+
+    A word of several subwords is the mean of those that have a vector; a given word without any is counted.
+
+    Raises:
+        InputError: No word has a vector.
+    """
+    frequent = own_words(table, language)[:vocabulary]
+    asked = list(dict.fromkeys([*frequent, *words]))
+    found = word_vectors(table, asked, language)
+    header = {"encoder_sha256": encoder_hash(table), "language": language}
+    without = len(asked) - len(found.words)
+    return _words_side(language, {0: found.matrix_ND}, found.words, frequent, header, without).with_vectors()
+
+
+def _words_side(
+    language: str,
+    layers: dict[int | None, np.ndarray],
+    words: Sequence[str],
+    frequent: Sequence[str],
+    header: Mapping[str, Any],
+    without_vector: int = 0,
+) -> Side:
+    vocabulary = set(frequent)
+    return Side(
+        name=language,
+        layers=layers,
+        items=words,
+        header=header,
+        frequent=sum(word in vocabulary for word in words),
+        without_vector=without_vector,
+    )
 
 
 def _by_layer(found: Representations) -> dict[int | None, np.ndarray]:

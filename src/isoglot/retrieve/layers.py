@@ -8,7 +8,7 @@ Shape legend: ``N`` rows, ``D`` width.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -52,6 +52,9 @@ class Side:
         items: What the rows are, where that is known: sentences or words.
         numbers: The line of its file each row comes from, from 1; by default rows are numbered.
         header: What the vectors are, where that is known, as ``Representations.header`` has it.
+        frequent: Of words: the first so many rows are the vocabulary, those after it the dictionaries' other words;
+            None: all rows are the vocabulary.
+        without_vector: Words that were left out because they have no vector.
     """
 
     name: str
@@ -59,6 +62,26 @@ class Side:
     items: Sequence[str] | None = None
     numbers: Sequence[int] | None = None
     header: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    frequent: int | None = None
+    without_vector: int = 0
+
+    def only(self, rows: Sequence[int]) -> Side:
+        """Some rows, which must be words, in the order given."""
+        items = self.items or ()
+        layers = {layer: matrix[list(rows)] for layer, matrix in self.layers.items()}
+        return replace(self, layers=layers, items=[items[row] for row in rows], frequent=None)
+
+    def with_vectors(self) -> Side:
+        """The words whose vectors are not all zeros in any layer, and how many others there were."""
+        present_N = np.all([matrix.any(axis=1) for matrix in self.layers.values()], axis=0)
+        if present_N.all():
+            return self
+        if not present_N.any():
+            raise InputError(f"{self.name}: every vector is all zeros", remedy="check what the vectors were made from")
+        frequent = None if self.frequent is None else int(present_N[: self.frequent].sum())
+        left_out = self.without_vector + int((~present_N).sum())
+        kept = self.only(np.flatnonzero(present_N).tolist())
+        return replace(kept, frequent=frequent, without_vector=left_out)
 
     @property
     def cut(self) -> int:
@@ -105,7 +128,7 @@ class Best(NamedTuple):
 class PairScores:
     """Two sides, every layer; ``coverage`` where the right pairs came from a dictionary.
 
-    ``resamples`` and ``seed`` are those of the intervals.
+    ``resamples`` and ``seed`` are those of the intervals; ``model`` tells several models apart.
     """
 
     source: Side = field(repr=False)
@@ -114,11 +137,12 @@ class PairScores:
     coverage: Coverage | None = None
     resamples: int = 1000
     seed: int = 0
+    model: str | None = None
 
     @property
     def name(self) -> str:
-        """The two sides in a few letters."""
-        return f"{self.source.name}-{self.target.name}"
+        """The two sides in a few letters, and the model, where there are several."""
+        return f"{self.source.name}-{self.target.name}" + ("" if self.model is None else f", {self.model}")
 
     @property
     def has_layers(self) -> bool:
@@ -177,10 +201,14 @@ class PairScores:
 
     def as_dict(self) -> dict[str, Any]:
         """The figures alone, for JSON."""
-        head = {"source": self.source.name, "target": self.target.name}
+        head = {} if self.model is None else {"model": self.model}
+        head |= {"source": self.source.name, "target": self.target.name}
         rows = {"source_rows": len(self.source), "target_rows": len(self.target)}
         cut = {"source_cut": self.source.cut, "target_cut": self.target.cut}
-        covered = {} if self.coverage is None else {"coverage": asdict(self.coverage)}
+        covered: dict[str, Any] = {}
+        if self.coverage is not None:
+            left_out = {"source": self.source.without_vector, "target": self.target.without_vector}
+            covered = {"coverage": asdict(self.coverage), "without_vector": left_out}
         layers = [
             {"layer": each.layer, "centre": each.centre, "scores": each.scores.as_dict()["scores"]}
             for each in self.layers

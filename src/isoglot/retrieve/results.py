@@ -55,7 +55,8 @@ def metrics_csv(pairs: Sequence[PairScores]) -> str:
 
 def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[str, Any]:
     asked, looked = pair.sides(scores)
-    row: dict[str, Any] = {
+    row: dict[str, Any] = {} if pair.model is None else {"model": pair.model}
+    row |= {
         "source": asked.name,
         "target": looked.name,
         "layer": "" if each.layer is None else each.layer,
