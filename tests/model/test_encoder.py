@@ -294,3 +294,23 @@ def test_private_tables_need_to_know_the_ids():
     )
     with pytest.raises(ConfigError, match="need to know the ids of each language; give the vocabulary"):
         Encoder(config)
+
+
+@pytest.mark.parametrize("plan", ["default", "sep-emb", "transform"])
+def test_a_head_without_a_transform_is_the_softmax_alone(plan: str):
+    """XLM's head: scores are the last layer times the embeddings, plus a bias, and nothing else has weights."""
+    encoder = build(plan, transform="none").eval()
+    assert not [name for name, _ in encoder.named_parameters() if "transform" in name]
+    hidden = torch.randn(3, encoder.width)
+    ids = torch.from_numpy(MEMBERS["fr"])
+    table = encoder.embedding.tokens.of("fr").weight
+    rows = table if plan == "sep-emb" else table[ids]
+    bias = encoder.head.softmax.of("fr").bias
+    expected = hidden @ rows.T + (bias if plan == "sep-emb" else bias[ids])
+    assert torch.allclose(encoder.logits(hidden, "fr")[:, ids], expected, atol=1e-6)
+
+
+def test_a_plan_can_separate_the_transform():
+    names = {name for name, _ in build("transform").named_parameters() if "transform" in name}
+    assert {name.split(".")[2] for name in names} == {"en", "fr"}
+    assert {name.split(".")[2] for name, _ in build().named_parameters() if "transform" in name} == {"shared"}

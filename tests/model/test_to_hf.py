@@ -183,3 +183,11 @@ def test_an_encoder_without_a_softmax_becomes_a_model_without_a_head(encoders, s
         last = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long()).last_hidden_state
         at = batch.mask_BT
         assert float((last - encoder.layers(batch, "en")[-1])[at].detach().abs().max()) < 1e-4
+
+
+def test_a_head_without_a_transform_is_no_bert_and_is_refused():
+    """XLM's head is the softmax alone; BERT's GELU cannot be made the identity."""
+    config = encoder_config("paper", "nano", vocabulary_size=50, transform="none")
+    with pytest.raises(ConfigError) as error:
+        hf_family(config)
+    assert "transform=none is not BERT's way" in error.value.problem

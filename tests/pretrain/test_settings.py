@@ -68,6 +68,7 @@ def test_the_arms_are_the_papers(arm):
     assert (config.batch.rows, config.batch.length, config.sampling.exponent) == (96 * 8, 256, 0.7)
     assert config.batch.separator == "sentence"
     assert (config.masking.rate, config.masking.mask, config.masking.keep) == (0.15, 0.8, 0.1)
+    assert shape.transform == "none"
     assert (config.masking.draw, config.sampling.unit) == ("binomial", "sentences")
     assert config.masking.random_from == ("language" if plan != "default" else "vocabulary")
     assert (config.optimiser.kind, config.optimiser.rate) == ("adam", 1e-4)

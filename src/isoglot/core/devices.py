@@ -6,12 +6,15 @@ import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import DeviceError, shown
 
 if TYPE_CHECKING:
     import torch
+
+ProductPrecision = Literal["float32", "bfloat16", "float16"]
+"""The number format of matrix products."""
 
 _LIMIT = Path("/sys/fs/cgroup/memory.max")  # a container's, where it has one
 
@@ -58,6 +61,22 @@ def list_devices() -> list[DeviceInfo]:
         found.append(DeviceInfo(name="mps", chip="Apple GPU", memory=machine_memory()))
     found.append(DeviceInfo(name="cpu", chip=f"{_cpu_model()}, {cpu_count()} cores", memory=machine_memory()))
     return found
+
+
+def product_precision(device: torch.device) -> ProductPrecision:
+    """The fastest number format of matrix products that the device computes in by itself.
+
+    bfloat16 from Ampere on (compute capability 8.0), float16 on Volta and Turing (7.x), else float32. torch's own
+    ``is_bf16_supported`` is also true where bfloat16 is emulated.
+    """
+    import torch
+
+    if device.type != "cuda":
+        return "float32"
+    if torch.version.hip is not None:  # AMD's capabilities are other numbers
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
+    capability = torch.cuda.get_device_capability(device)
+    return "bfloat16" if capability >= (8, 0) else "float16" if capability >= (7, 0) else "float32"
 
 
 def cpu_count() -> int:

@@ -1,4 +1,4 @@
-"""From the last layer to scores of pieces: a transform, then a softmax tied to the token embeddings.
+"""From the last layer to scores of pieces: a transform (BERT) or none (XLM), then a softmax tied to the embeddings.
 
 A private softmax has a score only for each id of its language. It is tied to the private embeddings where there are
 such, and to the language's rows of the shared ones where not; a shared softmax over private embeddings has a matrix of
@@ -74,7 +74,9 @@ class Head(nn.Module):
         own_softmax = config.languages if plan.is_private("softmax") else ()
         untied = config.softmax == "untied" or (plan.is_private("emb") and not own_softmax)
         self.size = size
-        self.transform = PerLanguage(own, lambda _: Transform(config))
+        self.transform: PerLanguage[nn.Module] = PerLanguage(
+            own, lambda _: Transform(config) if config.transform == "bert" else nn.Identity()
+        )
         self.softmax = PerLanguage(
             own_softmax,
             lambda name: Softmax(size if name == SHARED else len(members[name].ids), width, own_matrix=untied),

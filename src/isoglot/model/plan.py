@@ -15,7 +15,7 @@ together, as it does there; and the free form, where every part is named by itse
 
 What has no name of its own goes with its neighbour: the norm after the embeddings with ``emb``, a norm after the last
 layer with that layer. So in ``sep-emb+l1-6`` nothing below layer 7 is shared. Rotary positions have no weights: there
-``pos`` means nothing.
+``pos`` means nothing; nor does ``transform`` in an encoder that has none.
 """
 
 from __future__ import annotations

@@ -52,6 +52,8 @@ class EncoderConfig(Config):
     """whether matrices and norms have biases; the softmax always has one"""
     softmax: Literal["tied", "untied", "none"] = "tied"
     """whether the softmax scores with the token embeddings or with a matrix of its own, or there is none"""
+    transform: Literal["bert", "none"] = "bert"
+    """what stands before the softmax: a matrix, GELU and a norm (BERT), or nothing (XLM)"""
     dropout: float = Field(0.0, ge=0, lt=1)
     """the share of numbers dropped in training"""
     norm_eps: float = Field(1e-5, gt=0)

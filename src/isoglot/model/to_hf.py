@@ -42,8 +42,15 @@ MARK = "isoglot"
 """The key in ``config.json`` by which a folder is known to be an export, and may be written anew."""
 
 _NEEDED: dict[Family, dict[str, str | int]] = {
-    "bert": {"norm": "post", "positions": "learned", "mlp": "gelu", "bias": "all", "local_window": 0},
-    "modernbert": {"norm": "pre", "positions": "rotary", "mlp": "geglu"},
+    "bert": {
+        "norm": "post",
+        "positions": "learned",
+        "mlp": "gelu",
+        "bias": "all",
+        "transform": "bert",
+        "local_window": 0,
+    },
+    "modernbert": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "transform": "bert"},
 }
 _TITLES: dict[Family, str] = {"bert": "Bert", "modernbert": "ModernBert"}
 
@@ -98,7 +105,7 @@ def hf_family(config: EncoderConfig) -> Family:
         reasons.append(f"{', '.join(differ)} is not {_TITLES[family].upper()}'s way")
     raise ConfigError(
         f"Hugging Face has no such encoder ({'; '.join(reasons)})",
-        remedy="export one with the norm, positions, mlp and bias of the preset paper or modern",
+        remedy="export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
     )
 
 

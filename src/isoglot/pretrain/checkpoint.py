@@ -63,6 +63,8 @@ class Position:
     best_step: int = -1
     lines: int = 0
     """Lines of ``metrics.jsonl``."""
+    scale: dict[str, Any] = field(default_factory=dict)
+    """The loss scale of a run in float16."""
     losses: dict[str, Any] = field(default_factory=dict)
     """Losses since the last of these lines, as :meth:`.losses.Losses.state` has them."""
 

@@ -6,13 +6,14 @@ Counted are the matrix products of the forward pass, and twice as many of the ba
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from isoglot.core.peak import PeakConfig, measure_peak
 
 if TYPE_CHECKING:
     import torch
 
+    from isoglot.core.devices import ProductPrecision
     from isoglot.model.settings import EncoderConfig
 
 
@@ -37,11 +38,12 @@ def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, pi
     for layer in range(config.layers):
         seen = min(length, config.local_window + 1) if config.is_local(layer) else length
         products += length * (4 * width**2 + feed_forward + 2 * seen * width)
-    products += masked * (width**2 + width * (config.vocabulary_size if pieces is None else pieces))
+    transform = width**2 if config.transform == "bert" else 0
+    products += masked * (transform + width * (config.vocabulary_size if pieces is None else pieces))
     return 3 * 2 * rows * products
 
 
-def measured_peak(device: torch.device, dtype: Literal["float32", "bfloat16"]) -> float:
+def measured_peak(device: torch.device, dtype: ProductPrecision) -> float:
     """Operations a second at best, in a number format: a quick measurement."""
     sizes = (4096, 8192) if device.type == "cuda" else (1024,)
     return measure_peak(PeakConfig(sizes=sizes, dtypes=(dtype,), seconds=0.2), device)[0].tflops * 1e12

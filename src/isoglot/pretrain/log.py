@@ -25,6 +25,8 @@ from isoglot.core.progress import duration, rate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from isoglot.pretrain.loss_scale import LossScale
+
 METRICS = "metrics.jsonl"
 BOARD = "tensorboard"
 
@@ -64,6 +66,8 @@ class StepFacts:
     """Bytes of this process, at most."""
     left: float | None
     """Seconds to go, as far as that can be told."""
+    scale: LossScale | None = None
+    """The loss scale, in float16."""
 
     def line(self) -> str:
         """The step line, for people.
@@ -81,6 +85,8 @@ class StepFacts:
         if self.peak:
             parts.append(f"{100 * self.flops / self.peak:.0f} % of peak")
         parts.append(f"{self.memory / 2**30:.1f} GB")
+        if self.scale is not None:
+            parts.append(f"scale {self.scale.value:g}, {self.scale.skipped} steps skipped")
         if self.left is not None:
             parts.append(f"{duration(self.left)} left")
         return ", ".join(parts)
@@ -99,7 +105,7 @@ class StepFacts:
             "flops_per_second": self.flops,
             "share_of_peak": self.flops / self.peak if self.peak else None,
             "memory": self.memory,
-        }
+        } | ({} if self.scale is None else {"loss_scale": self.scale.value, "skipped": self.scale.skipped})
 
 
 class MetricsLog:

@@ -45,7 +45,7 @@ def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int
     """
     memory, parts = machine_memory(), config.batch.accumulate
     rows, length = config.batch.rows // processes, config.batch.length or shape.length
-    whole = kept_numbers(shape, rows=rows, length=length) * (2 if precision == "bfloat16" else 4)
+    whole = kept_numbers(shape, rows=rows, length=length) * (4 if precision == "float32" else 2)
     if not memory or not config.spending.amount or whole <= memory * parts:
         return
     enough = next((n for n in range(parts, rows) if rows % n == 0 and 2 * whole <= memory * n), rows)

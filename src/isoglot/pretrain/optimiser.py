@@ -17,6 +17,7 @@ from pydantic import Field
 
 from isoglot.core.config import Config
 from isoglot.core.errors import CorruptFileError
+from isoglot.pretrain.loss_scale import SMALLEST, LossScale
 from isoglot.pretrain.muon import Muon
 
 if TYPE_CHECKING:
@@ -73,12 +74,19 @@ class Optimiser:
         for part in self.parts:
             part.zero_grad(set_to_none=True)
 
-    def step(self, factor: float) -> torch.Tensor:
+    def step(self, factor: float, scale: LossScale | None = None) -> torch.Tensor:
         """Move the weights at this share of the peak rates; the length of the gradient before clipping, on the device.
 
-        Nothing here waits for the device.
+        Nothing here waits for the device, unless there is a scale: then a gradient that is not finite moves nothing,
+        and the length is 0; at the smallest scale it is what it is.
         """
         reached = [parameter for parameter in self.parameters.values() if parameter.grad is not None]
+        if scale is not None:
+            factors, smallest = 1 / scale.value, scale.value <= SMALLEST
+            length = torch.nn.utils.get_total_norm([p.grad for p in reached if p.grad is not None]) * factors
+            if not scale.keep(float(length)):
+                return length if smallest else torch.zeros_like(length)
+            torch._foreach_mul_([p.grad for p in reached if p.grad is not None], factors)
         length = torch.nn.utils.clip_grad_norm_(reached, self.clip or float("inf"))
         for part in self.parts:
             for group in part.param_groups:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from isoglot.core.devices import ProductPrecision, product_precision
 from isoglot.model.compiled import compiled
+from isoglot.pretrain.loss_scale import LossScale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,37 +34,37 @@ class Passes:
 
     def __init__(self, config: PretrainConfig, encoder: Encoder, world: World) -> None:
         self.device, self.parts = world.device, config.batch.accumulate
-        self.precision = _precision(config, world.device)
+        self.precision: ProductPrecision = (
+            product_precision(world.device) if config.precision == "auto" else config.precision
+        )
+        self.scale = LossScale() if self.precision == "float16" else None
         self.parallel = _parallel(encoder, world)
         module = self.parallel or encoder
         self.module: Callable[..., torch.Tensor] = _compiled(module, config) if config.compile == "on" else module
 
     def backward(self, batch: StepBatch) -> torch.Tensor:
-        """The mean loss of this process's share, and its gradients; parts but the last are not yet sent around."""
+        """The mean loss of this process's share, and its gradients, times the loss scale where there is one.
+
+        Those of all parts but the last are not yet sent around.
+        """
         total = torch.zeros((), device=self.device)
         for number, part in enumerate(batch.parts(self.parts), start=1):
             with self._apart() if number < self.parts else nullcontext():
                 with self.autocast():
                     loss = part.loss(self.module)
-                loss.backward()
+                (loss if self.scale is None else loss * self.scale.value).backward()
             total += loss.detach()
         return total
 
     def autocast(self) -> torch.autocast:
         """Products inside are in the number format of the run."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
+        dtype = torch.float16 if self.precision == "float16" else torch.bfloat16
+        return torch.autocast(self.device.type, dtype, enabled=self.precision != "float32")
 
     def _apart(self) -> AbstractContextManager[None]:
         """Gradients inside are kept to this process for now."""
         apart: AbstractContextManager[None] = self.parallel.no_sync() if self.parallel else nullcontext()
         return apart
-
-
-def _precision(config: PretrainConfig, device: torch.device) -> Literal["float32", "bfloat16"]:
-    """The number format of products on this device."""
-    if config.precision != "auto":
-        return config.precision
-    return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
 
 
 def _compiled(module: torch.nn.Module, config: PretrainConfig) -> Callable[..., torch.Tensor]:

@@ -29,8 +29,9 @@ from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.pretrain.switching import SwitchingConfig
 
-Precision = Literal["auto", "float32", "bfloat16"]
-"""auto: bfloat16 on a GPU that has it, else float32. bfloat16: products only; weights and sums stay float32."""
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+"""auto: bfloat16 on a GPU that computes in it (Ampere and later), float16 with loss scaling on Volta and Turing, else
+float32. bfloat16, float16: products only; weights and sums stay float32."""
 
 
 class ModelConfig(Config):
@@ -60,6 +61,8 @@ class ModelConfig(Config):
     """a vector a place, or a rotation of queries and keys by place"""
     mlp: Literal["gelu", "geglu"] | None = None
     """the feed-forward part; geglu has three matrices where gelu has two: set inner with it"""
+    transform: Literal["bert", "none"] | None = None
+    """what stands before the softmax: a matrix, GELU and a norm (bert), or nothing (none: XLM, the first paper)"""
     dropout: float | None = Field(None, ge=0, lt=1)
     """the share of numbers dropped in training"""
     local_window: int | None = Field(None, ge=0)
@@ -160,7 +163,7 @@ class PretrainConfig(Config):
     log: LogConfig = LogConfig()
     """what is said on the way"""
     precision: Precision = "auto"
-    """the number format of matrix products: auto, float32 or bfloat16"""
+    """the number format of matrix products: auto, float32, bfloat16, or float16 with dynamic loss scaling"""
     compile: Literal["off", "on"] = "off"
     """whether torch compiles the model first, which takes minutes and pays in long runs"""
     seed: int = Field(0, ge=0, le=LARGEST_SEED)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from isoglot.core.devices import product_precision
 from isoglot.core.folders import replace_folder
 from isoglot.core.parts import import_part
 from isoglot.core.progress import SILENT, Progress
@@ -31,6 +32,7 @@ from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.flops import measured_peak, step_flops
 from isoglot.pretrain.interrupt import patient_interrupt
 from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
+from isoglot.pretrain.loss_scale import LossScale
 from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.memory import check_memory
 from isoglot.pretrain.optimiser import build_optimiser
@@ -125,6 +127,8 @@ def pretrain(
         if world.device.type == "cpu":
             check_memory(config, encoder.config, processes=world.size, precision=trainer.passes.precision)
         begun = False
+        if config.precision == "bfloat16" and product_precision(world.device) == "float16" and world.first:
+            say(f"{world.device} emulates bfloat16, which is slow: precision=float16 is what it computes in")
         if world.first:
             identity = identity_of(config, shards, vocabulary, dictionaries, parallel)
             begun = open_folder(out, identity, resume=resume)
@@ -262,6 +266,8 @@ class Trainer:
         self.encoder.load_state_dict(found.tensors(MODEL))
         self.optimiser.load(found.tensors(OPTIMISER))
         self.losses.restore(self.position.losses)
+        if self.passes.scale is not None:
+            self.passes.scale = LossScale(**self.position.scale)
         self.saved = self.position.step
 
     # --- the loop ---
@@ -321,7 +327,7 @@ class Trainer:
         self.optimiser.clear()
         loss = self.passes.backward(batch)
         self.factor = rate_factor(config.schedule, position.step + 1, progress)
-        self.gradient = self.optimiser.step(self.factor)
+        self.gradient = self.optimiser.step(self.factor, self.passes.scale)
         position.step += 1
         self.losses.add(position.step, batch.language, loss, self.gradient)
         position.tokens += batch.text_tokens
@@ -349,6 +355,7 @@ class Trainer:
             flops=flops,
             peak=None if self.peak is None else self.peak * self.world.size,
             memory=memory_used(self.world.device),
+            scale=self.passes.scale,
             left=max(0.0, self.budget.amount - self.position.seconds) if self.budget.kind == "time" else None,
         )
         self.metrics.add(facts.record())
@@ -386,6 +393,7 @@ class Trainer:
         self.losses.check(self.saved)
         position = self.position
         position.losses = self.losses.state()
+        position.scale = {} if self.passes.scale is None else asdict(self.passes.scale)
         if self.metrics is not None:
             with self.speed.paused():
                 weights = self.encoder.state_dict()

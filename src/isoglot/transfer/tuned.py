@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from isoglot.core.devices import product_precision
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model.encoder import Encoder
@@ -199,7 +200,7 @@ def place_vectors(encoder: EncoderLike, batch: TaskBatch, language: str | None, 
 def number_format(device: torch.device, precision: str) -> Literal["float32", "bfloat16"]:
     """What products are computed in on a device."""
     if precision == "auto":
-        return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+        return "bfloat16" if product_precision(device) == "bfloat16" else "float32"
     return "bfloat16" if precision == "bfloat16" else "float32"
 
 
