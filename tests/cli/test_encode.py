@@ -11,10 +11,12 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from isoglot.model import Encoder, encoder_config, save_encoder
-from isoglot.represent import Representations
-from isoglot.vocab import Vocabulary
+from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
+from isoglot.represent import Representations, embedding_rows
+from isoglot.text.vectors import read_vectors
+from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.whole_words import whole_words
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
 
@@ -97,6 +99,50 @@ def test_lines_of_one_word_to_a_vec(encode, tmp_path: Path, folder: Path):
         f"isoglot: {folder}/text.txt:1: 'the cat sleeps' is not one word, and a .vec holds words; "
         "write .safetensors instead\n"
     )
+
+
+def test_the_embedding_matrix_as_word_vectors(isoglot, folder: Path, tmp_path: Path):
+    """Only rows that are whole words, under the words themselves; a word list or a dictionary cuts them."""
+    common = ("encode", str(folder / "model"), "--pool", "embeddings", "--device", "cpu", "--json")
+    out = tmp_path / "w.vec"
+    facts = json.loads(isoglot(*common, "--lang", "en", "--out", str(out)).out)
+    assert (facts["words"], facts["width"]) == (3, 32)
+    encoder = load_encoder(folder / "model", device="cpu")
+    rows = embedding_rows(encoder, ["the", "cat", "sleeps"], "en")
+    table = read_vectors(out)
+    assert table.words == list(rows.words) == ["the", "cat", "sleeps"]
+    np.testing.assert_array_equal(table.matrix_ND, rows.vectors_ND)
+    (tmp_path / "d.txt").write_text("cat chat\nzebra le\n")
+    cut = ("--dictionary", f"en-fr={tmp_path / 'd.txt'}")
+    for lang, words in (("en", ["cat"]), ("fr", ["chat", "le"])):
+        assert isoglot(*common, "--lang", lang, *cut, "--out", str(out)).code == 0
+        assert read_vectors(out).words == words
+    assert isoglot(*common, "--lang", "en", "--words", str(folder / "words.txt"), "--out", str(out)).code == 0
+    assert read_vectors(out).words == ["cat", "the"]
+    for option, value in (("--text", str(folder / "text.txt")), ("--layers", "1")):
+        refused = isoglot(*common, "--lang", "en", "--out", str(out), option, value)
+        assert refused.err == f"isoglot: {option} and --pool embeddings exclude each other; leave it out\n"
+    other = isoglot(*common, "--lang", "en", "--out", str(tmp_path / "w.safetensors"))
+    assert other.err.endswith("is no .vec; vectors of words are text: name it words.vec\n")
+
+
+def test_words_of_every_kind_of_vocabulary(ours_of_two_languages, tmp_path: Path):
+    vocabulary = ours_of_two_languages
+    for code in ("en", "fr"):
+        found = whole_words(vocabulary, code)
+        assert len(found) > 20
+        for word, index in found.items():
+            assert vocabulary.encode(word, code) == [index]
+            assert not word.startswith(("▁", "Ġ", "##"))
+            assert code in vocabulary.languages_of(index)
+        counts = vocabulary.counts(code)
+        if counts is not None:
+            assert (np.diff([counts[index] for index in found.values()]) <= 0).all()
+
+
+@pytest.fixture(params=["joint", "union", "disjoint"])
+def ours_of_two_languages(request: pytest.FixtureRequest, small_texts) -> Vocabulary:
+    return train_vocabulary(small_texts, mode=request.param, size=600, coverage=1.0)
 
 
 def test_a_folder_with_another_verbs_run_is_left_alone(encode, isoglot, tmp_path: Path):

@@ -35,6 +35,7 @@ from isoglot.cli.options import MODEL, Debug, Device, Json, Out, Quiet, Seed, Se
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
+from isoglot.text.vectors import is_vec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ def embeddings(
     languages, files = _dictionaries(dictionary, test)
     sides = (source, target or source)
     lists = _word_lists(words_of, languages)
-    read = [Path(name).expanduser() for name in sides if _is_vec(name)]
+    read = [Path(name).expanduser() for name in sides if is_vec(name)]
     if config.leave_out_known and len(read) == 2:
         raise ConfigError(
             "--leave-out-known: a .vec does not say what its training was given", remedy="leave the option out"
@@ -127,13 +128,13 @@ def embeddings(
     ) -> Alignment:
         from isoglot.align import align_embeddings
         from isoglot.core.devices import choose_device
-        from isoglot.text.vectors import Vectors
+        from isoglot.text.vectors import Vectors, read_words
 
         encoders = [
             (each, name) for each, name in zip((one, other), sides, strict=True) if not isinstance(each, Vectors)
         ]
         more |= {"seen": _seen(encoders, languages[0]), "device": choose_device(device)}
-        first, second = (None if path is None else _words(path) for path in lists)
+        first, second = (None if path is None else read_words(path) for path in lists)
         return align_embeddings(one, other, *map(_entries, files), languages=languages, words=(first, second), **more)
 
     inputs = [*_flat(files), *read, *(path for path in lists if path is not None)]
@@ -307,7 +308,7 @@ def apply(
     output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
     maps = read_maps(mapping)
-    if _is_vec(vectors.name):
+    if is_vec(vectors.name):
         if out.suffix != ".vec":
             raise ConfigError(f"--out {shown(str(out))} for a .vec", remedy="end it in .vec too")
         if layer is not None:
@@ -349,16 +350,11 @@ def _entries(files: Sequence[Path]) -> list[Entry]:
     return [entry for file in files for entry in read_dictionary(file)]
 
 
-def _is_vec(name: str) -> bool:
-    """Whether this names word vectors as text, perhaps compressed."""
-    return name.endswith((".vec", ".vec.gz", ".vec.xz", ".vec.zst"))
-
-
 def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
     from isoglot.model import load_encoder
     from isoglot.text.vectors import read_vectors
 
-    return read_vectors(Path(name).expanduser()) if _is_vec(name) else load_encoder(name, device=device)
+    return read_vectors(Path(name).expanduser()) if is_vec(name) else load_encoder(name, device=device)
 
 
 def _word_lists(named: list[str] | None, languages: tuple[str, str]) -> list[Path | None]:
@@ -370,16 +366,6 @@ def _word_lists(named: list[str] | None, languages: tuple[str, str]) -> list[Pat
                 f"--words-of names {code}, the dictionary {' and '.join(languages)}", remedy="name one of these"
             )
     return [files.get(code) for code in languages]
-
-
-def _words(path: Path) -> set[str]:
-    """The words of a .vec, or of a file with one a line."""
-    from isoglot.text.lines import read_lines
-    from isoglot.text.vectors import read_vectors
-
-    if _is_vec(path.name):
-        return set(read_vectors(path).words)
-    return {word for _, line in read_lines(path) if (word := line.strip())}
 
 
 def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:

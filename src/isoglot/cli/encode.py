@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, VectorsOut, Weights
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
 
 if TYPE_CHECKING:
@@ -21,15 +23,16 @@ EXAMPLE = (
     "Example: isoglot encode MODEL --text sentences.txt --lang fr --layers all --pool mean --out vectors.safetensors"
 )
 
-Pool = Literal["mean", "first", "words", "word-first", "types"]
+Pool = Literal["mean", "first", "words", "word-first", "types", "embeddings"]
 
 
 def encode(
-    text: Annotated[
-        Path, typer.Option("--text", metavar="FILE", help="One sentence a line; for words, with blanks between them.")
-    ],
     out: VectorsOut,
     model: ModelArgument = "isoglot-mini",
+    text: Annotated[
+        Path | None,
+        typer.Option("--text", metavar="FILE", help="One sentence a line; for words, with blanks between them."),
+    ] = None,
     lang: Annotated[
         str | None,
         typer.Option("--lang", metavar="LANG", help="The language, where the encoder has parts or ids for each."),
@@ -40,11 +43,18 @@ def encode(
         typer.Option(
             "--pool",
             help="A row is the mean of a sentence's subwords, its first token, a word (mean or first of its subwords), "
-            "or a word type (mean over its contexts).",
+            "a word type (mean over its contexts), or without --text the bare embedding of a word of one subword.",
         ),
     ] = "mean",
     words: Annotated[
-        Path | None, typer.Option("--words", metavar="FILE", help="For --pool types: the words, one a line.")
+        Path | None,
+        typer.Option("--words", metavar="FILE", help="For --pool types or embeddings: words, one a line, or a .vec."),
+    ] = None,
+    dictionary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dictionary", metavar="FROM-TO=FILE", help="For --pool embeddings: only words of --lang that this has."
+        ),
     ] = None,
     length: Annotated[
         int | None, typer.Option("--length", min=3, help="Tokens of a sentence at most; left out: the encoder's.")
@@ -66,13 +76,24 @@ def encode(
 
     The ending of --out decides: .safetensors is one file, .vec is one layer as text (word types, or lines of one word),
     anything else a folder with a .npy for each layer.
+
+    --pool embeddings writes the rows of the embedding matrix that are whole words, without the mark of a word's
+    beginning, as a .vec: all words of --lang, or those of --words or --dictionary.
     """
     from isoglot.model import load_encoder
     from isoglot.represent import extract
 
     output = Output(json=json, quiet=quiet)
     chosen = parse_layers(layers)
+    if pool == "embeddings":
+        given: dict[str, object] = {"--text": text, "--layers": layers != "all", "--length": length}
+        given |= {"--batch-tokens": batch_tokens, "--resume": resume, "--precision": precision != "float32"}
+        _embeddings(model, out, lang, words, dictionary, given, device, output)
+        return
     _check_options(out, pool, words, chosen, resume)
+    if text is None or dictionary:
+        problem = "--text is missing" if text is None else "--dictionary is for --pool embeddings"
+        raise ConfigError(problem, remedy="name a text, one sentence a line, or choose --pool embeddings")
     encoder = load_encoder(model, device=device)
     common: dict[str, Any] = {
         "layers": chosen,
@@ -115,15 +136,55 @@ def _check_options(out: Path, pool: Pool, words: Path | None, layers: Literal["a
         )
 
 
+def _embeddings(
+    model: str,
+    out: Path,
+    lang: str | None,
+    words: Path | None,
+    dictionary: list[str] | None,
+    given: dict[str, object],
+    device: str,
+    output: Output,
+) -> None:
+    """Write the whole words of the embedding matrix as a .vec."""
+    from rich.text import Text
+
+    from isoglot.model import load_encoder
+    from isoglot.represent import embedding_rows
+    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.vectors import read_words, write_vectors
+
+    for option, value in given.items():
+        if value:
+            raise ConfigError(f"{option} and --pool embeddings exclude each other", remedy="leave it out")
+    if out.suffix != ".vec":
+        raise ConfigError(f"--out {shown(str(out))} is no .vec", remedy="vectors of words are text: name it words.vec")
+    if words is not None and dictionary:
+        raise ConfigError("--words and --dictionary exclude each other", remedy="give one of them")
+    asked = None if words is None else read_words(words)
+    for pair, files in parse_pairs(dictionary).items() if dictionary else ():
+        code = None if lang is None else language_code(lang)
+        if code not in pair:
+            raise ConfigError(
+                f"--dictionary is of {' and '.join(pair)}, --lang {shown(lang)}", remedy=f"give --lang {pair[0]}"
+            )
+        entries = [entry for file in files for entry in read_dictionary(file)]
+        asked = [*(asked or ()), *(entry.source if code == pair[0] else entry.target for entry in entries)]
+    asked = None if asked is None else list(dict.fromkeys(asked))
+    found = embedding_rows(load_encoder(model, device=device), asked, lang)
+    write_vectors(out, found.words, found.vectors_ND)
+    facts = {"out": str(out), "model": model, "pool": "embeddings", "language": lang, "words": len(found.words)}
+    facts |= {"width": int(found.vectors_ND.shape[1]), "asked": None if asked is None else len(asked)}
+    of = "" if asked is None else f" of {len(asked):,} asked for"
+    output.result(facts, Text(f"{out}: {len(found.words):,} words{of}, {facts['width']} dimensions"))
+
+
 def _types(encoder: EncoderLike, text: Path, words: Path | None, out: Path, common: dict[str, Any]) -> Representations:
     from isoglot.represent import word_types
-    from isoglot.text.lines import read_lines
+    from isoglot.text.vectors import read_words
 
     assert words is not None  # noqa: S101 - for the type checker: the options were checked
-    looked = list(dict.fromkeys(line.strip() for _, line in read_lines(words) if line.strip()))
-    if not looked:
-        raise InputError("there is no word", remedy="write one a line", file=words)
-    found = word_types(encoder, text, looked, **common)
+    found = word_types(encoder, text, read_words(words), **common)
     found.save(out)
     return found
 

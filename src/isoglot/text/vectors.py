@@ -48,6 +48,31 @@ class Vectors:
         return Vectors([self.words[row] for row in which], self.matrix_ND[list(which)])
 
 
+def is_vec(name: str) -> bool:
+    """Whether this names word vectors as text, perhaps compressed.
+
+    >>> is_vec("wiki.en.vec.gz"), is_vec("wiki.vec.bin")
+    (True, False)
+    """
+    return name.endswith((".vec", ".vec.gz", ".vec.xz", ".vec.zst"))
+
+
+def read_words(path: Path) -> list[str]:
+    """The words of a ``.vec``, or of a file with one a line; each once, in order.
+
+    Raises:
+        InputError: There is none, or a line of a ``.vec`` is malformed.
+        StorageError: The file cannot be read.
+    """
+    if is_vec(path.name):
+        words = read_vectors(path).words
+    else:
+        words = list(dict.fromkeys(word for _, line in read_lines(path) if (word := line.strip())))
+    if not words:
+        raise InputError("there is no word", remedy="write one a line", file=path)
+    return words
+
+
 def read_vectors(path: str | Path, *, limit: int | None = None, skip: Skip | None = None) -> Vectors:
     """The vectors of a file, float32; of a word that is there twice, the first.
 
