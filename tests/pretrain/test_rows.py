@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from isoglot.core.errors import ConfigError
 from isoglot.pretrain.rows import Rows, Storage
 from isoglot.vocab import Shards
+from isoglot.vocab.layout import RowLayout
 
-SPECIAL = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4}
+LAYOUT = RowLayout((2,), (3,), (2,), (3,), (3,))
 
 
 def written(folder: Path, train: np.ndarray, dev: np.ndarray | None = None) -> Shards:
@@ -35,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_row_is_framed_text(shards: Shards):
-    rows = Rows(shards, length=12, special=SPECIAL)
+    rows = Rows(shards, length=12, layout=LAYOUT)
     ids = rows.take(0, 50)
     assert (ids.shape, ids.dtype) == ((50, 12), torch.int64)
     assert bool((ids[:, 0] == 2).all())
@@ -51,7 +52,7 @@ def test_every_id_once_an_epoch_but_for_a_remainder_shorter_than_a_row(
 ):
     if tokens < length - 2:
         return
-    rows = Rows(written(folder, np.arange(tokens, dtype="<u2")), length=length, special=SPECIAL, seed=seed)
+    rows = Rows(written(folder, np.arange(tokens, dtype="<u2")), length=length, layout=LAYOUT, seed=seed)
     assert rows.per_epoch == tokens // (length - 2)
     text = rows.take(epoch * rows.per_epoch, rows.per_epoch)[:, 1:-1].flatten()
     assert len(text.unique()) == len(text)
@@ -60,7 +61,7 @@ def test_every_id_once_an_epoch_but_for_a_remainder_shorter_than_a_row(
 
 @pytest.mark.parametrize("ahead", [5, 70_000])
 def test_ids_read_ahead_are_those_that_follow(shards: Shards, ahead: int):
-    short, long = (Rows(shards, length=12, special=SPECIAL, ahead=more) for more in (0, ahead))
+    short, long = (Rows(shards, length=12, layout=LAYOUT, ahead=more) for more in (0, ahead))
     assert long.per_epoch == short.per_epoch
     one, other = short.take(3, 40), long.take(3, 40)
     assert torch.equal(one[:, :-1], other[:, :11])
@@ -69,7 +70,7 @@ def test_ids_read_ahead_are_those_that_follow(shards: Shards, ahead: int):
 
 
 def test_each_epoch_has_windows_and_an_order_of_its_own(shards: Shards):
-    rows = Rows(shards, length=66, special=SPECIAL)
+    rows = Rows(shards, length=66, layout=LAYOUT)
     epochs = [rows.take(epoch * rows.per_epoch, rows.per_epoch)[:, 1] for epoch in range(4)]
     for one in range(4):
         for other in range(one):
@@ -82,7 +83,7 @@ def test_each_epoch_has_windows_and_an_order_of_its_own(shards: Shards):
 
 @given(st.integers(0, 10**6), st.integers(0, 9000), st.integers(1, 12))
 def test_a_row_is_known_by_its_number_alone(shards: Shards, first: int, more: int, count: int):
-    walked, fresh = (Rows(shards, length=100, special=SPECIAL, seed=1) for _ in range(2))
+    walked, fresh = (Rows(shards, length=100, layout=LAYOUT, seed=1) for _ in range(2))
     walked.take(first, 3)
     taken = walked.take(first + more, count)
     assert torch.equal(taken, fresh.take(first + more, count))
@@ -91,13 +92,13 @@ def test_a_row_is_known_by_its_number_alone(shards: Shards, first: int, more: in
 
 
 def test_a_batch_may_cross_from_one_epoch_into_the_next(shards: Shards):
-    rows = Rows(shards, length=1002, special=SPECIAL)
+    rows = Rows(shards, length=1002, layout=LAYOUT)
     assert rows.per_epoch == 65
     assert torch.equal(rows.take(60, 10), torch.cat([rows.take(60, 5), rows.take(65, 5)]))
 
 
 def test_the_seed_changes_the_stream(shards: Shards):
-    one, other = (Rows(shards, length=10, special=SPECIAL, seed=seed).take(0, 20) for seed in (1, 2))
+    one, other = (Rows(shards, length=10, layout=LAYOUT, seed=seed).take(0, 20) for seed in (1, 2))
     assert not torch.equal(one, other)
 
 
@@ -108,7 +109,7 @@ def test_ids_on_the_device_and_in_the_file_give_the_same_rows(tmp_path: Path, dt
     ids[7] = top
     text = written(tmp_path, ids, ids[:500])
     storages: tuple[Storage, ...] = ("device", "mapped", "auto")
-    held = [Rows(text, length=34, special=SPECIAL, storage=storage) for storage in storages]
+    held = [Rows(text, length=34, layout=LAYOUT, storage=storage) for storage in storages]
     taken = [rows.take(100, 200) for rows in held]
     assert torch.equal(taken[0], taken[1])
     assert torch.equal(taken[0], taken[2])
@@ -119,16 +120,16 @@ def test_ids_on_the_device_and_in_the_file_give_the_same_rows(tmp_path: Path, dt
 
 
 def test_fixed_rows_are_the_first_of_the_text(shards: Shards):
-    rows = Rows(shards, length=12, special=SPECIAL, split="dev", seed=8)
+    rows = Rows(shards, length=12, layout=LAYOUT, split="dev", seed=8)
     assert rows.fixed(2).tolist() == [[2, *range(start, start + 10), 3] for start in (40_000, 40_010)]
     assert rows.fixed(1000).shape == (10, 12)
-    assert torch.equal(rows.fixed(5), Rows(shards, length=12, special=SPECIAL, split="dev", seed=9).fixed(5))
+    assert torch.equal(rows.fixed(5), Rows(shards, length=12, layout=LAYOUT, split="dev", seed=9).fixed(5))
 
 
 def test_reading_leaves_the_file_as_it_was(tmp_path: Path):
     shards = written(tmp_path, np.arange(100, dtype="<u2"))
     before = (tmp_path / "train.ids.bin").read_bytes()
-    rows = Rows(shards, length=12, special=SPECIAL, storage="mapped")
+    rows = Rows(shards, length=12, layout=LAYOUT, storage="mapped")
     rows.take(0, 5).zero_()
     assert (tmp_path / "train.ids.bin").read_bytes() == before
     assert int(rows.take(0, 5).max()) > 0
@@ -136,17 +137,17 @@ def test_reading_leaves_the_file_as_it_was(tmp_path: Path):
 
 def test_a_text_shorter_than_a_row_is_refused(tmp_path: Path):
     shards = written(tmp_path / "en", np.arange(1253, dtype="<u2"))
-    assert Rows(shards, length=1255, special=SPECIAL).take(5, 2).shape == (2, 1255)
+    assert Rows(shards, length=1255, layout=LAYOUT).take(5, 2).shape == (2, 1255)
     with pytest.raises(ConfigError) as caught:
-        Rows(shards, length=1256, special=SPECIAL)
+        Rows(shards, length=1256, layout=LAYOUT)
     assert str(caught.value) == (
         f"{tmp_path / 'en'}: the train split has 1,253 ids, fewer than the 1,254 of one row; "
         "give a shorter length or build the shards from more text"
     )
     with pytest.raises(ConfigError, match="the dev split has 0 ids"):
-        Rows(shards, length=12, special=SPECIAL, split="dev")
+        Rows(shards, length=12, layout=LAYOUT, split="dev")
     with pytest.raises(ConfigError, match=r"^a row of 2 tokens has no room for text; give a length of at least 3$"):
-        Rows(shards, length=2, special=SPECIAL)
+        Rows(shards, length=2, layout=LAYOUT)
 
 
 # --- separators ---
@@ -189,7 +190,7 @@ def test_rows_are_cut_from_the_text_with_its_separators(
     if len(stream) < length - 2 or not any(map(any, documents)):
         return
     shards = in_sentences(folder, documents)
-    rows = Rows(shards, length=length, special=SPECIAL, separator=separator, storage=storage)  # type: ignore[arg-type]
+    rows = Rows(shards, length=length, layout=LAYOUT, separator=separator, storage=storage)  # type: ignore[arg-type]
     assert rows.tokens == len(stream)
     assert rows.fixed(1000)[:, 1:-1].flatten().tolist() == stream[: rows.per_epoch * (length - 2)]
     circle = stream + stream

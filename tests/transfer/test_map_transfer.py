@@ -269,7 +269,7 @@ def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, 
     texts = ["The cat sleeps .", "It rains .", "Eva sees the old house ."]
     batch = make_batch(english.vocabulary, texts, "en")
     rows = [
-        Row(np.asarray(ids), np.zeros(1, dtype=np.int64), None, place)
+        Row(np.asarray(english.vocabulary.layout.framed([ids])), np.zeros(1, dtype=np.int64), None, place)
         for place, ids in enumerate(english.vocabulary.encode_batch(texts, "en"))
     ]
     held = FrozenStates(english, "en", rows[:2] * 2, memory=memory, scratch=tmp_path)
@@ -283,7 +283,7 @@ def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, 
             wanted = expected[layer][: len(some), : some.ids_BT.shape[1]]
             torch.testing.assert_close(held.of(some)[some.mask_BT], wanted[some.mask_BT], rtol=1e-4, atol=1e-5)
             assert not held.of(some)[~some.mask_BT].any()
-        filled = batch_of_ids(english.vocabulary, [rows[1].ids_N.tolist(), []])
+        filled = batch_of_ids(english.vocabulary, [rows[1].ids_N[1:-1].tolist(), []])
         assert bool(held.of(filled)[1, :2].any())
     with pytest.raises(ConfigError, match="no way from layer 2 to 1"):
         held.climb(1)

@@ -81,10 +81,15 @@ def test_neither_scale_nor_an_absent_text_is_a_problem():
 
 
 def test_every_token_of_both_texts_is_a_place(vocabulary):
-    between = vocabulary.special["[SEP]"]
     target = np.array([[1]])
+    texts = (([7, 8], [9]), ([], []))
     rows = Rows(
-        [Row(np.array([7, 8, between, 9]), np.zeros(1), target, 0), Row(np.array([between]), np.zeros(1), target, 1)]
+        [
+            Row(
+                np.array(vocabulary.layout.framed(pair)), np.zeros(1), target, index, texts=(len(pair[0]), len(pair[1]))
+            )
+            for index, pair in enumerate(texts)
+        ]
     )
     pair, nothing = shaken(2).placed(rows, vocabulary).rows
     assert pair.places_W.tolist() == [1, 2, 4]

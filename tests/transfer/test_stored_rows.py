@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, parts: bool) -> Row:
     return Row(
         chance.integers(5, 50, tokens),
-        np.sort(chance.integers(0, tokens + 1, places)),
+        np.sort(chance.integers(0, tokens, places)),
         chance.integers(0, 4, (places, 2)) if learn else None,
         0,
         parts_W=np.sort(chance.integers(0, 2, places)) if parts else None,
@@ -30,13 +30,12 @@ def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, p
 
 
 def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary, length: int) -> TaskBatch:
-    """The plain twin: some rows as a batch, row by row, ``[CLS] … [SEP]`` around each; at most ``length`` wide."""
+    """The plain twin: some rows as a batch, row by row; at most ``length`` wide."""
     chosen = [rows[number] for number in numbers]
-    special = vocabulary.special
-    width = min(rounded(max(len(row.ids_N) for row in chosen) + 2), length)
+    width = min(rounded(max(len(row.ids_N) for row in chosen)), length)
     places = max(len(row.places_W) for row in chosen)
     places = places if places == 1 else rounded(places)
-    ids_BT = np.full((len(chosen), width), special["[PAD]"], dtype=np.int64)
+    ids_BT = np.full((len(chosen), width), vocabulary.special["[PAD]"], dtype=np.int64)
     tokens_BT = np.zeros((len(chosen), width), dtype=bool)
     starts_BT = np.zeros((len(chosen), width), dtype=bool)
     places_BW = np.zeros((len(chosen), places), dtype=np.int64)
@@ -45,10 +44,8 @@ def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary
     learn = chosen[0].targets_WK
     targets_BWK = None if learn is None else np.full((len(chosen), places, learn.shape[1]), IGNORED, dtype=np.int64)
     for index, row in enumerate(chosen):
-        end = len(row.ids_N) + 1
-        ids_BT[index, 0], ids_BT[index, end] = special["[CLS]"], special["[SEP]"]
-        ids_BT[index, 1:end] = row.ids_N
-        tokens_BT[index, : end + 1] = True
+        ids_BT[index, : len(row.ids_N)] = row.ids_N
+        tokens_BT[index, : len(row.ids_N)] = True
         starts_BT[index, row.places_W[row.places_W > 0]] = True
         places_BW[index, : len(row.places_W)] = row.places_W
         mask_BW[index, : len(row.places_W)] = True

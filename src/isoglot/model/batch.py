@@ -15,12 +15,14 @@ from isoglot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+
     from isoglot.vocab import Vocabulary
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences side by side, padded on the right.
+    """Sentences side by side, padded where the tokenizer pads: on the right, but for a few.
 
     Args:
         ids_BT: The tokens, special ones included.
@@ -48,7 +50,7 @@ class Batch:
 def make_batch(
     vocabulary: Vocabulary, texts: Sequence[str], language: str | None = None, *, length: int = 512
 ) -> Batch:
-    """Sentences as ``[CLS] … [SEP]``, cut to a length.
+    """Sentences with the special tokens around them that the tokenizer puts there, cut to a length.
 
     Args:
         vocabulary: What turns text into ids.
@@ -69,21 +71,46 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
 
     if not sentences:
         raise ConfigError("a batch of no sentences", remedy="give at least one")
-    if length < 3:
-        raise ConfigError(f"a length of {length} leaves no room for a token", remedy="give 3 or more")
-    special = vocabulary.special
-    kept = [sentence[: length - 2] for sentence in sentences]
-    width = max(len(sentence) for sentence in kept) + 2
-    ids_BT = np.full((len(kept), width), special["[PAD]"], dtype=np.int64)
+    layout = vocabulary.layout
+    check_room(vocabulary, length)
+    kept = [sentence[: length - layout.size] for sentence in sentences]
+    sizes_B = np.array([len(sentence) for sentence in kept])
+    width = max(int(sizes_B.max()) + layout.size, 1)
+    firsts_B = first_places(vocabulary, sizes_B, width)
+    ids_BT = np.full((len(kept), width), vocabulary.pad_id, dtype=np.int64)
     mask_BT = np.zeros((len(kept), width), dtype=bool)
-    inside_BT = np.zeros((len(kept), width), dtype=bool)
-    for row, sentence in enumerate(kept):
-        end = len(sentence) + 1
-        ids_BT[row, 0], ids_BT[row, end] = special["[CLS]"], special["[SEP]"]
-        ids_BT[row, 1:end] = sentence
-        mask_BT[row, : end + 1] = True
-        inside_BT[row, 1:end] = True
-    starts_BT = vocabulary.starts[ids_BT] & inside_BT
-    starts_BT[:, 1] |= inside_BT[:, 1]  # a sentence begins with a word, whatever its first piece
-    full = all(len(sentence) + 2 == width for sentence in kept)
+    starts_BT = np.zeros((len(kept), width), dtype=bool)
+    for row, (sentence, first) in enumerate(zip(kept, firsts_B.tolist(), strict=True)):
+        begin, end = first - len(layout.before), first + len(sentence) + len(layout.after)
+        ids_BT[row, begin:end] = layout.framed([sentence])
+        mask_BT[row, begin:end] = True
+        starts_BT[row, first : first + len(sentence)] = vocabulary.starts[ids_BT[row, first : first + len(sentence)]]
+        starts_BT[row, first : first + 1] = bool(len(sentence))  # a sentence begins with a word, whatever its piece
+    full = bool((sizes_B + layout.size == width).all())
     return Batch(torch.from_numpy(ids_BT), torch.from_numpy(mask_BT), torch.from_numpy(starts_BT), full)
+
+
+def check_room(vocabulary: Vocabulary, length: int) -> None:
+    """Refuse rows that have no room for a token beside the special ones.
+
+    Raises:
+        ConfigError: The length is too small.
+    """
+    least = vocabulary.layout.size + 1
+    if length < least:
+        raise ConfigError(f"a length of {length} leaves no room for a token", remedy=f"give {least} or more")
+
+
+def first_places(vocabulary: Vocabulary, sizes_B: np.ndarray, width: int) -> np.ndarray:
+    """Where the text of each row begins: after the padding, where that is on the left, and what stands before it.
+
+    Args:
+        vocabulary: What knows the special tokens, and the side of the padding.
+        sizes_B: Tokens of each row, special ones left out.
+        width: Tokens of a row of the batch, padding included.
+    """
+    import numpy as np
+
+    layout = vocabulary.layout
+    padding_B = width - layout.size - sizes_B if vocabulary.padding_side == "left" else np.zeros_like(sizes_B)
+    return padding_B + len(layout.before)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import warnings
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +11,11 @@ from urllib.request import getproxies
 
 from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
 from isoglot.core.parts import import_part
-from isoglot.vocab.given import NO_CODE, check_hub_name, needs_code, own_code
+from isoglot.vocab.given import NO_CODE, check_hub_name, needs_code, own_code, quiet
 from isoglot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import ModuleType
-
-    from tokenizers import Tokenizer
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
 """The two ways to come by an encoder."""
@@ -37,7 +32,7 @@ def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' cl
     transformers = import_part("transformers")
     if not Path(source).exists():
         check_hub_name(str(source), "encoder", remedy=f"check the path, or {WAYS}")
-    with _quiet(transformers):
+    with quiet(transformers):
         try:
             model = _with_head(transformers, source)
             if model is None:
@@ -53,36 +48,18 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
     """The tokenizer that belongs to a model.
 
     Raises:
+        InputError: It needs code of its own.
         StorageError: There is none.
     """
-    transformers = import_part("transformers")
-    with _quiet(transformers):
-        try:
-            if Path(source).is_dir() and (Path(source) / "tokenizer.json").exists():
-                return Vocabulary.from_tokenizer(source)
-            view = transformers.AutoTokenizer.from_pretrained(str(source), **_reach(source)).backend_tokenizer
-            _check_pieces(view)
-            view.no_padding()
-            view.no_truncation()
-        except IsoglotError:
-            raise
-        except Exception as error:
-            if needs_code(error):
-                raise own_code(source) from error
-            raise StorageError(
-                f"the model has no tokenizer that can be opened ({one_line(str(error))[:120]})",
-                remedy="save it there too: tokenizer.save_pretrained(…)",
-                file=source,
-            ) from error
-    origin = str(source) if Path(source).exists() else f"hub:{source}"
-    return Vocabulary(mode="given", languages=(), views={"": view.to_str()}, about={"tokenizer": origin})
-
-
-def _check_pieces(view: Tokenizer) -> None:
-    """Refuse a tokenizer of special tokens alone: transformers 5 makes one up where there is no file."""
-    special = {token.content for token in view.get_added_tokens_decoder().values()}
-    if not any(len(piece) > 1 for piece in view.get_vocab().keys() - special):
-        raise FileNotFoundError("no file has its pieces")
+    try:
+        return Vocabulary.from_tokenizer(source)
+    except StorageError as error:
+        reason = error.__cause__ or error.problem
+        raise StorageError(
+            f"the model has no tokenizer that can be opened ({one_line(str(reason))[:120]})",
+            remedy="save it there too: tokenizer.save_pretrained(…)",
+            file=source,
+        ) from error
 
 
 def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
@@ -151,21 +128,3 @@ def _explained(source: str | Path, error: Exception) -> IsoglotError:
         f"no encoder {shown(str(source))} {where}",
         remedy=f"check the name and the network, or {WAYS}",
     )
-
-
-@contextmanager
-def _quiet(transformers: ModuleType) -> Iterator[None]:
-    """No bars and no remarks on standard error: what matters is raised."""
-    log = transformers.utils.logging
-    level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
-    log.set_verbosity_error()
-    log.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.simplefilter("ignore", FutureWarning)
-            yield
-    finally:
-        log.set_verbosity(level)
-        if bars:
-            log.enable_progress_bar()

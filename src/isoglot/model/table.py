@@ -100,7 +100,7 @@ class TableEncoder(nn.Module):
         hidden_BTD = self.weight[ids_BT]
         counts_B = self.known[ids_BT].sum(dim=1).clamp(min=1)
         means_BD = hidden_BTD.sum(dim=1) / counts_B[:, None]
-        first_BT1 = (ids_BT == self.vocabulary.special["[CLS]"])[:, :, None]
+        first_BT1 = (ids_BT == self.vocabulary.special.get("[CLS]", -1))[:, :, None]
         return (self._edits.apply(0, torch.where(first_BT1, means_BD[:, None], hidden_BTD), ids_BT),)
 
     def run_from(

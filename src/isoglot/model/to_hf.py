@@ -221,31 +221,17 @@ def _config(encoder: Encoder, family: Family, *, tied: bool) -> dict[str, Any]:
         "local_rope_theta": config.local_rotary_base,
         "local_attention": config.local_window or 128,
         "global_attn_every_n_layers": config.global_every if config.local_window else 1,
-        "bos_token_id": special["[CLS]"],
-        "cls_token_id": special["[CLS]"],
-        "eos_token_id": special["[SEP]"],
-        "sep_token_id": special["[SEP]"],
+        **{f"{role}_token_id": special.get("[CLS]") for role in ("bos", "cls")},
+        **{f"{role}_token_id": special.get("[SEP]") for role in ("eos", "sep")},
     }
 
 
 def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Family) -> tuple[str, dict[str, Any]]:
     """The language's view as ``tokenizer.json``, which frames a text as we do, and what goes beside it."""
-    from tokenizers import Tokenizer, processors
-
-    special = vocabulary.special
-    names = {name: vocabulary.pieces[index] for name, index in special.items()}
+    names = {name: vocabulary.pieces[index] for name, index in vocabulary.special.items()}
     text = vocabulary.view(code)
     if vocabulary.mode != "given":
         text = for_masked_text(text)
-    tokenizer = Tokenizer.from_str(text)
-    if tokenizer.encode("").ids != [special["[CLS]"], special["[SEP]"]]:  # one from elsewhere that does not
-        first, last = names["[CLS]"], names["[SEP]"]
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single=f"{first} $A {last}",
-            pair=f"{first} $A {last} $B:1 {last}:1",
-            special_tokens=[(first, special["[CLS]"]), (last, special["[SEP]"])],
-        )
-        text = tokenizer.to_str()
     roles = zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True)
     segments = ["token_type_ids"] if family == "bert" else []
     return text, {
@@ -253,6 +239,7 @@ def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Fa
         "model_max_length": length,
         "model_input_names": ["input_ids", *segments, "attention_mask"],
         "clean_up_tokenization_spaces": False,
+        "padding_side": vocabulary.padding_side,
         **{role: names[name] for role, name in roles if name in names},
     }
 

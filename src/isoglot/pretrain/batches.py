@@ -21,14 +21,13 @@ import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
-from torch.nn.functional import pad
 
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
 from isoglot.pretrain.chance import high, host_draw
 from isoglot.pretrain.masking import IGNORED, Masked, Masker, random_pools
 from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs
-from isoglot.pretrain.rows import Rows
+from isoglot.pretrain.rows import Rows, framed
 from isoglot.pretrain.sampling import LanguageSampler
 from isoglot.pretrain.switch_table import build_switch_tables, check_switching
 from isoglot.pretrain.switching import DeviceSwitcher
@@ -150,10 +149,10 @@ class Batches:
                 )
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
-        self.special = vocabulary.special
+        self.layout = vocabulary.layout
         padded = config.batch.windows == "sentences"
-        self.separator = self.special["[SEP]"] if padded or config.batch.separator != "none" else None
-        self.pad = self.special["[PAD]"] if padded else None
+        self.separator = self.layout.separator if padded or config.batch.separator != "none" else None
+        self.pad = vocabulary.pad_id if padded else None
         self.uneven = self.separator is not None or config.masking.draw == "binomial"
         self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
@@ -162,8 +161,9 @@ class Batches:
             code: Rows(
                 one,
                 length=length,
-                ahead=self.switchers[code].window - (length - 2) if code in self.switchers else 0,
-                special=self.special,
+                ahead=self.switchers[code].window - (length - self.layout.size) if code in self.switchers else 0,
+                layout=self.layout,
+                pad=vocabulary.pad_id,
                 device=world.device,
                 seed=config.seed,
                 limit=limits[code],
@@ -177,7 +177,12 @@ class Batches:
         pools = random_pools(vocabulary, shards, config.masking.random_from)
         pools[PAIRS] = np.unique(np.concatenate(list(pools.values())))
         self.masker = Masker(
-            config.masking, mask_id=self.special["[MASK]"], pools=pools, seed=config.seed, device=world.device
+            config.masking,
+            mask_id=vocabulary.mask_id,
+            ends=(len(self.layout.before), len(self.layout.after)),
+            pools=pools,
+            seed=config.seed,
+            device=world.device,
         )
         self.pairs: list[Pairs] = []
         if parallel:
@@ -219,8 +224,9 @@ class Batches:
         ids_BT = self.rows[turn.language].take(turn.first + mine.start, mine.stop - mine.start)
         switcher = self.switchers.get(turn.language)
         if switcher is not None:
-            switched = switcher.switched(ids_BT[:, 1:-1], step, numbers_B)
-            ids_BT = pad(pad(switched.ids_BT, (1, 0), value=self.special["[CLS]"]), (0, 1), value=self.special["[SEP]"])
+            first, last = len(self.layout.before), ids_BT.shape[1] - len(self.layout.after)
+            switched = switcher.switched(ids_BT[:, first:last], step, numbers_B)
+            ids_BT = framed(switched.ids_BT, self.layout)
         masked = self.masker.masked(
             ids_BT, step, numbers_B, turn.language, progress=progress, separator=self.separator, pad=self.pad
         )
@@ -283,7 +289,7 @@ class Batches:
                 )
             return {}
         check_switching(self.config.sharing)
-        settings, text = self.config.switching, self.length - 2
+        settings, text = self.config.switching, self.length - self.layout.size
         known = {code for pair in dictionaries for code in pair}
         for code in sorted(known - set(shards)):
             raise ConfigError(

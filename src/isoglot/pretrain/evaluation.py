@@ -89,13 +89,14 @@ class Dev:
             masking = masking.model_copy(update={"rate": config.rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
         padded = windows == "sentences"
-        self.separator = vocabulary.special["[SEP]"] if padded or separator != "none" else None
-        self.pad = vocabulary.special["[PAD]"] if padded else None
+        self.separator = vocabulary.layout.separator if padded or separator != "none" else None
+        self.pad = vocabulary.pad_id if padded else None
         self.rows = {
             code: Rows(
                 one,
                 length=length,
-                special=vocabulary.special,
+                layout=vocabulary.layout,
+                pad=vocabulary.pad_id,
                 device=world.device,
                 split="dev",
                 separator=separator,

@@ -150,6 +150,7 @@ class Masker:
     Args:
         config: How much is masked, and with what.
         mask_id: The id of ``[MASK]``.
+        ends: Special tokens before and after the text of a row.
         pools: The ids random words are drawn from, for each language: see :func:`random_pools`.
         seed: The run's seed.
         device: Where the rows will be.
@@ -160,11 +161,12 @@ class Masker:
         config: MaskingConfig,
         *,
         mask_id: int,
+        ends: tuple[int, int] = (1, 1),
         pools: Mapping[str, np.ndarray],
         seed: int = 0,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.config, self.mask_id, self.seed = config, mask_id, seed
+        self.config, self.mask_id, self.ends, self.seed = config, mask_id, ends, seed
         self._stream = stream(seed, "masking")
         self.pools = {code: torch.as_tensor(pool, dtype=torch.int64, device=device) for code, pool in pools.items()}
 
@@ -180,7 +182,9 @@ class Masker:
     ) -> Self:
         """A masker for rows of that vocabulary."""
         pools = random_pools(vocabulary, languages, config.random_from)
-        return cls(config, mask_id=vocabulary.special["[MASK]"], pools=pools, seed=seed, device=device)
+        layout = vocabulary.layout
+        ends = len(layout.before), len(layout.after)
+        return cls(config, mask_id=vocabulary.mask_id, ends=ends, pools=pools, seed=seed, device=device)
 
     def masked(
         self,
@@ -196,7 +200,7 @@ class Masker:
         """Mask rows that have special tokens at both ends and nowhere else, but for separators and padding.
 
         Args:
-            ids_BT: Rows ``[CLS] ids… [SEP]``, int64.
+            ids_BT: Rows such as ``[CLS] ids… [SEP]``, int64.
             step: The step of the run, or a 0-dim int64 tensor of it.
             rows_B: The number of each row among all rows of the step.
             language: Whose pool random words come from.
@@ -209,13 +213,15 @@ class Masker:
             for never in (separator, pad):
                 if never is not None:
                     candidates_BT &= ids_BT != never
-            candidates_BT[:, 0] = candidates_BT[:, -1] = False
+            candidates_BT[:, : self.ends[0]] = False
+            candidates_BT[:, ids_BT.shape[1] - self.ends[1] :] = False
             return self.masked_among(ids_BT, candidates_BT, step, rows_B, language, progress=progress)
         length = ids_BT.shape[1]
-        count = self.config.positions(length - 2, progress)
+        count = self.config.positions(length - sum(self.ends), progress)
         draws_BN = draws(step_key(self._stream, step), rows_B, length + 2 * count)
         order_BT = _order(draws_BN[:, :length])
-        at_BK = _places(order_BT[:, 1:-1].topk(count, largest=False, sorted=False).values).sort().values
+        text_BW = order_BT[:, self.ends[0] : length - self.ends[1]]
+        at_BK = _places(text_BW.topk(count, largest=False, sorted=False).values).sort().values
         targets_BK = ids_BT.gather(1, at_BK)
         seen_BK = self._seen(targets_BK, draws_BN[:, length:], language)
         return Masked(ids_BT.scatter(1, at_BK, seen_BK), at_BK, targets_BK)
@@ -232,11 +238,11 @@ class Masker:
     ) -> Masked:
         """Mask rows with special tokens anywhere: only where ``candidates_BT`` is True.
 
-        K is that of a row with two special tokens, the fullest there is. A row with fewer candidates has its own
+        K is that of a row of one text, the fullest there is. A row with fewer candidates has its own
         share of them masked, and the rest of its K targets are :data:`IGNORED`. Arguments as in :meth:`masked`.
         """
         length = ids_BT.shape[1]
-        count = self.config.positions(length - 2, progress)
+        count = self.config.positions(length - sum(self.ends), progress)
         draws_BN = draws(step_key(self._stream, step), rows_B, length + 2 * count)
         order_BT = torch.where(candidates_BT, _order(draws_BN[:, :length]), LARGEST)
         first_BK = order_BT.topk(count, largest=False, sorted=True).values

@@ -1,4 +1,6 @@
-"""Rows for translation language modelling: ``[CLS] source [SEP] target [SEP]``, from parallel text.
+"""Rows for translation language modelling: a sentence and its translation in one row, from parallel text.
+
+The special tokens around and between them are the tokenizer's own: ``[CLS] source [SEP] target [SEP]`` in BERT's.
 
 Pairs are encoded once and stay on the device; the stream of rows has no end, its order is a new permutation each time
 around, and row ``n`` is found from ``n`` alone. Which side comes first is a draw. Positions begin anew at the second
@@ -81,9 +83,11 @@ class Pairs:
         seed: int = 0,
         device: torch.device | str = "cpu",
     ) -> None:
-        room = length - 3
+        self.layout = vocabulary.layout
+        room = length - self.layout.pair_size
         if room < 2:
-            raise ConfigError(f"no pair fits a row of {length}", remedy="it takes 5 tokens or more")
+            least = self.layout.pair_size + 2
+            raise ConfigError(f"no pair fits a row of {length}", remedy=f"it takes {least} tokens or more")
         codes = [language_code(language) for language in languages]
         sentences: dict[str, list[str]] = {code: [] for code in codes}
         columns: dict[str, tuple[int, list[str]]] = {}
@@ -117,7 +121,7 @@ class Pairs:
         self.length = length
         self._pairs = torch.from_numpy(np.concatenate([sides[..., :2], kept_N2[..., None]], 2)).to(device)
         self._flat = torch.from_numpy(flat).to(device)
-        self._special = {name: vocabulary.special[name] for name in ("[PAD]", "[CLS]", "[SEP]")}
+        self._pad = vocabulary.pad_id
         self._order, self._direction = stream(seed, "order of pairs"), stream(seed, "direction of pairs")
 
     def __len__(self) -> int:
@@ -129,7 +133,7 @@ class Pairs:
         Args:
             lengths: Tokens of a row of each; pairs that are longer than all stay in rows of this stream's length.
         """
-        tokens_N = self._pairs[:, :, 2].sum(1) + 3
+        tokens_N = self._pairs[:, :, 2].sum(1) + self.layout.pair_size
         streams, shorter = [], 0
         for length in sorted({*lengths, self.length}):
             part = copy(self)
@@ -152,18 +156,25 @@ class Pairs:
             side.unsqueeze(-1).unbind(1) for side in sides.unbind(1)
         )
         place_T = torch.arange(self.length, device=device)
-        second_BT = place_T >= size_B1 + 2
-        at_BT = torch.where(second_BT, place_T - size_B1 - 2, place_T)
-        end_B1 = size_B1 + rest_B1 + 2
-        mask_BT = place_T <= end_B1
-        inside_BT = torch.where(second_BT, at_BT, at_BT - 1)
+        first = len(self.layout.pair_before)
+        second_B1 = first + size_B1 + len(self.layout.pair_between)
+        second_BT = place_T >= second_B1
+        at_BT = torch.where(second_BT, place_T - second_B1, place_T)
+        mask_BT = place_T < second_B1 + rest_B1 + len(self.layout.pair_after)
+        inside_BT = torch.where(second_BT, at_BT, at_BT - first)
         candidates_BT = (inside_BT >= 0) & (inside_BT < torch.where(second_BT, rest_B1, size_B1))
         source_BT = torch.where(second_BT, from_B1, begin_B1) + inside_BT
         ids_BT = self._flat[torch.where(candidates_BT, source_BT, 0)].long()
-        ids_BT = torch.where(candidates_BT, ids_BT, self._special["[SEP]"])
-        ids_BT = torch.where(place_T == 0, self._special["[CLS]"], ids_BT)
+        ids_BT = torch.where(mask_BT, ids_BT, self._pad)
+        for ids, start_B1 in (
+            (self.layout.pair_before, torch.zeros_like(size_B1)),
+            (self.layout.pair_between, first + size_B1),
+            (self.layout.pair_after, second_B1 + rest_B1),
+        ):
+            for place, index in enumerate(ids):
+                ids_BT = torch.where(place_T == start_B1 + place, index, ids_BT)
         return PairRows(
-            ids_BT=torch.where(mask_BT, ids_BT, self._special["[PAD]"]),
+            ids_BT=ids_BT,
             positions_BT=torch.where(mask_BT, at_BT, 0),
             languages_BT=torch.where(second_BT, other_B1, language_B1),
             candidates_BT=candidates_BT,

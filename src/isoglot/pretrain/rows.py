@@ -1,4 +1,4 @@
-"""Rows: the ids of one language's shards as an endless, numbered stream of ``[CLS] ids… [SEP]``.
+"""Rows: the ids of one language's shards as an endless, numbered stream, special tokens around each row.
 
 Row number ``n`` is a function of (seed, n) alone, so a run goes on after a crash where the counter says, and each
 process takes its own numbers. An epoch cuts the text into windows, beginning at a place of its own (the text is a
@@ -11,7 +11,7 @@ paper cut them: then an epoch takes every piece once, and no row has parts of tw
 A separator, ``[SEP]``, can be put behind every sentence or document, as XLM puts ``</s>`` there. The shards have none:
 where they go is known from the lengths of sentences, and they are put in when a row is cut.
 
-Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` = T - 2 ids of text in it.
+Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` ids of text in it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from isoglot.pretrain.chance import below, permuted, step_key, stream
 from isoglot.vocab.shards import Shards, Split, file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from torch import Tensor
+
+    from isoglot.vocab.layout import RowLayout
 
 Storage = Literal["auto", "device", "mapped"]
 """``device`` copies all ids to the device, ``mapped`` reads them from the file when needed, ``auto`` takes a CUDA
@@ -86,8 +86,9 @@ class Rows:
 
     Args:
         shards: The text of one language.
-        length: Tokens in a row, ``[CLS]`` and ``[SEP]`` included.
-        special: The ids of the special tokens, as :attr:`Vocabulary.special` has them.
+        length: Tokens in a row, special ones included.
+        layout: The special tokens around a row, as :attr:`Vocabulary.layout` has them.
+        pad: What rows of sentences are padded with.
         device: Where the rows are wanted.
         split: The part of the text.
         seed: The run's seed.
@@ -112,7 +113,8 @@ class Rows:
         shards: Shards,
         *,
         length: int,
-        special: Mapping[str, int],
+        layout: RowLayout,
+        pad: int = 0,
         device: torch.device | str = "cpu",
         split: Split = "train",
         seed: int = 0,
@@ -122,11 +124,14 @@ class Rows:
         separator: Separator = "none",
         windows: Windows = "stream",
     ) -> None:
-        if length < 3:
-            raise ConfigError(f"a row of {length} tokens has no room for text", remedy="give a length of at least 3")
+        if length <= layout.size:
+            least = layout.size + 1
+            raise ConfigError(
+                f"a row of {length} tokens has no room for text", remedy=f"give a length of at least {least}"
+            )
         self.shards, self.length, self.split, self.seed, self.ahead = shards, length, split, seed, ahead
         self.device = torch.device(device)
-        self.text = length - 2
+        self.text = length - layout.size
         read = len(shards.ids(split)) if limit is None else limit
         self._separators_S = separator_places(shards, split, separator, read).to(self.device)
         self.tokens = read + len(self._separators_S)
@@ -146,7 +151,7 @@ class Rows:
                 remedy="give a shorter length or build the shards from more text",
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
-        self._first, self._last, self._pad = special["[CLS]"], special["[SEP]"], special["[PAD]"]
+        self._layout, self._pad = layout, pad
         ids = _mapped_ids(shards, split)[:read]
         self._all_bits = 2 ** (8 * ids.element_size()) - 1
         self._ids = ids.to(self.device, copy=True) if _on_device(storage, ids, self.device) else ids
@@ -215,13 +220,11 @@ class Rows:
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW)
         text_BW = text_BW.to(torch.int64) & self._all_bits  # they were kept as signed numbers
         if separated_BW is not None:
-            text_BW = torch.where(separated_BW, self._last, text_BW)
-        ids_BT = torch.empty(len(places_B), self.length + self.ahead, dtype=torch.int64, device=places_B.device)
-        ids_BT[:, 0], ids_BT[:, -1], ids_BT[:, 1:-1] = self._first, self._last, text_BW
-        return self._sent(ids_BT)
+            text_BW = torch.where(separated_BW, self._layout.separator, text_BW)
+        return self._sent(framed(text_BW, self._layout))
 
     def _padded(self, pieces: Pieces, numbers_B: Tensor) -> Tensor:
-        """The pieces of these numbers as rows: ``[CLS] ids… [SEP]`` and padding."""
+        """The pieces of these numbers as rows: special tokens around the ids, and padding."""
         device = self._ids.device
         starts_B1 = pieces.starts_N[numbers_B].to(device)[:, None]
         lengths_B1 = pieces.lengths_N[numbers_B].to(device)[:, None]
@@ -230,8 +233,13 @@ class Rows:
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW).to(torch.int64) & self._all_bits
         text_BW = torch.where(columns_W < lengths_B1, text_BW, self._pad)
         ids_BT = torch.full((len(numbers_B), self.length), self._pad, device=device)
-        ids_BT[:, 0], ids_BT[:, 1:-1] = self._first, text_BW
-        return self._sent(ids_BT.scatter(1, lengths_B1 + 1, self._last))
+        first = len(self._layout.before)
+        ids_BT[:, first : first + self.text] = text_BW
+        for place, index in enumerate(self._layout.before):
+            ids_BT[:, place] = index
+        for place, index in enumerate(self._layout.after, start=first):
+            ids_BT = ids_BT.scatter(1, lengths_B1 + place, index)
+        return self._sent(ids_BT)
 
     def _sent(self, ids_BT: Tensor) -> Tensor:
         """Rows where they are wanted."""
@@ -283,6 +291,16 @@ def separator_places(shards: Shards, split: Split, separator: Separator, read: i
         ends = ends[np.cumsum(shards.document_lengths(split), dtype=np.int64) - 1]
     ends = np.unique(ends[(ends > 0) & (ends <= (ends[-1] if read is None else read))])
     return torch.from_numpy(ends + np.arange(len(ends)))
+
+
+def framed(text_BW: Tensor, layout: RowLayout) -> Tensor:
+    """Rows of text with the special tokens around them (B, T)."""
+    first, last = len(layout.before), len(layout.after)
+    ids_BT = text_BW.new_empty(len(text_BW), text_BW.shape[1] + first + last)
+    ids_BT[:, first : first + text_BW.shape[1]] = text_BW
+    for place, index in [*enumerate(layout.before), *enumerate(layout.after, start=-last)]:
+        ids_BT[:, place] = index
+    return ids_BT
 
 
 def _mapped_ids(shards: Shards, split: Split) -> Tensor:

@@ -211,7 +211,7 @@ def _table(
             texts.setdefault(target, set()).add(text)
     ids = {name: pieces.of(found, name) for name, found in texts.items()}
     traits = traits_of(vocabulary, code)
-    kinds, unknown = traits.tolist(), vocabulary.special["[UNK]"]
+    kinds, unknown = traits.tolist(), vocabulary.unknown_id
     apart = {name: words_are_marked(vocabulary, name) for name in texts}
     table: dict[tuple[int, ...], tuple[Option, ...]] = {}
     found: set[str] = set()
@@ -343,7 +343,7 @@ def traits_of(vocabulary: Vocabulary, language: str) -> np.ndarray:
                 traits[index] = traits[index] & OPENS | ALONE
     traits[list(vocabulary.special.values())] = OPENS
     # WordPiece gives [UNK] for a whole word, mark and all; the others for a character.
-    traits[vocabulary.special["[UNK]"]] = WORD | LETTER | (OPENS if wordpiece else 0)
+    traits[vocabulary.unknown_id] = WORD | LETTER | (OPENS if wordpiece else 0)
     return traits
 
 

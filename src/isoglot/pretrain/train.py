@@ -150,9 +150,8 @@ def pretrain(
 
 
 def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
-    special = vocabulary.special
     shape = config.model.encoder(
-        vocabulary_size=len(vocabulary), languages=languages, pad_id=special["[PAD]"], unk_id=special["[UNK]"]
+        vocabulary_size=len(vocabulary), languages=languages, pad_id=vocabulary.pad_id, unk_id=vocabulary.unknown_id
     )
     return Encoder(shape, vocabulary, seed=config.seed if config.init_seed is None else config.init_seed)
 

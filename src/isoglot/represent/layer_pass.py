@@ -18,7 +18,7 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.model.batch import Batch, batch_of_ids
+from isoglot.model.batch import Batch, batch_of_ids, first_places
 from isoglot.model.encoder import Encoder
 from isoglot.represent.arrival import sent
 
@@ -31,7 +31,7 @@ Layers = Literal["all"] | Sequence[int]
 Precision = Literal["float32", "bfloat16"]
 """What the encoder computes in; pooling and results are float32."""
 Pooling = Literal["mean", "first", "word-first", "tokens"]
-"""The mean of an item's tokens, the token ``[CLS]`` of its row, its first token, or each token as an item."""
+"""The mean of an item's tokens, the first token of its row (``[CLS]``), its first token, or each token as an item."""
 
 LENGTH = 512  # where nobody says otherwise: a sentence is not longer
 _CORE_TOKENS = 1024  # of a batch on one core: what its caches hold; 512 and 2048 are 7 and 12 % slower
@@ -169,7 +169,7 @@ class LayerPass:
     def _try(self) -> None:
         """One token: a language that is missing or wrong shows before anything is written."""
         vocabulary = self.encoder.vocabulary
-        batch = batch_of_ids(vocabulary, [[vocabulary.special["[UNK]"]]]).to(self.encoder.device)
+        batch = batch_of_ids(vocabulary, [[vocabulary.unknown_id]]).to(self.encoder.device)
         for _ in self._states(batch):
             pass
 
@@ -212,9 +212,10 @@ class LayerPass:
         items_K = np.repeat(first_B - np.cumsum(counts_B) + counts_B, counts_B) + np.arange(len(lengths_K))
         row_N = np.repeat(np.arange(len(group)), sizes_B)
         before_B = np.cumsum(sizes_B) - sizes_B
-        tokens_N = row_N * width + 1 + np.arange(len(row_N)) - before_B[row_N]
+        texts_B = first_places(encoder.vocabulary, sizes_B, width)
+        tokens_N = row_N * width + texts_B[row_N] + np.arange(len(row_N)) - before_B[row_N]
         if self.pooling == "first":
-            places_N = np.arange(len(group)) * width
+            places_N = np.arange(len(group)) * width + texts_B - len(encoder.vocabulary.layout.before)
         elif self.pooling == "word-first":
             places_N = tokens_N[np.cumsum(lengths_K) - lengths_K]
         else:

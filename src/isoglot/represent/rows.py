@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError
+from isoglot.model.batch import check_room
 from isoglot.vocab.whole_words import blank_before_words
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Rows:
         lengths: How many of them each item of a row has, in order; an item is a word, or the whole text.
         first: The number of a row's first item, counted over all sentences.
         begins: Whether a row is the beginning of a sentence; it is not if the sentence goes on from another window.
+        special: The special tokens of a row.
         events: How many texts or words were ``cut``, sentences were ``split``, and texts or words were ``unread``.
     """
 
@@ -41,6 +42,7 @@ class Rows:
     lengths: list[np.ndarray] = field(default_factory=list)
     first: list[int] = field(default_factory=list)
     begins: list[bool] = field(default_factory=list)
+    special: int = 2
     events: Counter[str] = field(default_factory=Counter)
     items: int = 0
 
@@ -62,7 +64,7 @@ class Rows:
         lengths = [len(self.ids[row]) for row in order]
         start = 0
         while start < len(order):
-            size = max(1, tokens // (lengths[start] + 2))
+            size = max(1, tokens // (lengths[start] + self.special))
             end = min(start + size, len(order))
             half = start + size // 2 + 1
             end = next((at for at in range(half, end) if lengths[at] < lengths[at - 1]), end)
@@ -77,27 +79,26 @@ class RowMaker:
         vocabulary: What turns text into ids.
         language: Its language, where the vocabulary needs to know it.
         kind: Whether sentences are texts or lists of words.
-        length: Tokens in a row at most, the two special ones around it included.
+        length: Tokens in a row at most, the special ones around it included.
 
     Raises:
         ConfigError: The language is missing, or the length leaves no room.
     """
 
     def __init__(self, vocabulary: Vocabulary, language: str | None, kind: Kind, length: int) -> None:
-        if length < 3:
-            raise ConfigError(f"a length of {length} leaves no room for a token", remedy="give 3 or more")
+        check_room(vocabulary, length)
         self.vocabulary = vocabulary
         self.language = language
         self.kind = kind
-        self.room = length - 2
-        self._unknown = np.array([vocabulary.special["[UNK]"]])
+        self.room = length - vocabulary.layout.size
+        self._unknown = np.array([vocabulary.unknown_id])
         self._words: dict[str, np.ndarray] = {}
         self._blank = blank_before_words(vocabulary, language)
         self._lines = vocabulary.line_encoder(language)
 
     def rows(self, sentences: Sequence[Sentence]) -> Rows:
         """The rows of some sentences, in order."""
-        rows = Rows()
+        rows = Rows(special=self.vocabulary.layout.size)
         if self.kind == "text":
             for raw in self._lines.encode([str(sentence) for sentence in sentences]):
                 ids = np.frombuffer(raw, self._lines.dtype)

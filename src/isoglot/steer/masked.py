@@ -19,7 +19,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import random_stream
-from isoglot.model.batch import batch_of_ids
+from isoglot.model.batch import batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
 from isoglot.represent.rows import RowMaker
 from isoglot.represent.sentences import read_sentences
@@ -122,8 +122,10 @@ def masked_languages(
     ):
         for group in rows.batches(batch_budget(encoder, None)):
             batch = batch_of_ids(vocabulary, [rows.ids[row] for row in group], length=size)
-            lines, places = torch.arange(len(group)), torch.from_numpy(at_N[group] + 1)
-            batch.ids_BT[lines, places] = vocabulary.special["[MASK]"]
+            sizes_B = np.array([len(rows.ids[row]) for row in group])
+            firsts_B = first_places(vocabulary, sizes_B, batch.ids_BT.shape[1])
+            lines, places = torch.arange(len(group)), torch.from_numpy(at_N[group] + firsts_B)
+            batch.ids_BT[lines, places] = vocabulary.mask_id
             batch = batch.to(encoder.device)
             states = encoder.layers(batch, code)
             last_BTD = states[-1]

@@ -1,8 +1,8 @@
 """Sentences through an encoder once up to a layer, and from there on shifted by any number of alphas.
 
 Up to the layer they go as the source language, from there on as the target: that matters only to encoders with parts
-of their own for each. Every position between ``[CLS]`` and ``[SEP]`` is decoded, without masking; a special token is
-neither decoded nor ever the answer.
+of their own for each. Every position of the text is decoded, without masking; a special token around it (``[CLS]``,
+``[SEP]``) is neither decoded nor ever the answer.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``N`` tokens of a batch, special ones left out.
 """
@@ -20,7 +20,7 @@ import torch
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
-from isoglot.model.batch import batch_of_ids
+from isoglot.model.batch import batch_of_ids, first_places
 from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
 from isoglot.represent.rows import RowMaker
@@ -133,8 +133,9 @@ def decode_shifted(
     ):
         for group in rows.batches(tokens):
             batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=size).to(encoder.device)
-            ends = np.cumsum([len(rows.ids[row]) for row in group])[:-1]
-            for cell, ids_N in walk.cells(batch, shifts):
+            sizes_B = np.array([len(rows.ids[row]) for row in group])
+            ends = np.cumsum(sizes_B)[:-1]
+            for cell, ids_N in walk.cells(batch, sizes_B, shifts):
                 for row, ids in zip(group, np.split(ids_N, ends), strict=True):
                     made[cell][row] = ids
                 task.advance(len(group))
@@ -150,12 +151,14 @@ class _Walk:
     target: str
     seconds: Seconds
 
-    def cells(self, batch: Batch, shifts: dict[int, list[Shift]]) -> Iterator[tuple[Cell, np.ndarray]]:
-        """The ids that each shift makes of the batch's tokens, row after row."""
-        inside_BT = batch.mask_BT.clone()
-        inside_BT[:, 0] = False  # [CLS]
-        inside_BT[torch.arange(len(batch)), batch.mask_BT.sum(dim=1) - 1] = False  # [SEP]
-        places_N = inside_BT.flatten().nonzero().squeeze(1)
+    def cells(
+        self, batch: Batch, sizes_B: np.ndarray, shifts: dict[int, list[Shift]]
+    ) -> Iterator[tuple[Cell, np.ndarray]]:
+        """The ids that each shift makes of the batch's tokens, row after row; sizes are without special tokens."""
+        width = batch.ids_BT.shape[1]
+        firsts_B = first_places(self.encoder.vocabulary, sizes_B, width) + np.arange(len(batch)) * width
+        places = np.concatenate([np.arange(size) + first for first, size in zip(firsts_B, sizes_B, strict=True)])
+        places_N = torch.from_numpy(places).to(self.encoder.device)
         unshifted: np.ndarray | None = None
         for layer, hidden_BTD in self._lower(batch, list(shifts)):
             for shift in shifts[layer]:

@@ -60,7 +60,7 @@ def cut(
 
     Args:
         order: The numbers of the rows.
-        lengths: Tokens of each row, without the special ones around it.
+        lengths: Tokens of each row.
         rows: Of a batch.
         tokens: Of a batch at most, instead.
         padded: What a row of so many tokens becomes as wide as.
@@ -70,7 +70,7 @@ def cut(
     batches: list[list[int]] = []
     widest = 0
     for number in order:
-        width = padded(lengths[number] + 2)
+        width = padded(lengths[number])
         widest = max(widest, width) if batches else width
         if not batches or widest * (len(batches[-1]) + 1) > tokens:
             batches.append([])

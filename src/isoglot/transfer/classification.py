@@ -52,21 +52,21 @@ class Classification(Task[Passage]):
     def rows(
         self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
     ) -> Rows:
-        """A row for each, ``a [SEP] b`` where there are two texts."""
+        """A row for each, of one text or of two, as the tokenizer puts them side by side."""
         numbers = labels.numbers()
         found = Rows()
-        between = np.array([reader.vocabulary.special["[SEP]"]], dtype=np.int64)
         ids = iter(reader.texts([text for example in examples for text in example.texts]))
         for index, example in enumerate(examples):
             texts = [next(ids) for _ in example.texts]
-            room = reader.room - (len(texts) - 1)
+            room = reader.room if len(texts) == 1 else reader.pair_room
             found.counts["empty"] += not all(text.strip() for text in example.texts)
             found.counts["truncated"] += sum(map(len, texts)) > room
             parts = truncated(texts, room)
-            row = np.concatenate([part for text in parts for part in (between, text)][1:])
+            row = reader.framed(*parts)
             target = numbers.get(example.label, IGNORED)
             targets_WK = np.array([[target]], dtype=np.int64) if purpose == "learn" else None
-            found.rows.append(Row(row, np.zeros(1, dtype=np.int64), targets_WK, index))
+            sizes = tuple(map(len, parts))
+            found.rows.append(Row(row, np.zeros(1, dtype=np.int64), targets_WK, index, texts=sizes))
         return found
 
     def predicted(

@@ -66,12 +66,26 @@ class Reader:
 
     @property
     def room(self) -> int:
-        """Tokens of a row between the two special ones around it."""
-        return self.length - 2
+        """Tokens of a row of one text, special ones left out."""
+        return self.length - self.vocabulary.layout.size
+
+    @property
+    def pair_room(self) -> int:
+        """Tokens of a row of two texts, special ones left out."""
+        return self.length - self.vocabulary.layout.pair_size
+
+    @property
+    def before(self) -> int:
+        """Special tokens before a text."""
+        return len(self.vocabulary.layout.before)
+
+    def framed(self, *texts: np.ndarray) -> np.ndarray:
+        """The row of one text or of two, with the special tokens that the tokenizer puts around them."""
+        return np.array(self.vocabulary.layout.framed([text.tolist() for text in texts]), dtype=np.int64)
 
     def texts(self, texts: Sequence[str]) -> list[np.ndarray]:
         """The ids of texts; ``[UNK]`` for one that the tokenizer reads as nothing."""
-        unknown = [self.vocabulary.special["[UNK]"]]
+        unknown = [self.vocabulary.unknown_id]
         ids = self.vocabulary.encode_batch(texts, self.language)
         return [np.asarray(found or unknown, dtype=np.int64) for found in ids]
 
@@ -90,7 +104,7 @@ class Reader:
             joined: What becomes of words that the tokenizer puts into one token.
         """
         tokenizer = self.vocabulary.tokenizer(self.language)
-        unknown = self.vocabulary.special["[UNK]"]
+        unknown = self.vocabulary.unknown_id
         found = []
         for start in range(0, len(sentences), _CHUNK):
             chunk = range(start, min(start + _CHUNK, len(sentences)))

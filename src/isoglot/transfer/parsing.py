@@ -88,9 +88,9 @@ class Parsing(Task[Parsed]):
                     targets_WK = np.array([(IGNORED, IGNORED), *rest], dtype=np.int64)
                 chosen = firsts_W[window.words.start : window.words.stop]
                 inside = np.minimum(chosen, window.tokens.stop - 1) - window.tokens.start
-                places_W = np.concatenate([[0], inside + 1])
+                places_W = np.concatenate([[0], inside + reader.before])
                 ids = ids_N[window.tokens.start : window.tokens.stop]
-                found.rows.append(Row(ids, places_W, targets_WK, index, window.words.start))
+                found.rows.append(Row(reader.framed(ids), places_W, targets_WK, index, window.words.start))
         return found
 
     def predicted(

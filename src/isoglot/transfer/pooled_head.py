@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.heads import HeadConfig
     from isoglot.transfer.task import Row, Rows
     from isoglot.vocab import Vocabulary
+    from isoglot.vocab.layout import RowLayout
 
 
 class PooledHead(Head):
@@ -54,8 +55,7 @@ class PooledHead(Head):
 
     def placed(self, rows: Rows, vocabulary: Vocabulary) -> Rows:
         """Every token of every text is a place; what is to be learnt stands at the first."""
-        between = vocabulary.special["[SEP]"]
-        return replace(rows, rows=[_all_places(row, between) for row in rows.rows])
+        return replace(rows, rows=[_all_places(row, vocabulary.layout) for row in rows.rows])
 
     def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
         """All tokens weigh the same at first; the rest keeps the scale of what goes in."""
@@ -105,14 +105,18 @@ class PooledHead(Head):
         return best
 
 
-def _all_places(row: Row, between: int) -> Row:
-    """A row read at all of its tokens but those between texts."""
-    separates_N = row.ids_N == between
+def _all_places(row: Row, layout: RowLayout) -> Row:
+    """A row read at all tokens of its texts."""
+    pair = len(row.texts) > 1
+    starts = [len(layout.pair_before if pair else layout.before)]
+    if pair:
+        starts.append(starts[0] + row.texts[0] + len(layout.pair_between))
+    places_W = np.concatenate([np.arange(size) + start for start, size in zip(starts, row.texts, strict=True)])
     targets_WK = None
-    places_W = np.flatnonzero(~separates_N) + 1
-    if not len(places_W):  # nothing but a separator: the special token in front stands for it
+    if not len(places_W):  # no text has a token: the one in front stands for it
         return replace(row, places_W=np.zeros(1, dtype=np.int64), parts_W=np.zeros(1, dtype=np.int64))
     if row.targets_WK is not None:
         targets_WK = np.full((len(places_W), 1), IGNORED, dtype=np.int64)
         targets_WK[0] = row.targets_WK[0]
-    return replace(row, places_W=places_W, targets_WK=targets_WK, parts_W=np.cumsum(separates_N)[places_W - 1])
+    parts_W = np.repeat(np.arange(len(row.texts)), row.texts)
+    return replace(row, places_W=places_W, targets_WK=targets_WK, parts_W=parts_W)

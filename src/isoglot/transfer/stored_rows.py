@@ -39,22 +39,20 @@ class Shape(NamedTuple):
 class StoredRows:
     """Rows of one language on a device.
 
-    Behind the last stands an empty one, ``[CLS] [SEP]`` with nothing to learn, for batches that are to be filled up.
+    Behind the last stands an empty one, of special tokens with nothing to learn, for batches that are to be filled up.
 
     Args:
         rows: What to hold.
-        vocabulary: Has the special tokens.
+        vocabulary: Has the special tokens and the padding.
         length: Tokens of a row at most, special ones included.
         device: Where.
     """
 
     def __init__(self, rows: Sequence[Row], vocabulary: Vocabulary, length: int, device: torch.device) -> None:
         self.length, self.device, self.count = length, device, len(rows)
-        special = vocabulary.special
-        self.pad = special["[PAD]"]
-        begin, end = np.array([special["[CLS]"]]), np.array([special["[SEP]"]])
-        parts = [part for row in rows for part in (begin, row.ids_N, end)] + [begin, end]
-        self.sizes = np.array([*(len(row.ids_N) + 2 for row in rows), 2])
+        self.pad = vocabulary.pad_id
+        parts = [*(row.ids_N for row in rows), np.array(vocabulary.layout.framed([[]]) or [self.pad])]
+        self.sizes = np.array([len(part) for part in parts])
         """Tokens of each row, special ones included."""
         self.widths = np.array([*(len(row.places_W) for row in rows), 1])
         """Places of each row."""

@@ -80,8 +80,8 @@ class Tagging(Task[Tagged]):
                 if purpose == "learn":
                     targets_WK = np.array([[numbers.get(tag, IGNORED)] for tag in tags[chosen]], dtype=np.int64)
                 inside = np.minimum(firsts_W[chosen], window.tokens.stop - 1) - window.tokens.start
-                ids = ids_N[window.tokens.start : window.tokens.stop]
-                found.rows.append(Row(ids, inside + 1, targets_WK, index, window.words.start))
+                ids = reader.framed(ids_N[window.tokens.start : window.tokens.stop])
+                found.rows.append(Row(ids, inside + reader.before, targets_WK, index, window.words.start))
         return found
 
     def predicted(

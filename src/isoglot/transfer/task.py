@@ -70,9 +70,9 @@ class Row:
     """What goes through the encoder at once: an example, or a window of one that is too long."""
 
     ids_N: np.ndarray
-    """Tokens without the special ones around them."""
+    """Its tokens, with the special ones that the tokenizer puts around them."""
     places_W: np.ndarray
-    """Where the head reads; 0 is the special token in front."""
+    """Where the head reads; 0 is the first token, as a rule the special one in front."""
     targets_WK: np.ndarray | None
     """What is to be learnt there; None for text without labels."""
     example: int
@@ -80,6 +80,8 @@ class Row:
     """Its first word, of those of the example."""
     parts_W: np.ndarray | None = None
     """Which text of the example each place is in, from 0, for a head that asks; None: it does not matter."""
+    texts: tuple[int, ...] = ()
+    """Tokens of each text, where the row is made of one or two whole texts."""
 
 
 @dataclass

@@ -1,20 +1,36 @@
-"""Tokenizers from elsewhere: opening one, and finding its special tokens."""
+"""Tokenizers from elsewhere: opening one, with its special tokens as its own files name them."""
 
 from __future__ import annotations
 
 import json
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError, InputError, StorageError, one_line, shown
-from isoglot.core.files import read_text
+from isoglot.core.errors import InputError, StorageError, one_line, shown
+from isoglot.core.files import read_json, read_text
 from isoglot.core.parts import import_part
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.layout import row_layout
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import ModuleType
+
     from tokenizers import Tokenizer
 
-_OTHER_NAMES = {"[PAD]": "<pad>", "[UNK]": "<unk>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
+    from isoglot.vocab.layout import Side
+
+_ROLES = ("pad", "unk", "cls", "sep", "mask", "bos", "eos")
+_USUAL_NAMES = {
+    "pad": ("[PAD]", "<pad>"),
+    "unk": ("[UNK]", "<unk>"),
+    "cls": ("[CLS]", "<s>"),
+    "sep": ("[SEP]", "</s>"),
+    "mask": ("[MASK]", "<mask>"),
+}
+"""What the special tokens of a ``tokenizer.json`` are called that comes without any file that says so."""
 _OLDER_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
 _WAYS = "check the name and the network, or name a folder with a tokenizer.json"
 NO_CODE = {"trust_remote_code": False}
@@ -50,58 +66,142 @@ def check_hub_name(name: str, what: str, *, remedy: str) -> None:
         raise StorageError(f"no {what} {shown(name)} here, and the hub has no such names", remedy=remedy) from error
 
 
-def open_given(source: str | Path) -> tuple[str, str]:
-    """The ``tokenizer.json`` of a file, a folder or a name on the hub, and where it came from.
+@dataclass(frozen=True)
+class Given:
+    """A tokenizer from elsewhere.
 
-    Padding and truncation are switched off: ids are all there and nothing else is.
+    Args:
+        view: Its ``tokenizer.json``, which neither pads nor truncates.
+        origin: Where it came from.
+        special: The ids of its special tokens, under BERT's names for them; those it does not have are left out.
+        padding_side: Where it pads.
+    """
+
+    view: str
+    origin: str
+    special: dict[str, int]
+    padding_side: Side = "right"
+
+
+def open_given(source: str | Path) -> Given:
+    """Open the tokenizer of a file, a folder or a name on the hub.
+
+    ``transformers`` reads a folder or a name, where it is installed and can: its tokenizers apply what stands in
+    ``tokenizer_config.json``. Otherwise ``tokenizer.json`` is taken as it is, and special tokens as the files beside it
+    name them. No code from the folder is run.
 
     Raises:
-        InputError: The file is no tokenizer.
+        InputError: The file is no tokenizer, or it needs code of its own.
         StorageError: There is no such file, folder or name.
     """
-    from tokenizers import Tokenizer
-
-    path = Path(source)
-    if path.is_dir() and not (path / "tokenizer.json").exists():  # an older layout, such as BERT's vocab.txt
-        missing = StorageError(
-            "no vocabulary or tokenizer in this folder",
-            remedy="name one made by isoglot vocab train, or one with a tokenizer.json",
-            file=path,
-        )
-        if not any((path / name).exists() for name in _OLDER_FILES):
-            raise missing
-        transformers = import_part("transformers")
-        try:
-            found = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True, **NO_CODE)
-            view, origin = found.backend_tokenizer.to_str(), str(path)
-        except Exception as error:  # of many kinds, by what is missing
-            if needs_code(error):
-                raise own_code(path) from error
-            raise missing from error
-    elif path.exists():
-        file = path / "tokenizer.json" if path.is_dir() else path
-        view, origin = read_text(file), str(file)
-    elif path.suffix == ".json" or str(source).startswith((".", "/", "~")):
-        raise StorageError("no such tokenizer", remedy="check the spelling of the path", file=source)
-    else:
+    path = Path(source).expanduser()
+    if path.name == "tokenizer.json" and path.is_file():
+        path = path.parent
+    if path.is_dir() and not any((path / name).exists() for name in ("tokenizer.json", *_OLDER_FILES)):
+        raise _none_in(path)
+    if path.is_file():
+        return _from_json(read_text(path), str(path), {})
+    if not path.exists():
+        if path.suffix == ".json" or str(source).startswith((".", "/", "~")):
+            raise StorageError("no such tokenizer", remedy="check the spelling of the path", file=source)
         check_hub_name(str(source), "tokenizer", remedy=_WAYS)
         _check_network(str(source))
-        try:
-            view, origin = Tokenizer.from_pretrained(str(source)).to_str(), f"hub:{source}"
-        except Exception as error:  # the hub's client raises many kinds
-            raise StorageError(
-                f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})",
-                remedy=_WAYS,
-            ) from error
     try:
-        tokenizer = Tokenizer.from_str(view)
+        found = _by_transformers(path if path.is_dir() else str(source))
+    except Exception as error:  # of many kinds
+        if needs_code(error):
+            raise own_code(source) from error
+        if (path / "tokenizer.json").exists():
+            return _from_json(read_text(path / "tokenizer.json"), str(path), _settings(path))
+        if path.is_dir():
+            raise _none_in(path) from error
+        raise StorageError(
+            f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})", remedy=_WAYS
+        ) from error
+    return found
+
+
+def _none_in(folder: Path) -> StorageError:
+    return StorageError(
+        "no vocabulary or tokenizer in this folder",
+        remedy="name one made by isoglot vocab train, or one with a tokenizer.json",
+        file=folder,
+    )
+
+
+def _by_transformers(source: str | Path) -> Given:
+    """The tokenizer as ``transformers`` opens it.
+
+    Raises:
+        Exception: It cannot be opened, or is not installed; of many kinds.
+    """
+    transformers = import_part("transformers")
+    local = isinstance(source, Path)
+    with quiet(transformers):
+        found = transformers.AutoTokenizer.from_pretrained(str(source), local_files_only=local, **NO_CODE)
+    names = {role: getattr(found, f"{role}_token_id", None) for role in _ROLES}
+    roles = {role: int(index) for role, index in names.items() if index is not None}
+    given = _finished(found.backend_tokenizer, str(source) if local else f"hub:{source}", roles, found.padding_side)
+    special = {token.content for token in found.backend_tokenizer.get_added_tokens_decoder().values()}
+    if not any(len(piece) > 1 for piece in found.backend_tokenizer.get_vocab().keys() - special):
+        raise FileNotFoundError("no file has its pieces")  # transformers 5 makes one up where there is no file
+    return given
+
+
+def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
+    """A ``tokenizer.json`` as it is, with special tokens as the files beside it name them."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # tokenizers raises the bare class
         raise InputError(
             f"not a tokenizer: {one_line(str(error))[:120]}", remedy="name a tokenizer.json", file=origin
         ) from error
+    roles: dict[str, int] = {}
+    for role in _ROLES:
+        token = settings.get(f"{role}_token")
+        content = token.get("content") if isinstance(token, dict) else token
+        index = tokenizer.token_to_id(content) if isinstance(content, str) else settings.get(f"{role}_token_id")
+        if isinstance(index, int):
+            roles[role] = index
+    return _finished(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """What the files beside a ``tokenizer.json`` say, the tokenizer's own before the model's."""
+    found: dict[str, Any] = {}
+    for name in ("config.json", "special_tokens_map.json", "tokenizer_config.json"):
+        if (folder / name).exists():
+            values = read_json(folder / name)
+            found |= {key: value for key, value in values.items() if value is not None} if values else {}
+    return found
+
+
+def _finished(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], padding_side: Side) -> Given:
+    padding = tokenizer.padding
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer.to_str(), origin
+    view = tokenizer.to_str()
+    whole = json.loads(view)
+    found = dict(roles)
+    if not found.keys() - {"pad"}:  # a tokenizer.json alone says what two of its tokens are for, and no more
+        unknown = whole["model"].get("unk_token")
+        index = whole["model"].get("unk_id") if unknown is None else tokenizer.token_to_id(unknown)
+        stated = {"unk": index, "pad": padding["pad_id"] if padding else found.get("pad")}
+        special = {token["content"]: token["id"] for token in whole["added_tokens"] if token["special"]}
+        usual = {role: next((special[n] for n in names if n in special), None) for role, names in _USUAL_NAMES.items()}
+        both = {role: usual[role] if stated.get(role) is None else stated[role] for role in usual}
+        found = {role: index for role, index in both.items() if index is not None}
+    layout = row_layout(view)
+    chosen = {
+        "[PAD]": found.get("pad"),
+        "[UNK]": found.get("unk"),
+        "[CLS]": found.get("cls", found.get("bos", next(iter(layout.before), None))),
+        "[SEP]": found.get("sep", found.get("eos", next(reversed(layout.after), None))),
+        "[MASK]": found.get("mask"),
+    }
+    return Given(view, origin, {name: index for name, index in chosen.items() if index is not None}, padding_side)
 
 
 def _check_network(name: str) -> None:
@@ -129,23 +229,19 @@ def _check_network(name: str) -> None:
         ) from error
 
 
-def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
-    """The ids of the special tokens, under BERT's names for them; those it does not have are left out.
-
-    Raises:
-        ConfigError: It has no mask.
-    """
-    found: dict[str, int] = {}
-    for name in SPECIAL:
-        index = tokenizer.token_to_id(name)
-        if index is None:
-            index = tokenizer.token_to_id(_OTHER_NAMES[name])
-        if index is not None:
-            found[name] = index
-    if "[MASK]" not in found:
-        known = sorted(token["content"] for token in json.loads(tokenizer.to_str())["added_tokens"])[:8]
-        raise ConfigError(
-            f"the tokenizer has no mask token (it has {', '.join(known) or 'no special tokens'})",
-            remedy="choose one that was made for a masked language model",
-        )
-    return found
+@contextmanager
+def quiet(transformers: ModuleType) -> Iterator[None]:
+    """No bars and no remarks on standard error: what matters is raised."""
+    log = transformers.utils.logging
+    level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        log.set_verbosity(level)
+        if bars:
+            log.enable_progress_bar()

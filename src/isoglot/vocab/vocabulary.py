@@ -31,7 +31,8 @@ from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.files import as_json, storage_error, writable_folder
 from isoglot.core.index_file import check_form, read_index_file
 from isoglot.core.language_codes import language_code
-from isoglot.vocab.given import open_given, special_ids
+from isoglot.vocab.given import open_given
+from isoglot.vocab.layout import RowLayout, Side, row_layout
 from isoglot.vocab.line_encoder import LineEncoder, id_type
 from isoglot.vocab.ranges import from_ranges, to_ranges
 from isoglot.vocab.scheme import MARK, SPECIAL, literal
@@ -54,6 +55,7 @@ _FORM = {
     "mode": str,
     "size": int,
     "languages": [str],
+    "special": {...: int},
     "ids": {...: [list]},
     "counted": [str],
     "files": {...: str},
@@ -73,6 +75,8 @@ class Vocabulary:
         members: Which ids each language has, as a mask over V; special tokens included. Empty: not known, so all.
         counts: How often each id occurs in a sample of each language's text.
         about: What it was made from and how: settings, files with their hashes, dictionaries with their words.
+        special: The ids of the special tokens, under BERT's names; None: the pieces that have those names.
+        padding_side: Where rows are padded.
     """
 
     def __init__(
@@ -84,6 +88,8 @@ class Vocabulary:
         members: Mapping[str, np.ndarray] | None = None,
         counts: Mapping[str, np.ndarray] | None = None,
         about: Mapping[str, Any] | None = None,
+        special: Mapping[str, int] | None = None,
+        padding_side: Side = "right",
     ) -> None:
         self.mode: Mode = mode
         self.languages = tuple(languages)
@@ -91,6 +97,8 @@ class Vocabulary:
         self._views = dict(views)
         self._members = dict(members or {})
         self._counts = dict(counts or {})
+        self._special = None if special is None else dict(special)
+        self.padding_side: Side = padding_side
         self._tokenizers: dict[str, Tokenizer] = {}
 
     def __len__(self) -> int:
@@ -113,8 +121,43 @@ class Vocabulary:
 
     @cached_property
     def special(self) -> dict[str, int]:
-        """The ids of ``[PAD]``, ``[UNK]``, ``[CLS]``, ``[SEP]`` and ``[MASK]``, whatever the pieces are called."""
-        return special_ids(self.tokenizer(self.languages[0] if self.languages else None))
+        """The ids of ``[PAD]``, ``[UNK]``, ``[CLS]``, ``[SEP]`` and ``[MASK]``, whatever the pieces are called.
+
+        A tokenizer from elsewhere need not have all of them.
+        """
+        if self._special is not None:
+            return dict(self._special)
+        tokenizer = self.tokenizer(self.languages[0] if self.languages else None)
+        found = {name: tokenizer.token_to_id(name) for name in SPECIAL}
+        return {name: index for name, index in found.items() if index is not None}
+
+    @cached_property
+    def layout(self) -> RowLayout:
+        """The special tokens before, between and after texts."""
+        return row_layout(next(iter(self._views.values())))
+
+    @property
+    def pad_id(self) -> int:
+        """What rows are padded with; where the tokenizer has nothing for it, any token, for it is masked."""
+        return self.special.get("[PAD]", self.special.get("[SEP]", 0))
+
+    @property
+    def unknown_id(self) -> int:
+        """What stands for a text that the tokenizer reads as nothing."""
+        return self.special.get("[UNK]", self.pad_id)
+
+    @property
+    def mask_id(self) -> int:
+        """The mask token.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        if "[MASK]" not in self.special:
+            raise ConfigError(
+                "the tokenizer has no mask token", remedy="choose a model that was trained by masked language modeling"
+            )
+        return self.special["[MASK]"]
 
     def code_of(self, language: str) -> str:
         """The canonical code of one of its languages.
@@ -268,6 +311,8 @@ class Vocabulary:
         digest = hashlib.sha256(self.mode.encode())
         for name, view in sorted(self._views.items()):
             digest.update(f"\0{name}\0".encode() + view.encode())
+        if self.mode == "given":  # its special tokens are not known from the view
+            digest.update(f"\0{sorted(self.special.items())}\0{self.padding_side}".encode())
         return digest.hexdigest()
 
     @property
@@ -300,6 +345,8 @@ class Vocabulary:
             members=members,
             counts={**self._counts, **exact},
             about={**self.about, "sample": {code: one for code, one in self.sampled.items() if code not in exact}},
+            special=self._special,
+            padding_side=self.padding_side,
         )
 
     @classmethod
@@ -313,9 +360,15 @@ class Vocabulary:
         Raises:
             StorageError: There is no such file, folder or name, or it is no tokenizer.
         """
-        view, origin = open_given(source)
-        codes = [language_code(code) for code in languages]
-        return cls(mode="given", languages=codes, views={"": view}, about={"tokenizer": origin})
+        given = open_given(source)
+        return cls(
+            mode="given",
+            languages=[language_code(code) for code in languages],
+            views={"": given.view},
+            about={"tokenizer": given.origin},
+            special=given.special,
+            padding_side=given.padding_side,
+        )
 
     # --- files ---
 
@@ -352,6 +405,7 @@ class Vocabulary:
             "languages": list(self.languages),
             "hash": self.hash,
             "special": self.special,
+            "padding_side": self.padding_side,
             "ids": {code: to_ranges(np.flatnonzero(mask)) for code, mask in self._members.items()},
             "counted": sorted(self._counts),
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
@@ -394,6 +448,8 @@ class Vocabulary:
             members=members,
             counts=counts,
             about=index["about"],
+            special=index["special"],
+            padding_side=index.get("padding_side", "right"),
         )
 
 
