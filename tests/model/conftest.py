@@ -9,7 +9,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
 
 from isoglot.model import Encoder, encoder_config
 from isoglot.vocab import Vocabulary, train_vocabulary
@@ -89,9 +90,22 @@ def hf_folder(tmp_path, words):
         tokenizer.normalizer = normalizers.BertNormalizer()
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.add_special_tokens(list(special))
+        pad, unknown, first, last, mask = special
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{first} $A {last}",
+            pair=f"{first} $A {last} $B:1 {last}:1",
+            special_tokens=[(first, 2), (last, 3)],
+        )
         folder = tmp_path / name
         model.save_pretrained(folder)
-        tokenizer.save(str(folder / "tokenizer.json"))
+        PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer,
+            pad_token=pad,
+            unk_token=unknown,
+            cls_token=first,
+            sep_token=last,
+            mask_token=mask,
+        ).save_pretrained(folder)
         return folder
 
     return save

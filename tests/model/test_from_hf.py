@@ -142,7 +142,7 @@ def test_a_model_without_a_head_has_no_logits(hf_folder, same, shake, tmp_path: 
             one.logits(torch.zeros(1, 32))
         assert str(failure.value) == (
             "the encoder has no softmax over pieces: its weights came without one; "
-            "use one that was saved with its head for masked language modelling"
+            "use one that was saved with its head for masked language modeling"
         )
 
 

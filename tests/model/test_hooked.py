@@ -23,6 +23,31 @@ PLACES: dict[str, Any] = {"max_position_embeddings": 40, "vocab_size": 22}
 DISENTANGLED: dict[str, Any] = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8}
 CONVOLUTION: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu"}
 UNTIED: dict[str, Any] = {"tie_word_embeddings": False}  # transformers 4 ties a wrong matrix of that head
+XLM: dict[str, Any] = {
+    "emb_dim": 32,
+    "n_layers": 3,
+    "n_heads": 4,
+    **PLACES,
+    "n_words": 22,
+    "pad_index": 0,
+    "pad_token_id": 0,
+}
+T5: dict[str, Any] = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4, "vocab_size": 22}
+DECODER: dict[str, Any] = {**SMALL, "vocab_size": 30, "num_key_value_heads": 2, "pad_token_id": 0}
+BART: dict[str, Any] = {
+    "d_model": 32, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, **PLACES, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+    "decoder_start_token_id": 3, "forced_eos_token_id": 3,
+}  # fmt: skip
+OTHERS: dict[str, Callable[[], Any]] = {
+    "t5": lambda: hf.T5Config(**T5),
+    "umt5": lambda: hf.UMT5Config(**T5),
+    "mt5": lambda: hf.MT5Config(**T5),
+    "bart": lambda: hf.BartConfig(**BART),
+    "m2m100": lambda: hf.M2M100Config(**BART),
+    "qwen2": lambda: hf.Qwen2Config(**DECODER),
+    "llama": lambda: hf.LlamaConfig(**DECODER),
+}
 CONFIGS: dict[str, Callable[[], Any]] = {
     "bert": lambda: hf.BertConfig(**SMALL, **PLACES),
     "bert of another activation": lambda: hf.BertConfig(**SMALL, **PLACES, hidden_act="relu"),
@@ -34,6 +59,9 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "deberta-v2 with its later head": lambda: hf.DebertaV2Config(
         **SMALL, **PLACES, **DISENTANGLED, legacy=False, **UNTIED
     ),
+    "albert": lambda: hf.AlbertConfig(**SMALL, **PLACES, embedding_size=16),
+    "albert of two groups": lambda: hf.AlbertConfig(**SMALL, **PLACES, embedding_size=16, num_hidden_groups=2),
+    "xlm": lambda: hf.XLMConfig(**XLM),
     "modernbert": lambda: hf.ModernBertConfig(
         **SMALL, **PLACES, pad_token_id=0, bos_token_id=2, cls_token_id=2, eos_token_id=3, sep_token_id=3
     ),
@@ -156,17 +184,86 @@ def test_positions_that_begin_later_make_it_shorter(shake):
     assert HookedEncoder(made(AutoModelForMaskedLM, config, shake)).length == 38
 
 
-def test_what_is_no_encoder_of_layers_in_a_list_is_refused(shake):
-    albert = hf.AlbertConfig(**SMALL, vocab_size=22, embedding_size=16)
-    with pytest.raises(ConfigError) as failure:
-        HookedEncoder(made(AutoModelForMaskedLM, albert, shake))
-    assert str(failure.value) == (
-        "the layers of albert cannot be found in one list; "
-        "choose an encoder such as BERT, XLM-R, DistilBERT, ELECTRA or DeBERTa"
-    )
-    t5 = hf.T5Config(d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, vocab_size=22)
+def test_what_cannot_be_run_or_edited_is_refused(shake, monkeypatch):
     with pytest.raises(ConfigError, match="t5 cannot be run as an encoder"):
-        HookedEncoder(made(AutoModel, t5, shake))
+        HookedEncoder(made(AutoModel, hf.T5Config(**T5), shake))
+    bert = made(AutoModelForMaskedLM, CONFIGS["bert of another activation"](), shake)
+    inner = bert.bert.encoder.forward
+
+    def forward(hidden_states: torch.Tensor, *given: Any, **named: Any) -> Any:
+        output = inner(hidden_states, *given, **named)
+        output["last_hidden_state"] = output["last_hidden_state"] + hidden_states  # past all layers
+        return output
+
+    monkeypatch.setattr(bert.bert.encoder, "forward", forward)
+    with pytest.raises(ConfigError) as failure:
+        HookedEncoder(bert)
+    assert str(failure.value).startswith("the output of layer 1 of bert cannot be read and replaced; choose an encoder")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", OTHERS)
+def test_encoders_of_translators_and_decoders_have_their_layers(name: str, hf_folder, shake, batches):
+    model = made(AutoModel, OTHERS[name](), shake)
+    encoder = load_encoder(hf_folder(model), device="cpu")
+    assert isinstance(encoder, HookedEncoder)
+    batch, other = batches
+    theirs = model.get_encoder() if model.config.is_encoder_decoder else model
+    output = theirs(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long(), output_hidden_states=True)
+    layers = encoder.layers(batch)
+    assert (encoder.depth, encoder.width) == (3, 32)
+    expected = (*output.hidden_states[:-1], output.last_hidden_state)
+    assert all(torch.equal(one, two) for one, two in zip(layers, expected, strict=True))
+    at = batch.mask_BT
+    for start in range(4):
+        for end in range(start, 4):
+            found = encoder.run_from(start, layers[start], other, to=end)
+            torch.testing.assert_close(found[at], layers[end][at], atol=1e-5, rtol=0)
+    why = "predicts the next token" if name in ("qwen2", "llama") else "for masked language modeling"
+    with pytest.raises(ConfigError, match=f"no softmax over pieces: .*{why}"):
+        encoder.logits(layers[-1])
+
+
+@torch.no_grad()
+def test_an_encoder_saved_without_its_decoder(hf_folder, sentences, shake):
+    model = made(hf.AutoModelForTextEncoding, hf.T5Config(**T5), shake)
+    encoder = load_encoder(hf_folder(model), device="cpu")
+    batch = make_batch(encoder.vocabulary, sentences)
+    theirs = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long()).last_hidden_state
+    assert torch.equal(encoder.layers(batch)[-1], theirs)
+
+
+@torch.no_grad()
+def test_edits_are_in_the_residual_stream(config, batches, shake):
+    """An edit at any layer gives the logits that the model gives from the edited state, whoever runs it."""
+    model = made(AutoModelForMaskedLM, config, shake)
+    encoder, (batch, other) = HookedEncoder(model), batches
+    put = encoder.layers(other)
+    inputs = {"input_ids": batch.ids_BT, "attention_mask": batch.mask_BT.long()}
+    expected = model(**inputs | {"input_ids": other.ids_BT}).logits
+    at = batch.mask_BT
+    for layer in range(4):
+        state = put[layer]
+        with encoder.edited(layer, lambda hidden, ids, state=state: state.clone()):
+            torch.testing.assert_close(model(**inputs).logits[at], expected[at], atol=1e-5, rtol=0)
+            torch.testing.assert_close(encoder.layers(batch)[-1][at], put[-1][at], atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_xlm_is_told_the_language(batches, shake):
+    names = {"n_langs": 2, "use_lang_emb": True, "lang2id": {"en": 0, "fr": 1}, "id2lang": {0: "en", 1: "fr"}}
+    model = made(AutoModelForMaskedLM, hf.XLMConfig(**XLM, **names), shake)
+    encoder, batch = HookedEncoder(model), batches[0]
+    for number, code in enumerate(("en", "fra")):
+        langs = torch.full_like(batch.ids_BT, number)
+        theirs = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long(), langs=langs)
+        torch.testing.assert_close(encoder.logits(encoder.layers(batch, code)[-1]), theirs.logits, atol=1e-5, rtol=0)
+        middle = encoder.layers(batch, code)[1]
+        assert torch.equal(encoder.run_from(1, middle, batch, code), encoder.layers(batch, code)[-1])
+    with pytest.raises(ConfigError, match="an embedding for each language, and none is named; choose one of en, fr"):
+        encoder.layers(batch)
+    with pytest.raises(ConfigError, match="an embedding for each language, and none for 'de'"):
+        encoder.layers(batch, "de")
 
 
 def test_no_such_layer_and_no_vocabulary(batches, shake):

@@ -96,14 +96,17 @@ def test_above_a_shift_all_runs_as_the_target(nano_encoder, small_texts):
     assert masked_languages(encoder, texts["en"], "en", sets).own == 1
 
 
-def test_a_vocabulary_without_a_mask_is_refused_in_one_line(tmp_path):
-    """Already where its special tokens are asked for, so no encoder comes here with one."""
+def test_a_vocabulary_without_a_mask_is_refused_in_one_line(encoder, texts, sets, tmp_path, monkeypatch):
+    """Only where something is masked: token sets need no mask."""
     pieces = {piece: index for index, piece in enumerate((*SPECIAL[:4], "yes"))}
     made = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
     made.add_special_tokens(list(SPECIAL[:4]))
     made.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ConfigError, match=r"^the tokenizer has no mask token \(it has \[CLS\], .*\); choose one that"):
-        TokenSets.from_text(Vocabulary.from_tokenizer(tmp_path / "tokenizer.json"), {"en": ["yes"]})
+    vocabulary = Vocabulary.from_tokenizer(tmp_path / "tokenizer.json")
+    assert TokenSets.from_text(vocabulary, {"en": ["yes"]}).languages == ("en",)
+    monkeypatch.setattr(type(encoder), "vocabulary", vocabulary)
+    with pytest.raises(ConfigError, match=r"^the tokenizer has no mask token; choose a model"):
+        masked_languages(encoder, texts["en"], "en", sets)
 
 
 def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets):

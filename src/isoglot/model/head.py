@@ -139,9 +139,13 @@ class NoHead(Head):
         raise no_head()
 
 
-def no_head() -> ConfigError:
-    """What to say where scores of pieces are asked of an encoder that has none."""
+def no_head(why: str = "its weights came without one") -> ConfigError:
+    """The refusal of scores of pieces where an encoder has none.
+
+    Args:
+        why: The reason.
+    """
     return ConfigError(
-        "the encoder has no softmax over pieces: its weights came without one",
-        remedy="use one that was saved with its head for masked language modelling",
+        f"the encoder has no softmax over pieces: {why}",
+        remedy="use one that was saved with its head for masked language modeling",
     )

@@ -34,9 +34,7 @@ def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' cl
         check_hub_name(str(source), "encoder", remedy=f"check the path, or {WAYS}")
     with quiet(transformers):
         try:
-            model = _with_head(transformers, source)
-            if model is None:
-                model = _loaded(transformers.AutoModel, source)
+            model = _with_head(transformers, source) or _without_head(transformers, source)
         except IsoglotError:
             raise
         except Exception as error:  # the hub's client and transformers raise many kinds
@@ -65,12 +63,27 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
 def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
     """The model with its head; None if its kind has none, or the weights came without."""
     config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
-    if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+    if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING or _has_decoder(transformers, config):
         return None
     try:
         return _loaded(transformers.AutoModelForMaskedLM, source)
     except _HeadlessError:
         return None
+
+
+def _without_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
+    """The model without a head; of an encoder and a decoder, the encoder."""
+    config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
+    if not _has_decoder(transformers, config):
+        return _loaded(transformers.AutoModel, source)
+    if type(config) in transformers.MODEL_FOR_TEXT_ENCODING_MAPPING:  # T5 and its kin
+        return _loaded(transformers.AutoModelForTextEncoding, source)
+    return _loaded(transformers.AutoModel, source).get_encoder()
+
+
+def _has_decoder(transformers: ModuleType, config: Any) -> bool:  # noqa: ANN401 - transformers' class
+    """Whether it is an encoder with a decoder, such as T5; the weights may be the encoder's alone."""
+    return type(config) in transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
 
 class _HeadlessError(Exception):

@@ -1,34 +1,48 @@
 """Any Hugging Face encoder, taken as it is: hooks on its layers read and replace what passes between them.
 
-What is needed of it: it takes ids and a mask, it gives its hidden states, and its layers stand in one list, each called
-once with the output of the one before as its first argument. All that is checked once, on a few tokens, when it is
-wrapped.
+What is needed of it: it takes ids and a mask, it gives its hidden states, and for each of these there is a place before
+or after some module where a hook can replace it so that nothing of the old one is left. When a model is wrapped, such
+places are looked for on a few tokens, and every one is tried out: from a state of one sentence that is put into another
+sentence, the model must go on as it did in the first.
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, one_line
+from isoglot.core.errors import ConfigError, nearest_name, one_line, shown
+from isoglot.core.language_codes import language_code
 from isoglot.core.parts import import_part
 from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
 from isoglot.model.protocol import end_of_way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from isoglot.model.batch import Batch
     from isoglot.model.edits import Change
     from isoglot.vocab import Vocabulary
 
 _LENGTH = 512  # where a model does not say how long its input may be
+_TRIED = 12  # places for each layer
+_REMEDY = "choose an encoder such as BERT, XLM-R, DistilBERT, ELECTRA, DeBERTa, ALBERT, XLM or T5"
+
+
+class _Place(NamedTuple):
+    """Where a hidden state passes: the first argument of a module's call, or what the call gives."""
+
+    module: nn.Module
+    call: int
+    """Which of its calls, from 0: ALBERT calls one module for every layer."""
+    after: bool
 
 
 class HookedEncoder(nn.Module):
@@ -39,15 +53,15 @@ class HookedEncoder(nn.Module):
         vocabulary: What its ids mean.
 
     Raises:
-        ConfigError: It is no encoder whose layers can be found, or the vocabulary is larger than it.
+        ConfigError: Its layers cannot be found or not be edited, or the vocabulary is larger than it.
     """
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:  # noqa: ANN401 - transformers' class
         super().__init__()
         self.model = model
         self._vocabulary = vocabulary
-        self._blocks: list[nn.ModuleList] = []  # in lists, so that they are not registered a second time
-        self._entry: list[nn.Module] = []
+        self._places: list[_Place] = []
+        self._languages = _language_ids(model.config)
         self._edits = 0
         self._unedited = -1  # what is edited up to this layer is left alone for now
         config = model.config
@@ -59,7 +73,7 @@ class HookedEncoder(nn.Module):
             )
         was_training = model.training
         model.eval()
-        self._find_layers()
+        self._find_places()
         model.train(was_training)
 
     @property
@@ -81,7 +95,7 @@ class HookedEncoder(nn.Module):
     @property
     def depth(self) -> int:
         """How many layers it has."""
-        return len(self._blocks[0])
+        return len(self._places)
 
     @property
     def length(self) -> int:
@@ -98,20 +112,26 @@ class HookedEncoder(nn.Module):
         return torch.device(next(self.model.parameters()).device)
 
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
-        """The output of every layer (each B x T x D); the first is what goes into the layers, the embeddings."""
+        """The output of every layer (each B x T x D); the first is what goes into the layers, the embeddings.
+
+        Raises:
+            ConfigError: The model has an embedding for each language, and this is none of them.
+        """
+        inputs = self._inputs(batch, language)
         if not self._edits:
-            return _hidden_states(self._base, batch.ids_BT, batch.mask_BT)
-        found: list[torch.Tensor] = []
+            return _hidden_states(self._base, inputs)
+        found: dict[int, torch.Tensor] = {}
 
-        def note(hidden: torch.Tensor) -> torch.Tensor:
-            found.append(hidden)
-            return hidden
+        def note(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
+            def look(hidden: torch.Tensor) -> torch.Tensor:
+                found[layer] = hidden
+                return hidden
 
-        with ExitStack() as hooks:  # the model may tell its states as they were before an edit
-            for block in self._blocks[0]:
-                hooks.enter_context(_before(block, note))
-            last = _last_hidden_state(self._base, batch.ids_BT, batch.mask_BT)
-        return (*found, last)
+            return look
+
+        with self._hooked({layer: note(layer) for layer in range(self.depth)}):
+            last = _last_hidden_state(self._base, inputs)  # the model may tell its states as they were before an edit
+        return (*(found[layer] for layer in range(self.depth)), last)
 
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
@@ -126,16 +146,12 @@ class HookedEncoder(nn.Module):
         end = end_of_way(layer, to, self.depth)
         if layer == end:
             return hidden
-        blocks = self._blocks[0]
-        # What goes into the first layer may be used beside it too (DeBERTa has a convolution): put it in before both.
-        entry = self._entry[0] if layer == 0 else blocks[layer]
-        with ExitStack() as hooks:
-            hooks.enter_context(self._left_alone(layer))
-            hooks.enter_context(_before(entry, lambda _: hidden))
-            if end < self.depth:
-                hooks.enter_context(_before(blocks[end], _stop))
+        changes: dict[int, Callable[[torch.Tensor], torch.Tensor]] = {layer: lambda _: hidden.clone()}
+        if end < self.depth:
+            changes[end] = _stop
+        with self._left_alone(layer), self._hooked(changes):
             try:
-                return _last_hidden_state(self._base, batch.ids_BT, batch.mask_BT)
+                return _last_hidden_state(self._base, self._inputs(batch, language))
             except _ReachedError as reached:
                 return reached.hidden
 
@@ -149,7 +165,7 @@ class HookedEncoder(nn.Module):
         """
         base = self._base
         if base is self.model:
-            raise no_head()
+            raise no_head(_why_no_head(self.model.config))
         flat_BTD = hidden.reshape(1, -1, hidden.shape[-1])
         output = import_part("transformers.modeling_outputs").BaseModelOutput(last_hidden_state=flat_BTD)
         ids_BT = torch.zeros(flat_BTD.shape[:2], dtype=torch.int64, device=flat_BTD.device)
@@ -190,7 +206,7 @@ class HookedEncoder(nn.Module):
             if layer == self.depth:
                 hooks.enter_context(_after(self._base, apply))
             else:
-                hooks.enter_context(_before(self._entry[0] if layer == 0 else self._blocks[0][layer], apply))
+                hooks.enter_context(self._hooked({layer: apply}))
             self._edits += 1
             try:
                 yield
@@ -210,47 +226,99 @@ class HookedEncoder(nn.Module):
     def _base(self) -> Any:  # noqa: ANN401 - transformers' class
         return self.model.base_model
 
-    @torch.no_grad()
-    def _find_layers(self) -> None:
-        """Run a few tokens through, and take the list whose modules are given just the hidden states, in order."""
-        name = self.model.config.model_type
-        remedy = "choose an encoder such as BERT, XLM-R, DistilBERT, ELECTRA or DeBERTa"
-        ids_BT = torch.arange(4, device=self.device)[None] % self.size
-        seen: dict[nn.Module, torch.Tensor] = {}
-
-        def note(module: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
-            def look(hidden: torch.Tensor) -> torch.Tensor:
-                seen[module] = hidden
-                return hidden
-
-            return look
-
-        lists = [part for part in self._base.modules() if isinstance(part, nn.ModuleList)]
-        owners = [part for part in self._base.modules() if part is not self._base]
-        with ExitStack() as hooks:
-            for part in owners:
-                hooks.enter_context(_before(part, note(part)))
-            try:
-                states = _hidden_states(self._base, ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))
-            except Exception as error:  # whatever a foreign model may do with ids and a mask
+    def _inputs(self, batch: Batch, language: str | None) -> dict[str, torch.Tensor]:
+        """What the model is given: ids, the attention mask, and the language where it has an embedding for each."""
+        inputs = {"input_ids": batch.ids_BT, "attention_mask": batch.mask_BT.long()}
+        if self._languages:
+            code = None if language is None else language_code(language)
+            if code not in self._languages:
+                problem = "none is named" if code is None else f"none for {shown(code)}"
                 raise ConfigError(
-                    f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})", remedy=remedy
-                ) from error
-        for blocks in lists:
-            given = [seen.get(block) for block in blocks]
-            if len(given) == len(states) - 1 and all(
-                one is not None and one.shape == two.shape and torch.equal(one, two)
-                for one, two in zip(given, states, strict=False)
-            ):
-                self._blocks = [blocks]
-                break
-        else:
-            raise ConfigError(f"the layers of {name} cannot be found in one list", remedy=remedy)
+                    f"the model has an embedding for each language, and {problem}",
+                    remedy=nearest_name(code or "", self._languages),
+                )
+            inputs["langs"] = torch.full_like(batch.ids_BT, self._languages[code])
+        return inputs
+
+    @contextmanager
+    def _hooked(self, changes: Mapping[int, Callable[[torch.Tensor], torch.Tensor]]) -> Iterator[None]:
+        """While the block lasts, what passes at the places of some layers goes through a function each."""
+        with ExitStack() as hooks:
+            for layer, change in changes.items():
+                hooks.enter_context(_at(self._base, self._places[layer], change))
+            yield
+
+    @torch.no_grad()
+    def _find_places(self) -> None:
+        """Run a few tokens through, and find for each hidden state where it can be read and replaced.
+
+        Raises:
+            ConfigError: The model cannot be run, or there is a state that cannot be replaced.
+        """
+        name = self.model.config.model_type
+        ids = [index for index in range(self.size) if index != getattr(self.model.config, "pad_token_id", None)]
+        ids_BT, other_BT = (torch.tensor([part], device=self.device) for part in (ids[-4:], ids[-8:-4] or ids[:4]))
+        inputs, other = (self._probe(some_BT) for some_BT in (ids_BT, other_BT))
+        seen: list[tuple[_Place, torch.Tensor]] = []
+        try:
+            with _watched(self._base, seen):
+                states = _hidden_states(self._base, inputs)
+        except Exception as error:  # whatever a foreign model may do with ids and a mask
+            raise ConfigError(
+                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})", remedy=_REMEDY
+            ) from error
         self._width = states[0].shape[-1]
-        around = (part for part in owners if any(child is blocks for child in part.children()))
-        owner = next(around, blocks[0])
-        same = owner in seen and seen[owner].shape == states[0].shape and torch.equal(seen[owner], states[0])
-        self._entry = [owner if same else blocks[0]]
+        choices = [
+            [place for place, tensor in seen if tensor.shape == state.shape and torch.equal(tensor, state)]
+            for state in states[:-1]
+        ]
+        # First of all the outermost module that is given the state, and the last one that gives it.
+        choices = [
+            [one for one in some if not one.after] + [one for one in reversed(some) if one.after] for some in choices
+        ]
+        chosen = [0] * len(choices)
+        while all(at < min(len(some), _TRIED) for at, some in zip(chosen, choices, strict=True)):
+            self._places = [some[at] for at, some in zip(chosen, choices, strict=True)]
+            wrong = self._misplaced(states, other)
+            if not wrong:
+                return
+            for layer in wrong:
+                chosen[layer] += 1
+        layer = next(n for n, at in enumerate(chosen) if at >= min(len(choices[n]), _TRIED))
+        raise ConfigError(f"the output of layer {layer} of {name} cannot be read and replaced", remedy=_REMEDY)
+
+    def _probe(self, ids_BT: torch.Tensor) -> dict[str, torch.Tensor]:
+        inputs = {"input_ids": ids_BT, "attention_mask": torch.ones_like(ids_BT)}
+        if self._languages:
+            inputs["langs"] = torch.full_like(ids_BT, next(iter(self._languages.values())))
+        return inputs
+
+    def _misplaced(self, states: Sequence[torch.Tensor], other: dict[str, torch.Tensor]) -> list[int]:
+        """The layers after which a model does not go on from a state that is put in, in one batch for all of them.
+
+        Row ``k`` is another sentence, into which the given one's state is put after layer ``k``.
+        """
+        depth = len(self._places)
+        scale = float(max(state.abs().max() for state in states))
+        wrong: set[int] = set()
+
+        def check(layer: int, hidden_BTD: torch.Tensor) -> None:
+            misses_B = (hidden_BTD[:layer] - states[layer]).abs().amax(dim=(1, 2)) > 1e-3 * scale
+            wrong.update(misses_B.nonzero().flatten().tolist())
+
+        def put(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
+            def change(hidden_BTD: torch.Tensor) -> torch.Tensor:
+                check(layer, hidden_BTD)
+                hidden_BTD = hidden_BTD.clone()
+                hidden_BTD[layer] = states[layer][0]
+                return hidden_BTD
+
+            return change
+
+        rows = {name: tensor.repeat(depth, 1) for name, tensor in other.items()}
+        with self._hooked({layer: put(layer) for layer in range(depth)}):
+            check(depth, _last_hidden_state(self._base, rows))
+        return sorted(wrong)
 
 
 class _ReachedError(Exception):
@@ -266,21 +334,65 @@ def _stop(hidden: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def _before(module: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """While the block lasts, the tensor that a module is given first goes through a function."""
+def _at(base: nn.Module, place: _Place, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """While the block lasts, the tensor that passes at a place goes through a function."""
+    calls = 0
 
-    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def begin(*_: object) -> None:
+        nonlocal calls
+        calls = 0
+
+    def here() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls - 1 == place.call
+
+    def before(
+        _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        if not here():
+            return None
         if given and isinstance(given[0], torch.Tensor):
             return (change(given[0]), *given[1:]), named
-        if isinstance(named.get("hidden_states"), torch.Tensor):
-            return given, {**named, "hidden_states": change(named["hidden_states"])}
-        return given, named
+        return given, {**named, "hidden_states": change(named["hidden_states"])}
 
-    handle = module.register_forward_pre_hook(hook, with_kwargs=True)
-    try:
+    def after(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tensor or a tuple
+        if not here():
+            return None
+        return (change(output[0]), *output[1:]) if isinstance(output, tuple) else change(output)
+
+    with ExitStack() as hooks:
+        hooks.callback(base.register_forward_pre_hook(begin).remove)
+        if place.after:
+            hooks.callback(place.module.register_forward_hook(after).remove)
+        else:
+            hooks.callback(place.module.register_forward_pre_hook(before, with_kwargs=True).remove)
         yield
-    finally:
-        handle.remove()
+
+
+@contextmanager
+def _watched(base: nn.Module, seen: list[tuple[_Place, torch.Tensor]]) -> Iterator[None]:
+    """While the block lasts, what goes into every module and what comes out of it is noted, in order."""
+    calls: Counter[tuple[nn.Module, bool]] = Counter()
+
+    def note(module: nn.Module, tensor: object, *, after: bool) -> None:
+        call = calls[module, after]
+        calls[module, after] += 1
+        if isinstance(tensor, torch.Tensor):
+            seen.append((_Place(module, call, after), tensor.detach().clone()))
+
+    def before(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        note(module, given[0] if given else named.get("hidden_states"), after=False)
+
+    def after(module: nn.Module, _: tuple[Any, ...], output: Any) -> None:  # noqa: ANN401 - whatever it gives
+        note(module, output[0] if isinstance(output, tuple) and output else output, after=True)
+
+    with ExitStack() as hooks:
+        for part in base.modules():
+            if part is not base:
+                hooks.callback(part.register_forward_pre_hook(before, with_kwargs=True).remove)
+                hooks.callback(part.register_forward_hook(after).remove)
+        yield
 
 
 @contextmanager
@@ -300,13 +412,29 @@ def _after(base: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> I
         handle.remove()
 
 
-def _hidden_states(base: Any, ids_BT: torch.Tensor, mask_BT: torch.Tensor) -> tuple[torch.Tensor, ...]:  # noqa: ANN401
+def _hidden_states(base: Any, inputs: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:  # noqa: ANN401
     """What each layer gives; the last after the model's final norm, if it has one."""
-    output = base(input_ids=ids_BT, attention_mask=mask_BT.long(), output_hidden_states=True, return_dict=True)
+    output = base(**inputs, output_hidden_states=True, return_dict=True)
     return (*output.hidden_states[:-1], output.last_hidden_state)
 
 
-def _last_hidden_state(base: Any, ids_BT: torch.Tensor, mask_BT: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
-    output = base(input_ids=ids_BT, attention_mask=mask_BT.long(), return_dict=True)
-    last: torch.Tensor = output.last_hidden_state
+def _last_hidden_state(base: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:  # noqa: ANN401
+    last: torch.Tensor = base(**inputs, return_dict=True).last_hidden_state
     return last
+
+
+def _language_ids(config: Any) -> dict[str, int]:  # noqa: ANN401 - transformers' class
+    """The number of each language that an XLM has an embedding for; none for any other model."""
+    if not getattr(config, "use_lang_emb", False) or getattr(config, "n_langs", 1) < 2:
+        return {}
+    return {language_code(name): int(number) for name, number in (getattr(config, "lang2id", None) or {}).items()}
+
+
+def _why_no_head(config: Any) -> str:  # noqa: ANN401 - transformers' class
+    """Why a model that was opened without a head for masked language modeling has none."""
+    transformers = import_part("transformers")
+    if type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+        return "its weights came without one"
+    if type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
+        return f"{config.model_type} predicts the next token, not the one at a position"
+    return f"transformers has no {config.model_type} for masked language modeling"

@@ -94,12 +94,14 @@ def masked_languages(
         progress: Shows how far it is.
 
     Raises:
-        ConfigError: A language has no token set or mean, a layer does not exist, or a shift has no way to go.
+        ConfigError: There is no mask token, a language has no token set or mean, a layer does not exist, or a shift has
+            no way to go.
         InputError: There is no sentence, or one is empty.
         StorageError: The file cannot be read.
     """
     code = language_code(language)
     vocabulary = encoder.vocabulary
+    mask = vocabulary.mask_id
     sets.check_vocabulary(vocabulary)
     own_V = sets.mask(code)
     (number,) = chosen_layers([layer], encoder.depth)
@@ -125,7 +127,7 @@ def masked_languages(
             sizes_B = np.array([len(rows.ids[row]) for row in group])
             firsts_B = first_places(vocabulary, sizes_B, batch.ids_BT.shape[1])
             lines, places = torch.arange(len(group)), torch.from_numpy(at_N[group] + firsts_B)
-            batch.ids_BT[lines, places] = vocabulary.mask_id
+            batch.ids_BT[lines, places] = mask
             batch = batch.to(encoder.device)
             states = encoder.layers(batch, code)
             last_BTD = states[-1]
