@@ -471,7 +471,7 @@ def test_text_can_be_cut_to_the_same_number_of_tokens(run, corpus):
     assert build_config(TextConfig, settings=["tokens=least"]).limits(corpus.shards) == dict.fromkeys(there, least)
     assert build_config(TextConfig, settings=["tokens.fr=90"]).limits(corpus.shards) == {"en": None, "fr": 90}
     assert "asks for 999,999 tokens of en" in refused(run, "text.tokens=999999")
-    rows = Rows(corpus.shards["en"], length=16, special=corpus.vocabulary.special, limit=100, separator="sentence")
+    rows = Rows(corpus.shards["en"], length=16, layout=corpus.vocabulary.layout, limit=100, separator="sentence")
     ids = corpus.shards["en"].ids("train")[:100]
     every = rows.take(0, 3 * rows.per_epoch)[:, 1:-1]
     assert set(every.flatten().tolist()) <= {*ids.tolist(), corpus.vocabulary.special["[SEP]"]}

@@ -29,6 +29,8 @@ from isoglot.pretrain.chance import below, permuted, step_key, stream
 from isoglot.vocab.shards import Shards, Split, file_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch import Tensor
 
     from isoglot.vocab.layout import RowLayout

@@ -109,7 +109,7 @@ def word_types(
         precision=precision,
     )
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
-    unknown = encoder.vocabulary.special["[UNK]"]
+    unknown = encoder.vocabulary.unknown_id
     readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
     work = progress.task("encode", total=facts.sentences, unit="sentences")
     with hashing(encoder) as hashed, through.ready(), work as task:
