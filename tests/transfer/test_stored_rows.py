@@ -93,7 +93,7 @@ def test_a_batch_is_filled_up_with_what_teaches_nothing(vocabulary):
     found = stored.cut(stored.sent([2, 0], shape), shape)
     assert found.batch.ids_BT.shape == (4, 16)
     assert found.places_BW.shape == (4, 8)
-    assert found.batch.mask_BT.sum(dim=1).tolist() == [6, 6, 2, 2]
+    assert found.batch.mask_BT.sum(dim=1).tolist() == [4, 4, 2, 2]
     assert found.mask_BW.sum(dim=1).tolist() == [3, 3, 1, 1]
     assert found.targets_BWK is not None
     assert (found.targets_BWK[2:] == IGNORED).all()
