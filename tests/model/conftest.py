@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -98,7 +99,8 @@ def hf_folder(tmp_path, words):
         )
         folder = tmp_path / name
         model.save_pretrained(folder)
-        PreTrainedTokenizerFast(
+        kind: Any = PreTrainedTokenizerFast
+        kind(
             tokenizer_object=tokenizer,
             pad_token=pad,
             unk_token=unknown,

@@ -243,15 +243,23 @@ def test_edits_are_in_the_residual_stream(config, batches, shake):
     expected = model(**inputs | {"input_ids": other.ids_BT}).logits
     at = batch.mask_BT
     for layer in range(4):
-        state = put[layer]
-        with encoder.edited(layer, lambda hidden, ids, state=state: state.clone()):
+
+        def to_other(_: torch.Tensor, __: torch.Tensor, state: torch.Tensor = put[layer]) -> torch.Tensor:
+            return state.clone()
+
+        with encoder.edited(layer, to_other):
             torch.testing.assert_close(model(**inputs).logits[at], expected[at], atol=1e-5, rtol=0)
             torch.testing.assert_close(encoder.layers(batch)[-1][at], put[-1][at], atol=1e-5, rtol=0)
 
 
 @torch.no_grad()
 def test_xlm_is_told_the_language(batches, shake):
-    names = {"n_langs": 2, "use_lang_emb": True, "lang2id": {"en": 0, "fr": 1}, "id2lang": {0: "en", 1: "fr"}}
+    names: dict[str, Any] = {
+        "n_langs": 2,
+        "use_lang_emb": True,
+        "lang2id": {"en": 0, "fr": 1},
+        "id2lang": {0: "en", 1: "fr"},
+    }
     model = made(AutoModelForMaskedLM, hf.XLMConfig(**XLM, **names), shake)
     encoder, batch = HookedEncoder(model), batches[0]
     for number, code in enumerate(("en", "fra")):

@@ -217,7 +217,7 @@ def test_sentences_are_cut_by_themselves_and_every_id_comes_once_an_epoch(
 ):
     if not sum(lengths):
         return
-    rows = Rows(with_sentences(folder, lengths), length=length, special=SPECIAL, seed=seed, windows="sentences")
+    rows = Rows(with_sentences(folder, lengths), length=length, layout=LAYOUT, seed=seed, windows="sentences")
     ids = rows.take(0, rows.per_epoch)
     text = [row[row > 4].tolist() for row in ids]
     assert sorted(place for row in text for place in row) == list(range(5, 5 + sum(lengths)))
@@ -232,11 +232,11 @@ def test_sentences_are_cut_by_themselves_and_every_id_comes_once_an_epoch(
 
 def test_only_whole_sentences_of_a_text_that_is_cut_are_read(tmp_path: Path):
     shards = with_sentences(tmp_path, [4, 4, 4])
-    rows = Rows(shards, length=8, special=SPECIAL, windows="sentences", limit=9)
+    rows = Rows(shards, length=8, layout=LAYOUT, windows="sentences", limit=9)
     assert (rows.tokens, rows.sentences, rows.per_epoch) == (8, 2, 2)
     assert rows.fixed(9).tolist() == [[2, 5, 6, 7, 8, 3, 0, 0], [2, 9, 10, 11, 12, 3, 0, 0]]
 
 
 def test_sentences_have_no_separators(tmp_path: Path):
     with pytest.raises(ConfigError, match="has neither separators nor switched words"):
-        Rows(with_sentences(tmp_path, [9]), length=8, special=SPECIAL, windows="sentences", separator="sentence")
+        Rows(with_sentences(tmp_path, [9]), length=8, layout=LAYOUT, windows="sentences", separator="sentence")

@@ -82,7 +82,7 @@ def test_neither_scale_nor_an_absent_text_is_a_problem():
 
 def test_every_token_of_both_texts_is_a_place(vocabulary):
     target = np.array([[1]])
-    texts = (([7, 8], [9]), ([], []))
+    texts: tuple[tuple[list[int], list[int]], ...] = (([7, 8], [9]), ([], []))
     rows = Rows(
         [
             Row(

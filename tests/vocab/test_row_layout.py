@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,10 +38,10 @@ class Kind(NamedTuple):
 
 
 def around(
-    special: tuple[str, ...], first: str, last: str, pair: str, ids: dict[str, int] | None = None
+    special: tuple[str, ...], first: str, last: str, pair: str, ids: Mapping[str, int | None] | None = None
 ) -> processors.PostProcessor:
-    places = ids or {piece: index for index, piece in enumerate(special)}
-    used = [(name, places[name]) for name in (first, last) if name]
+    places: Mapping[str, int | None] = ids or {piece: index for index, piece in enumerate(special)}
+    used = [(name, places[name] or 0) for name in (first, last)]
     return TEMPLATE(single=f"{first} $A {last}".strip(), pair=pair, special_tokens=used)
 
 
