@@ -60,7 +60,7 @@ class AlignConfig(Config):
     test_limit: int = Field(5000, ge=1)
     """Pairs to score on at most; of more, some are drawn."""
 
-    resamples: int = Field(1000, ge=1)
+    resamples: int = Field(1000, ge=1, le=1_000_000)
     """Bootstrap resamples for the intervals."""
 
     allow_leak: bool = False

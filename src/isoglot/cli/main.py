@@ -37,7 +37,7 @@ from isoglot.cli import (
 from isoglot.cli.output import OPENED
 from isoglot.cli.readable_help import HELP, make_readable
 from isoglot.cli.run_files import Session
-from isoglot.core.errors import IsoglotError, one_line, shown
+from isoglot.core.errors import IsoglotError, cut, one_line, shown
 from isoglot.core.files import storage_error
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
     except OSError as error:
         return _fail(str(storage_error(error, error.filename or "standard output", doing="go on")), 2, session)
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        problem = one_line(f"{type(error).__name__}: {error}")
+        problem = one_line(cut(f"{type(error).__name__}: {error}", 1000))
         return _fail(
             f"a defect of isoglot, not of your input: {problem}; run again with --debug and report it", 1, session
         )
@@ -126,7 +126,7 @@ def _usage_line(error: typer.TyperException, arguments: Sequence[str]) -> str:
     options = getattr(getattr(error, "param", None), "opts", [])
     values = [value for option, value in pairwise(arguments) if option in options]
     given = f" (given: {shown(values[-1])})" if values else ""
-    return one_line(f"{error.format_message().rstrip('.')}{given}; see {command} --help")
+    return one_line(f"{cut(error.format_message().rstrip('.'), 1000)}{given}; see {command} --help")
 
 
 def _fail(line: str, code: int, session: Session) -> int:

@@ -14,6 +14,9 @@ from isoglot.cli.output import OPENED
 from isoglot.cli.run_files import Session, take_file, take_folder, take_vectors
 from isoglot.core.seeds import LARGEST_SEED
 
+MANY = 1_000_000_000
+"""The most of anything that an option may ask for, where it says nothing else."""
+
 
 def _remember_debug(context: typer.Context, value: bool) -> bool:
     session = context.find_root().obj
@@ -58,6 +61,20 @@ def open_named_runs(context: typer.Context, models: list[str] | None) -> list[st
     return models and [f"{code}{equals}{open_run(context, model)}" for code, equals, model in named]
 
 
+def _limit_lines(megabytes: int) -> int:
+    from isoglot.text.lines import set_longest_line
+
+    set_longest_line(megabytes * 1_000_000)
+    return megabytes
+
+
+MAX_LINE = 50
+MaxLine = Annotated[
+    int,
+    typer.Option(
+        "--max-line", metavar="MB", min=1, max=10_000, callback=_limit_lines, help="Refuse lines longer than this."
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on standard output, and nothing else there.")
 ]

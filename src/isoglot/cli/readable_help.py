@@ -8,10 +8,12 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperOption
 
+from isoglot.cli.options import MANY
+
 HELP = ["-h", "--help"]
 """What asks for help."""
 _TEXT = ("<str>", "<path>")  # whatever is typed is that
-_LARGE = 2**31  # a bound that nobody meets is not worth its digits
+_LARGE = MANY  # a bound that nobody meets is not worth its digits
 
 
 def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's commands is its own
@@ -46,6 +48,9 @@ def joined(text: str) -> str:
 
 
 def _make_option_readable(option: TyperOption) -> None:
+    info = option.type_descriptor.parameter_info
+    if option.type_descriptor.annotation is int and info.max is None and not option.is_flag:
+        option.max = info.max = MANY  # no number of anything is without a bound
     if option.is_flag:
         option.metavar = ""
     elif option.metavar is None and (option.min, option.max) != (None, None):

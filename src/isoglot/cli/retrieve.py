@@ -101,7 +101,8 @@ Neighbourhood = Annotated[
     int, typer.Option("--neighbourhood", metavar="K", min=1, help="Neighbours that csls and the margins average over.")
 ]
 Resamples = Annotated[
-    int, typer.Option("--resamples", metavar="N", min=1, help="Bootstrap samples behind each 95 % interval.")
+    int,
+    typer.Option("--resamples", metavar="N", min=1, max=1_000_000, help="Bootstrap samples behind each 95 % interval."),
 ]
 Pairs = Annotated[
     Literal["best", "all", "none"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Json, Out, Quiet, Seed
+from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, Out, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.vocab import Texts, open_vocabulary
@@ -48,6 +48,7 @@ def build(
         ),
     ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever is in the folder.")] = False,
+    max_line: MaxLine = MAX_LINE,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,

@@ -35,9 +35,12 @@ def train(
     ],
     vocab: Annotated[str, typer.Option("--vocab", metavar="VOCAB", help="The vocabulary the shards were made with.")],
     out: Out,
-    dimensions: Annotated[int | None, typer.Option("--dimensions", min=1, help="Numbers in a vector [768].")] = None,
+    dimensions: Annotated[
+        int | None, typer.Option("--dimensions", min=1, max=100_000, help="Numbers in a vector [768].")
+    ] = None,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", min=1, help="How often the data is gone through [GloVe 50, others 5].")
+        int | None,
+        typer.Option("--epochs", min=1, max=100_000, help="How often the data is gone through [GloVe 50, others 5]."),
     ] = None,
     window: Annotated[
         int | None,

@@ -101,5 +101,5 @@ Pivot = Annotated[
 ]
 Folds = Annotated[
     int,
-    typer.Option("--folds", metavar="N", min=2, help="Parts that sentences are cut into, to learn and to test."),
+    typer.Option("--folds", metavar="N", min=2, max=1000, help="Folds of the cross-validation."),
 ]

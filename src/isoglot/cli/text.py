@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import Debug, Json, OptionalOut, Out, Quiet, Seed, Settings
+from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, OptionalOut, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 
@@ -49,6 +49,7 @@ def clean(
     out: Out,
     settings: Settings = None,
     skip_bad: SkipBad = 0,
+    max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     compress: Compress = "none",
     json: Json = False,
@@ -78,6 +79,7 @@ def sentences(
     text: Text,
     out: Out,
     skip_bad: SkipBad = 0,
+    max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     compress: Compress = "none",
     json: Json = False,
@@ -101,6 +103,7 @@ def segment(
     out: Out,
     segment: SegmentOption = "auto",
     skip_bad: SkipBad = 0,
+    max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     compress: Compress = "none",
     json: Json = False,
@@ -136,6 +139,7 @@ def switch(
     settings: Settings = None,
     seed: Seed = 0,
     skip_bad: SkipBad = 0,
+    max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     compress: Compress = "none",
     json: Json = False,
@@ -217,6 +221,7 @@ def overlap(
     ] = False,
     out: OptionalOut = None,
     skip_bad: SkipBad = 0,
+    max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     compress: Compress = "none",
     json: Json = False,
@@ -271,6 +276,7 @@ def realign_ner(
         bool, typer.Option("--prefix", help="Tokens have their language before them, as in zh:北.")
     ] = False,
     skip_bad: SkipBad = 0,
+    max_line: MaxLine = MAX_LINE,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -23,7 +23,7 @@ FILES = "LANG=FILE"
 EXAMPLES = 2000
 """Built-in examples to learn from, unless told."""
 
-Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How often to train anew, for the spread over seeds.")]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, max=1000, help="How many seeds to train with, for the spread.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
 AllowLeak = Annotated[
     bool, typer.Option("--allow-leak", help="Choose by and test on examples even if nearly all are in training too.")

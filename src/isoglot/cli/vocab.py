@@ -9,7 +9,7 @@ import typer
 
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Json, Out, Quiet, Seed
+from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, Out, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 
@@ -78,6 +78,7 @@ def train(
         typer.Option("--band", metavar="FIRST-LAST", help="Graded by band: ranks of anchors, most frequent first."),
     ] = None,
     dictionary: Dictionaries = None,
+    max_line: MaxLine = MAX_LINE,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,

@@ -17,6 +17,9 @@ Compression = Literal["none", "zstd"]
 
 ENDING = ".zst"
 _LEVEL = 19  # of 22; from here on more memory gains nothing for files of a megabyte
+_LARGEST = 64 * 2**20  # bytes that any compressed file may expand to
+_LARGEST_RATIO = 64  # times its size, for those that are larger
+_PART = 1 << 12  # compressed bytes at a time: what a part expands to is in memory before it is counted
 _REMEDY = "the file was cut short or altered: make it again or fetch it again"
 
 
@@ -31,14 +34,27 @@ def expanded(data: bytes, path: str | Path) -> bytes:
     """What was compressed; ``path`` is for the message.
 
     Raises:
-        CorruptFileError: It is not one whole frame.
+        CorruptFileError: It is not one whole frame, or one that expands to far more than any file of ours.
     """
     import zstandard
 
+    most = max(_LARGEST, _LARGEST_RATIO * len(data))
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    parts: list[bytes] = []
+    size = 0
     try:
-        return zstandard.ZstdDecompressor().decompress(data, allow_extra_data=False)
+        for start in range(0, len(data), _PART):
+            parts.append(frame.decompress(data[start : start + _PART]))
+            size += len(parts[-1])
+            if size > most:
+                raise CorruptFileError(
+                    f"{len(data):,} bytes that expand to more than {most:,}", remedy=_REMEDY, file=path
+                )
     except zstandard.ZstdError as error:
         raise CorruptFileError("no whole Zstandard frame", remedy=_REMEDY, file=path) from error
+    if not frame.eof or frame.unused_data:
+        raise CorruptFileError("no whole Zstandard frame", remedy=_REMEDY, file=path)
+    return b"".join(parts)
 
 
 def is_stored(path: str | Path) -> bool:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from isoglot.core.recipe import Recipe
+
+
+LARGEST_NUMBER = 10**12
+"""The largest number a field of a config may have, unless it says otherwise."""
 
 
 class Config(BaseModel):
@@ -39,6 +43,16 @@ class Config(BaseModel):
         allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
+
+    @model_validator(mode="after")
+    def _numbers_are_bounded(self) -> Self:
+        """Refuse numbers that no setting can mean: a field that may be larger says so by a bound of its own."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            bounded = any(hasattr(limit, "le") or hasattr(limit, "lt") for limit in field.metadata)
+            if isinstance(value, int | float) and not bounded and abs(value) > LARGEST_NUMBER:
+                raise ValueError(f"{name} should be at most {LARGEST_NUMBER:,}")
+        return self
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)

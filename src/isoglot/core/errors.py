@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_LONGEST_PART = 1000  # characters of a problem and of a remedy: what they echo of the input may be of any size
+_LONGEST_PATH = 4096
+
+
 class IsoglotError(Exception):
     """What went wrong, where, and what to do about it.
 
@@ -50,9 +54,10 @@ class IsoglotError(Exception):
         return _rebuilt, (type(self), self.problem, self.remedy, self.file, self.line, self.column)
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        text = f"{place}: {self.problem}; {self.remedy}" if place else f"{self.problem}; {self.remedy}"
-        return one_line(text)
+        file = None if self.file is None else cut(self.file, _LONGEST_PATH)
+        place = ":".join(str(part) for part in (file, self.line, self.column) if part is not None)
+        text = f"{cut(self.problem, _LONGEST_PART)}; {cut(self.remedy, _LONGEST_PART)}"
+        return one_line(f"{place}: {text}" if place else text)
 
 
 class ConfigError(IsoglotError):
@@ -100,7 +105,11 @@ def shown(value: Any, limit: int = 80) -> str:  # noqa: ANN401 - any value at al
     >>> shown("a" * 200, limit=20)
     "'aaaaaaaa…aaaaaaaaa'"
     """
-    text = repr(value)
+    return cut(repr(value), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """The text, cut in the middle when it is longer than the limit."""
     if len(text) <= limit:
         return text
     head = (limit - 1) // 2

@@ -24,7 +24,7 @@ from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from isoglot.core.errors import CorruptFileError, InputError, StorageError, one_line
+from isoglot.core.errors import CorruptFileError, InputError, StorageError, one_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -376,6 +376,25 @@ def check_content(path: str | Path, *, found: str, expected: str, size: int) -> 
             remedy="the file was cut short or altered: make it again or fetch it again",
             file=path,
         )
+
+
+def inside(folder: str | Path, name: str) -> Path:
+    """The file of a name that was read from an index; an index names no file outside its folder.
+
+    >>> inside("vocab", "en/tokenizer.json").as_posix()
+    'vocab/en/tokenizer.json'
+
+    Raises:
+        CorruptFileError: It is absolute, or leads out of the folder.
+    """
+    parts = name.replace("\\", "/").split("/")
+    if not name or ".." in parts or "" in parts or "\0" in name or Path(name).is_absolute():
+        raise CorruptFileError(
+            f"the index names {shown(name)}, which is not in its folder",
+            remedy="the folder was altered: make it again or fetch it again",
+            file=folder,
+        )
+    return Path(folder, *parts)
 
 
 def writable_folder(path: str | Path) -> Path:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, shown
-from isoglot.core.files import read_bytes, read_json, storage_error, writable_folder, write_json
+from isoglot.core.files import inside, read_bytes, read_json, storage_error, writable_folder, write_json
 from isoglot.core.index_file import check_form
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _read_folder(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     arrays = {}
     for name, facts in header.pop("arrays").items():
         shape = Shape(facts["type"], tuple(facts["shape"]))
-        file = path / f"{name}.npy"
+        file = inside(path, f"{name}.npy")
         _check_size(file, len(_npy_header(shape)) + shape.bytes)
         arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False) if shape.bytes else _nothing(shape)
     return header, arrays

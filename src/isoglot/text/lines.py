@@ -27,16 +27,57 @@ if TYPE_CHECKING:
     from isoglot.text.bad import Skip
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BUFFER = 1 << 16
+_ZSTD_PART = 512  # compressed bytes at a time: four of them may stand for 128 KiB, all of which is expanded at once
+LONGEST_LINE = 50_000_000
+"""Bytes of a line at most, unless told: a few megabytes that expand to gigabytes without a line end fill no memory."""
+_longest = LONGEST_LINE
 
 
-def _damaged() -> tuple[type[Exception], ...]:
+def set_longest_line(size: int = LONGEST_LINE) -> None:
+    """Set how many bytes a line may have in every file that this process reads from now on."""
+    global _longest  # noqa: PLW0603 - a limit of the process, as sys.setrecursionlimit has one
+    _longest = size
+
+
+def longest_line() -> int:
+    """How many bytes a line may have."""
+    return _longest
+
+
+def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
+    """The error of a line, or another record, that has more bytes than a line may have."""
+    return InputError(
+        f"this {what} has more than {_longest:,} bytes",
+        remedy="write a sentence or paragraph a line, or split it with isoglot text sentences --max-line MB",
+        file=path,
+        line=line,
+    )
+
+
+def bounded_lines(file: IO[bytes], path: str | Path) -> Iterator[bytes]:
+    """The lines of an open file with their ends, as iterating over it gives them.
+
+    Raises:
+        InputError: A line is longer than the limit; no more of it than that is held in memory.
+    """
+    number = 0
+    while raw := file.readline(_longest + 2):
+        number += 1
+        if len(raw) > _longest and len(raw.rstrip(b"\r\n")) > _longest:
+            raise too_long(path, number)
+        yield raw
+
+
+def damaged() -> tuple[type[Exception], ...]:
     """What reading a damaged compressed file raises; zstandard's own only if it has been imported."""
     known = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
     zstandard = sys.modules.get("zstandard")
     return known if zstandard is None else (*known, zstandard.ZstdError)
 
 
-def _damaged_file(error: Exception, path: str | Path, line: int | None = None) -> InputError:
+def damaged_file(error: Exception, path: str | Path, line: int | None = None) -> InputError:
+    """The error of a compressed file that is damaged."""
     return InputError(
         f"the compressed file is damaged: {error}",
         remedy="fetch it or make it again; a file that is not compressed must not be named .gz, .xz or .zst",
@@ -71,14 +112,14 @@ def scan_lines(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
     number = 0
     try:
         with open_to_read(Path(path)) as file:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(bounded_lines(file, path), start=1):
                 try:
                     line: str | InputError = _decode(raw, path, number)
                 except InputError as error:
                     line = error
                 yield number, line
-    except _damaged() as error:
-        raise _damaged_file(error, path, number + 1) from error
+    except damaged() as error:
+        raise damaged_file(error, path, number + 1) from error
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
 
@@ -93,8 +134,8 @@ def text_hash(path: str | Path) -> str:
     try:
         with open_to_read(Path(path)) as file:
             return hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
-    except _damaged() as error:
-        raise _damaged_file(error, path) from error
+    except damaged() as error:
+        raise damaged_file(error, path) from error
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
 
@@ -185,9 +226,9 @@ def open_to_read(path: Path) -> IO[bytes]:
     """The bytes of a file, decompressed as its name asks for."""
     refuse_read_pipe(path)
     if path.suffix == ".gz":
-        return cast("IO[bytes]", gzip.open(path))
+        return cast("IO[bytes]", io.BufferedReader(cast("Any", gzip.open(path)), _BUFFER))
     if path.suffix == ".xz":
-        return lzma.open(path)
+        return cast("IO[bytes]", io.BufferedReader(cast("Any", lzma.open(path)), _BUFFER))
     if path.suffix == ".zst":
         return cast("IO[bytes]", io.BufferedReader(_ZstdReader(path.open("rb"))))
     return path.open("rb")
@@ -215,7 +256,7 @@ class _ZstdReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever bytes can be put into
         while not self._ready:
-            data = self._behind or self._file.read(1 << 14)
+            data = self._behind or self._file.read(_ZSTD_PART)
             self._behind = b""
             if not data:
                 if self._begun and not self._frame.eof:

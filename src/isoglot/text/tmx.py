@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
@@ -12,11 +11,12 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.files import storage_error
 from isoglot.core.language_codes import language_code
 from isoglot.text.bad import Skip, parsed
-from isoglot.text.lines import line_writer, open_to_read
+from isoglot.text.lines import damaged, damaged_file, line_writer, longest_line, open_to_read, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+_PART = 1 << 16
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -39,17 +39,22 @@ def read_tmx(path: str | Path, *, skip: Skip | None = None) -> Iterator[dict[str
 def _units(path: str | Path) -> Iterator[tuple[int, ElementTree.Element]]:
     """Every ``tu`` with the line it ends on; what has been read is let go."""
     parser: Any = ElementTree.XMLPullParser(("start", "end"))  # expat itself limits the expansion of entities
-    number = 0
-    root: Any = None
+    number = 1
+    open_elements: list[Any] = []
     try:
         with open_to_read(Path(path)) as file:
-            for number, raw in enumerate(chain(file, [b""]), start=1):
+            for line, raw in _parts(file, path):
+                number = line
                 parser.feed(raw) if raw else parser.close()
                 for event, element in parser.read_events():
-                    root = element if root is None else root
-                    if event == "end" and element.tag == "tu":
+                    if event == "start":
+                        open_elements.append(element)
+                        continue
+                    open_elements.pop()
+                    if element.tag == "tu":
                         yield number, element
-                        root.clear()
+                    if open_elements and not any(one.tag == "tu" for one in open_elements):
+                        open_elements[-1].remove(element)  # or the parent would hold every unit of the file
     except ElementTree.ParseError as error:
         line, column = error.position
         problem = f"malformed XML: {error.msg.partition(':')[0]}"
@@ -58,8 +63,26 @@ def _units(path: str | Path) -> Iterator[tuple[int, ElementTree.Element]]:
         raise InputError(
             "not in the encoding it names", remedy="save it as UTF-8 and say so in line 1", file=path, line=number
         ) from error
+    except damaged() as error:
+        raise damaged_file(error, path, number) from error
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
+
+
+def _parts(file: IO[bytes], path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """The file in parts of a line at most, each with its line number; an empty one at the end.
+
+    Raises:
+        InputError: There is more between two ends of units than a line may have.
+    """
+    number, since = 1, 0
+    while part := file.readline(_PART):
+        since = len(part) if b"</tu>" in part else since + len(part)
+        if since > longest_line():
+            raise too_long(path, number, "unit")
+        yield number, part
+        number += part.endswith(b"\n")
+    yield number, b""
 
 
 def _parse_unit(unit: ElementTree.Element, path: str | Path, number: int) -> dict[str, str]:

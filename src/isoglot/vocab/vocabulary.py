@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
 from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.core.files import as_json, storage_error, writable_folder
+from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.index_file import check_form, read_index_file
 from isoglot.core.language_codes import language_code
 from isoglot.vocab.given import open_given
@@ -429,7 +429,7 @@ class Vocabulary:
             raise storage_error(FileNotFoundError(), folder / INDEX, doing="read a vocabulary")
         remedy = "make it with isoglot vocab train"
         index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy=remedy)
-        files = {name: stored_bytes(folder / name, sha256=sha256) for name, sha256 in index["files"].items()}
+        files = {name: stored_bytes(inside(folder, name), sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
             name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
             for name, data in files.items()
