@@ -6,9 +6,10 @@ import json
 import lzma
 import tracemalloc
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import zstandard
@@ -62,10 +63,10 @@ def test_a_small_file_that_expands_to_one_long_line_fills_no_memory(tmp_path: Pa
 
     path = tmp_path / f"a.txt{suffix}"
     text = b"x" * (8 * LONGEST_LINE // 10)
-    pack = {".xz": lzma.compress, ".gz": gzip.compress, ".zst": zstandard.compress, "": bytes}[suffix]
+    packs: dict[str, Any] = {".xz": lzma.compress, ".gz": gzip.compress, ".zst": zstandard.compress, "": bytes}
     set_longest_line(1_000_000)
     try:
-        path.write_bytes(pack(text))
+        path.write_bytes(packs[suffix](text))
         del text
 
         def read() -> None:
@@ -142,7 +143,7 @@ def test_compressed_metadata_expands_to_a_bounded_size(tmp_path: Path):
 # --- numbers ---
 
 
-def leaves(command, path=()):
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     below = getattr(command, "commands", None)
     if not below:
         yield path, command
