@@ -46,7 +46,6 @@ from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
 from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
 from isoglot.retrieve.layers import Side
-from isoglot.retrieve.leaks import words_seen
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
 from isoglot.steer import LanguageMeans, sweep_shifts
 from isoglot.steer.language_files import own_known
@@ -108,7 +107,7 @@ class Card:
         self.exact = self.encoder.device.type == "cpu"
         self.chosen: dict[str, int] = {}
         # A score on words that training was given is a leak; MUSE has them in lower case.
-        self.seen = {word.lower() for word in words_seen(ENGLISH, model=options.model)}
+        self.seen = {word.lower() for word in self.encoder.provenance.words(ENGLISH)}
 
     def vectors(self, sentences: Sequence[str], language: str) -> Representations:
         """Mean-pooled sentences in every layer; on a GPU in bfloat16."""

@@ -21,6 +21,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isoglot.text.provenance import declare
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -71,6 +73,7 @@ def main() -> None:
             lines = [f"{word}\t-\t0\n" for word in chinese_words(documents)]
             (target / "words.zh-en.tsv").write_text("".join(lines), encoding="utf-8")
         (target / f"{language}.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+        declare(target / f"{language}.txt")
     table = content(source / TABLE).rstrip("\n").split("\n")
     (target / "parallel.tsv").write_text("\n".join(["\t".join(COLUMNS), *table]) + "\n", encoding="utf-8")
     for column, language in enumerate(COLUMNS):

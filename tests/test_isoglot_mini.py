@@ -16,13 +16,13 @@ import torch
 
 from isoglot.compare.sentences import builtin_pairs
 from isoglot.model import Encoder, load_encoder, make_batch
-from isoglot.model.folder import folder_size, read_about, read_index
+from isoglot.model.folder import folder_size, open_encoder, read_about, read_index
 from isoglot.model.load import EMBEDDED, EMBEDDED_FOLDER
 from isoglot.model.to_hf import export_to_hf
 from isoglot.represent import extract
-from isoglot.retrieve.leaks import words_seen
 from isoglot.steer import LanguageMeans, TokenSets
 from isoglot.steer.language_files import own_known
+from isoglot.text.provenance import without_words
 
 LANGUAGES = ("en", "fr", "de", "ru", "zh")
 SENTENCES = (
@@ -78,8 +78,7 @@ def strings(value: Any) -> Iterator[str]:
 def test_it_does_not_tell_whose_machine_it_was_made_on(encoder: Encoder, known: tuple[LanguageMeans, TokenSets]):
     means, _ = known
     about = read_about(EMBEDDED_FOLDER)
-    words = ("source_words", "target_words")
-    given = [{key: value for key, value in one.items() if key not in words} for one in about.pop("dictionaries")]
+    given = [without_words(encoder.provenance.dictionaries), [one.facts() for one in encoder.provenance.sources]]
     moments = [each.about for each in means.moments.values()]
     facts = list(strings([read_index(EMBEDDED_FOLDER), about, given, encoder.vocabulary.about, means.about, moments]))
     assert EMBEDDED in facts  # the means' name for it: it is the facts that were looked at
@@ -104,6 +103,8 @@ def test_transformers_opens_it_and_says_the_same(encoder: Encoder, isoglot, tmp_
 
     found = isoglot("export", EMBEDDED, str(tmp_path / "hf"), "--json")
     assert (found.code, json.loads(found.out)["architecture"]) == (0, "ModernBertForMaskedLM")
+    again = load_encoder(tmp_path / "hf", device="cpu")
+    assert again.provenance == encoder.provenance == again.vocabulary.provenance
     model = AutoModelForMaskedLM.from_pretrained(tmp_path / "hf", attn_implementation="sdpa").eval()
     assert type(model).__name__ == "ModernBertForMaskedLM"
     batch = make_batch(encoder.vocabulary, SENTENCES)
@@ -156,14 +157,14 @@ def test_translations_are_found_among_built_in_sentences(encoder: Encoder, code:
 
 
 def test_the_words_it_was_given_are_known_and_no_test_of_it(isoglot, tmp_path: Path):
-    dictionaries = read_about(EMBEDDED_FOLDER)["dictionaries"]
-    pairs = {(one["source"], one["target"]) for one in dictionaries}
+    provenance = open_encoder(EMBEDDED_FOLDER).provenance
+    assert provenance.unknown == ()
+    pairs = {(one.source, one.target) for one in provenance.dictionaries}
     assert pairs == {(one, other) for one in LANGUAGES for other in LANGUAGES if one != other}
-    for one in dictionaries:
-        assert min(len(one["source_words"]), len(one["target_words"])) > 1000
-        seen = words_seen(one["source"], model=EMBEDDED)
-        assert seen.issuperset(one["source_words"])
-    english = next(one for one in dictionaries if (one["source"], one["target"]) == ("en", "de"))["source_words"]
+    for one in provenance.dictionaries:
+        assert min(len(one.source_words), len(one.target_words)) > 1000
+        assert provenance.words(one.source) >= one.source_words
+    english = sorted(provenance.words("en"))
     file = tmp_path / "en-de.txt"
     file.write_text(f"{english[0]} eins\n{english[1]} zwei\nzyzzyva Rüsselkäfer\n")
     found = isoglot("retrieve", "words", "--dictionary", f"en-de={file}", "--words-as", "embeddings")

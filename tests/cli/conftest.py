@@ -19,6 +19,7 @@ from isoglot.vocab.scheme import SPECIAL
 from tests.cli.align_options import QUICK
 from tests.cli.retrieve_data import EN, FR, WORDS
 from tests.cli.retrieve_data import QUICK as RETRIEVE_QUICK
+from tests.given_words import given_words
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +32,9 @@ def align_folder(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> Path
         (folder / f"text.{code}").write_text("\n".join(lines) + "\n")
         texts[code] = [folder / f"text.{code}"]
     vocabulary = train_vocabulary(texts, mode="joint", size=1000, coverage=1.0)
-    about = {"dictionaries": [{"source": "en", "target": "fr", "source_words": ["cat"], "target_words": ["chat"]}]}
-    save_encoder(nano_encoder(vocabulary, "paper"), folder / "model", about=about)
+    encoder = nano_encoder(vocabulary, "paper")
+    encoder.provenance = given_words(["cat"], ["chat"])
+    save_encoder(encoder, folder / "model")
     rows = list(islice(parallel(("en", "fr"), seed=2), 150))
     for side, code in enumerate(("en", "fr")):
         (folder / f"p.{code}").write_text("\n".join(" ".join(row[side].tokens()) for row in rows) + "\n")

@@ -16,11 +16,13 @@ import torch
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
-from isoglot.model.folder import read_about
+from isoglot.model.folder import open_encoder
 from isoglot.model.load import EMBEDDED, EMBEDDED_FOLDER, encoder_folder
 from isoglot.steer import LanguageMeans, TokenSets, shift
 from isoglot.steer.language_files import export_packed, own_known
+from isoglot.text.provenance import Provenance
 from isoglot.vocab import train_vocabulary
+from tests.given_words import given_words
 
 TRANSLATE = ("steer", "translate", "The girl sees a cat.", "--from", "en", "--to", "fr", "--alpha", "2", "-q")
 
@@ -160,14 +162,14 @@ def test_means_of_another_encoder_do_not_go_along(home: Path, encoder: Encoder, 
 
 
 def test_the_words_it_was_given_go_along_and_are_no_test_of_it(isoglot, encoder: Encoder, tmp_path: Path):
-    given = {"source": "en", "target": "fr", "file": "en-fr.txt", "sha256": "ab"}
-    about = {"dictionaries": [given | {"source_words": ["girl", "sees"], "target_words": ["fille", "voit"]}]}
-    save_encoder(encoder, tmp_path / "whole", about=about)
+    encoder.provenance = Provenance()
     save_encoder(encoder, tmp_path / "other")
+    encoder.provenance = given_words(["girl", "sees"], ["fille", "voit"])
+    save_encoder(encoder, tmp_path / "whole")
     (tmp_path / "en-fr.txt").write_text("girl fille\ncat chat\n")
     for source, target in (("whole", "packed"), ("packed", "again")):
         assert isoglot("export", source, target, "--format", "packed", "-q").code == 0
-        assert read_about(tmp_path / target) == about
+        assert open_encoder(tmp_path / target).provenance == encoder.provenance
         assert "girl" not in (tmp_path / target / "encoder.json").read_text()
         words = ("retrieve", "words", "--model", target, "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
         assert isoglot(*words).err == (
@@ -175,8 +177,7 @@ def test_the_words_it_was_given_go_along_and_are_no_test_of_it(isoglot, encoder:
             "give --leave-out-known or --allow-leak\n"
         )
     assert isoglot("export", "other", "again", "--format", "packed", "-q").code == 0
-    assert not (tmp_path / "again" / "dictionaries.json.zst").exists()
-    assert read_about(tmp_path / "again") == {}
+    assert open_encoder(tmp_path / "again").provenance == Provenance()
 
 
 def test_it_is_a_modernbert(isoglot, tmp_path: Path):

@@ -142,7 +142,7 @@ def test_plans_dictionaries_and_pairs(isoglot, made, given, tmp_path: Path):
     assert isoglot(*run, "--plan", "sep-emb+l1-1", "--out", f"{tmp_path}/a").code == 0
     assert open_encoder(tmp_path / "a" / "last").config.sharing.text == "emb,pos,1,softmax"
     assert isoglot(*run, "--dictionary", f"en-fr={tmp_path}/words.txt", "--out", f"{tmp_path}/b").code == 0
-    assert read_json(tmp_path / "b" / "last" / "encoder.json")["about"]["dictionaries"][0]["target"] == "fr"
+    assert open_encoder(tmp_path / "b" / "last").provenance.words("fr") == {"le", "un"}
     (tmp_path / "x.en").write_text("A train left.\nLeo sleeps.\n")
     (tmp_path / "x.fr").write_text("Un train est parti.\nLeo dort.\n")
     pairs = ["--parallel", f"en={tmp_path}/x.en", "--parallel", f"fr={tmp_path}/x.fr", "--set", "pairs.share=1"]

@@ -19,7 +19,8 @@ from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.represent import extract
 from isoglot.retrieve import precision_at_k, retrieve
 from isoglot.vocab import Vocabulary, build_shards
-from tests.cli.retrieve_data import ALIGNED, EN, FR, VECTORS, seen
+from tests.cli.retrieve_data import ALIGNED, EN, FR, VECTORS
+from tests.given_words import given_words
 
 
 def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
@@ -243,8 +244,8 @@ REMEDY = "give --leave-out-known or --allow-leak"
 def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_path: Path):
     encoder = load_encoder(retrieve_folder / "model", device="cpu")
     assert isinstance(encoder, Encoder)
-    about = {"dictionaries": [seen(["dog", "cat", "a", "eats", "zebra"], ["chien"])]}
-    save_encoder(encoder, tmp_path / "trained", about=about)
+    encoder.provenance = given_words(["dog", "cat", "a", "eats", "zebra"], ["chien"])
+    save_encoder(encoder, tmp_path / "trained")
     options = ("--model", str(tmp_path / "trained"), "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
     result = words(*options)
     assert (result.code, result.out) == (2, "")
@@ -266,8 +267,8 @@ def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_
     (retrieve_folder / "new.txt").write_text("the le\n")
     two = words(*options[:-1], "en-fr=new.txt", "--dictionary", "en-fr=known.txt")
     assert two.err.startswith("isoglot: new.txt, known.txt: training has seen 2 of 3 source words of the dictionary")
-    about = {"dictionaries": [seen(["Dog", "CAT"], ["chien"])]}
-    save_encoder(encoder, tmp_path / "capitals", about=about)
+    encoder.provenance = given_words(["Dog", "CAT"], ["chien"])
+    save_encoder(encoder, tmp_path / "capitals")
     capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])
     assert "seen 2 of 7 source words of the dictionary, such as 'cat', 'dog'; " in words(*capitals).err
     (retrieve_folder / "fr-en.txt").write_text("chien dog\nchat cat\n")
@@ -278,7 +279,7 @@ def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_
 
 def test_words_of_the_vocabulary_and_the_shards_are_refused(words, retrieve_folder: Path, tmp_path: Path):
     vocabulary = Vocabulary.from_tokenizer(retrieve_folder / "tokenizer.json", ["en", "fr", "de"])
-    vocabulary.about["dictionaries"] = [seen(["the"], ["le"])]
+    vocabulary.about["provenance"] = given_words(["the"], ["le"]).facts()
     config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "fr"))
     save_encoder(Encoder(config, vocabulary), tmp_path / "graded")
     rest = ("--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")

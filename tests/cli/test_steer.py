@@ -27,6 +27,7 @@ from isoglot.steer.language_files import read_known
 from isoglot.steer.trade_off import default_erasers
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.scheme import SPECIAL
+from tests.given_words import given_words
 
 FILES = ("--parallel", "en=a.txt", "--parallel", "fr=b.txt")
 WAY = ("--from", "en", "--to", "fr", "--model", "ours", "--means", "means")
@@ -260,8 +261,9 @@ def test_without_sacrebleu_all_but_bleu_is_there(steer, monkeypatch):
 
 
 def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, tmp_path: Path):
-    given = {"source": "en", "target": "fr", "source_words": ["Cat", "dog", "zebra"], "target_words": ["chat"]}
-    save_encoder(open_encoder(folder / "ours"), tmp_path / "m", about={"dictionaries": [given]})
+    encoder = open_encoder(folder / "ours")
+    encoder.provenance = given_words(["Cat", "dog", "zebra"], ["chat"])
+    save_encoder(encoder, tmp_path / "m")
     options = (*WAY[:4], "--model", str(tmp_path / "m"), "--means", "means", "--alpha", "1", "--json")
     line = "isoglot: en-fr.txt: training has seen 2 of 10 source words of the dictionary, such as 'cat', 'dog'; "
     swept = ("sweep", *FILES, "--layers", "1", *options[4:])
@@ -283,8 +285,9 @@ def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, t
 
 def test_a_sweep_goes_without_built_in_words_that_training_was_all_given(steer, folder: Path, tmp_path: Path):
     words = [entry.source.lower() for entry in builtin_dictionary("en", "fr")]
-    given = {"source": "en", "target": "fr", "source_words": words, "target_words": []}
-    save_encoder(open_encoder(folder / "ours"), tmp_path / "m", about={"dictionaries": [given]})
+    encoder = open_encoder(folder / "ours")
+    encoder.provenance = given_words(words)
+    save_encoder(encoder, tmp_path / "m")
     options = ("--learn-from", "5", "--layers", "-1", "--alpha", "1", "--sentences", "4", "--directions", "there")
     result = steer("sweep", "--model", str(tmp_path / "m"), *options, "--json")
     assert (result.code, result.err) == (0, "")

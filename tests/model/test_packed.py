@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.model import Encoder, export_to_hf, load_encoder, make_batch, save_encoder
-from isoglot.model.folder import PACKED, WEIGHTS, folder_size, open_encoder, read_about, read_index
+from isoglot.model.folder import PACKED, WEIGHTS, Form, folder_size, open_encoder, read_about
 from isoglot.model.packed import FINER, STEP, pack, packing_error, quantise, restore, unpack
 from isoglot.vocab import Vocabulary, train_vocabulary
+from tests.given_words import given_words
 
 HUGE = np.nextafter(np.float32(2.0**127), np.float32(0))
 FINITE = st.floats(float(-HUGE), float(HUGE), width=32)
@@ -144,6 +146,7 @@ def test_a_packed_folder_opens_as_any_other(encoder: Encoder, vocabulary: Vocabu
         "vocabulary/tokenizer_config.json.zst",
         "vocabulary/counts.npy.zst",
         "vocabulary/vocabulary.json.zst",
+        "provenance.json.zst",
         "encoder.json",
     ]
     assert folder_size(tmp_path / "packed") < 0.3 * sum(path.stat().st_size for path in whole)
@@ -248,46 +251,43 @@ def test_what_errors_harm_is_stored_finer():
     assert coarse >= usual > 2 * fine  # steps are powers of two, so neighbours may meet
 
 
-GIVEN = {
-    "source": "en",
-    "target": "fr",
-    "file": "/home/somebody/en-fr.txt",
-    "sha256": "ab",
-    "source_words": ["/etc", "dog", *(f"word{n}" for n in range(3000))],
-    "target_words": ["chien"],
-}
+GIVEN = given_words(["/etc", "dog", *(f"word{n}" for n in range(3000))], ["chien"])
 
 
-def test_dictionaries_are_kept_compressed_with_all_their_words(encoder: Encoder, tmp_path: Path):
-    about = {"steps": 3, "dictionaries": [GIVEN]}
-    files = save_encoder(encoder, tmp_path / "packed", about=about, form="packed")
-    assert tmp_path / "packed" / "dictionaries.json.zst" in files
-    assert (tmp_path / "packed" / "encoder.json").stat().st_size < 2500
-    assert read_index(tmp_path / "packed")["about"] == {"steps": 3}
-    kept = {"steps": 3, "dictionaries": [GIVEN | {"file": "en-fr.txt"}]}
-    assert read_about(tmp_path / "packed") == kept
-    assert about["dictionaries"] == [GIVEN]  # what was handed in is as it was
-    again = save_encoder(
-        open_encoder(tmp_path / "packed"), tmp_path / "again", about=read_about(tmp_path / "packed"), form="packed"
-    )
+@pytest.mark.parametrize("form", ["whole", "packed"])
+def test_the_provenance_is_kept_with_all_words_of_dictionaries(encoder: Encoder, tmp_path: Path, form: Form):
+    encoder.provenance = GIVEN
+    files = save_encoder(encoder, tmp_path / "one", about={"steps": 3}, form=form)
+    assert tmp_path / "one" / ("provenance.json" if form == "whole" else "provenance.json.zst") in files
+    assert (tmp_path / "one" / "encoder.json").stat().st_size < 2500
+    assert read_about(tmp_path / "one") == {"steps": 3}
+    opened = open_encoder(tmp_path / "one")
+    assert opened.provenance == GIVEN
+    again = save_encoder(opened, tmp_path / "again", about={"steps": 3}, form=form)
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in files]
-    save_encoder(encoder, tmp_path / "whole", about=about)
-    assert read_about(tmp_path / "whole") == about
-    assert not (tmp_path / "whole" / "dictionaries.json.zst").exists()
 
 
-def test_dictionaries_of_an_earlier_encoder_do_not_stay(encoder: Encoder, tmp_path: Path):
+def test_the_provenance_of_an_earlier_encoder_does_not_stay(encoder: Encoder, tmp_path: Path):
+    other = replace(GIVEN, dictionaries=())
     for form in ("packed", "whole"):
-        save_encoder(encoder, tmp_path, about={"dictionaries": [GIVEN]}, form="packed")
-        assert read_about(tmp_path)["dictionaries"]
-        save_encoder(encoder, tmp_path, about={"steps": 3}, form=form)
-        assert read_about(tmp_path) == {"steps": 3}
-        assert not (tmp_path / "dictionaries.json.zst").exists()
+        encoder.provenance = GIVEN
+        save_encoder(encoder, tmp_path, form="packed")
+        assert open_encoder(tmp_path).provenance == GIVEN
+        encoder.provenance = other
+        save_encoder(encoder, tmp_path, form=form)
+        assert open_encoder(tmp_path).provenance == other
 
 
-def test_damaged_dictionaries_are_refused(encoder: Encoder, tmp_path: Path):
-    save_encoder(encoder, tmp_path, about={"dictionaries": [GIVEN]}, form="packed")
-    path = tmp_path / "dictionaries.json.zst"
-    path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(CorruptFileError, match=r"dictionaries\.json\.zst: no whole Zstandard frame"):
-        read_about(tmp_path)
+@pytest.mark.parametrize("form", ["whole", "packed"])
+def test_a_provenance_that_is_gone_or_altered_is_refused(encoder: Encoder, tmp_path: Path, form: Form):
+    encoder.provenance = GIVEN
+    save_encoder(encoder, tmp_path, form=form)
+    (path,) = tmp_path.glob("provenance.json*")
+    kept = path.read_bytes()
+    path.write_bytes(kept[:-4])
+    with pytest.raises(CorruptFileError):
+        open_encoder(tmp_path)
+    path.unlink()
+    with pytest.raises(CorruptFileError) as caught:
+        open_encoder(tmp_path)
+    assert caught.value.file == str(tmp_path / "provenance.json")

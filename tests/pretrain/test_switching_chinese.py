@@ -83,7 +83,7 @@ def test_the_longest_word_is_taken_and_words_of_weight_0_stay(unsegmented):
     found = {("en", "zh"): [*WORDS["en", "zh"], Entry("-", "目的地", 0.0)]}
     assert decoded(vocabulary, "他的。目的地", found, "zh") == "他 of。目的地"
     assert decoded(vocabulary, "信用", found, "zh") == "trust"  # a word with an entry has it
-    assert dictionaries_record(found)[0]["target_words"] == sorted(entry.target for entry in WORDS["en", "zh"])
+    assert dictionaries_record(found)[0].target_words == {entry.target for entry in WORDS["en", "zh"]}
 
 
 @given(st.data(), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**40))

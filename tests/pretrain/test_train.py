@@ -231,7 +231,7 @@ def test_dictionaries_switch_words_and_are_remembered(run, corpus):
     words = [Entry("the", "le"), Entry("a", "un")]
     out = run("a", dictionaries={("en", "fr"): words})
     assert not same(out, run("b"))
-    assert read_json(out / "last" / "encoder.json")["about"]["dictionaries"][0]["source"] == "en"
+    assert open_encoder(out / "last").provenance.words("en") == {"the", "a"}
     with pytest.raises(ConfigError, match="switching puts words of one language into another's text"):
         run("c", "model.plan=sep-emb", dictionaries={("en", "fr"): words})
     with pytest.raises(ConfigError, match="a dictionary is for de, and there are no shards of it"):

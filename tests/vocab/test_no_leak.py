@@ -23,7 +23,8 @@ def test_the_dictionary_of_a_switched_text_is_passed_on(trained, tmp_path: Path)
     assert shards.words_seen("de") == frozenset()
 
 
-def test_a_text_without_a_record_gives_nothing_away(trained, tmp_path: Path):
+def test_a_text_without_a_record_is_unknown_in_the_shards(trained, tmp_path: Path):
     (tmp_path / "en.txt").write_text("the dog sleeps\n")
     shards = build_shards([tmp_path / "en.txt"], trained("joint"), "en", tmp_path / "out", dev_share=0.0)
     assert shards.words_seen("en") == frozenset()
+    assert "en.txt" in shards.provenance.unknown

@@ -19,6 +19,7 @@ from isoglot.text.provenance import Provenance, use_dictionary, write_provenance
 from isoglot.vocab import Shards, Vocabulary, build_shards, shard_build, train_vocabulary
 from isoglot.vocab.shard_build import split_of, workers_for
 from isoglot.vocab.shards import Windows
+from tests.given_words import given_words
 
 
 @pytest.fixture(scope="module")
@@ -325,13 +326,11 @@ def test_dictionaries_of_vocabulary_and_text_are_passed_on(trained, texts, tmp_p
     used_here = use_dictionary("en", "fr", tmp_path / "d.txt", [Entry("cat", "chat")])
     write_provenance(text, Provenance(dictionaries=(used_here,)))
     base = trained("joint")
-    used = [{"source": "de", "target": "fr", "file": "x", "sha256": "0", "source_words": ["Kuh"], "target_words": []}]
-    shaped = Vocabulary(
-        mode="joint", languages=base.languages, views=base._views, about={**base.about, "dictionaries": used}
-    )
+    about = {**base.about, "provenance": given_words(["Kuh"], source="de").facts()}
+    shaped = Vocabulary(mode="joint", languages=base.languages, views=base._views, about=about)
     shards = build_shards([text], shaped, "en", tmp_path / "out")
-    assert [(found["source"], found["file"]) for found in shards.index["dictionaries"]] == [
-        ("de", "x"),
+    assert [(used.source, used.file) for used in shards.provenance.dictionaries] == [
+        ("de", "given.txt"),
         ("en", "d.txt"),
     ]
     assert shards.words_seen("fr") == {"chat"}

@@ -84,8 +84,8 @@ def test_friends_keep_exactly_those_words(texts, tmp_path: Path):
         assert _strings(some, "en", "fr") == {
             p for p in _strings(whole, "en", "fr") if p[:1] == "▁" and p[1:].casefold() in folded
         }
-        (record,) = some.about["dictionaries"]
-        assert (record["source"], record["target"], record["file"]) == ("en", "fr", "en-fr.txt")
+        (record,) = some.provenance.dictionaries
+        assert (record.source, record.target, record.file) == ("en", "fr", "en-fr.txt")
         assert {"table", *words[:5]} == some.dictionary_words("en")
         assert "chaise" in some.dictionary_words("fr")
     assert whole.dictionary_words("en") == frozenset()

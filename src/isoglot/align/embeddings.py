@@ -54,7 +54,7 @@ def align_embeddings(
         languages: Those of the dictionary.
         words: Only these words of the source and of the target, so that several tables can be compared on one set.
         config: How.
-        seen: Source words that pretraining knew the translation of; see :func:`isoglot.retrieve.leaks.words_seen`.
+        seen: Source words that pretraining knew the translation of; see :class:`isoglot.retrieve.leaks.LeakCheck`.
         device: Where to compute: a CUDA device, or else the CPU.
         progress: Shows how far it is.
 

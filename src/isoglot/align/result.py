@@ -129,7 +129,11 @@ class Alignment:
 
     def between(self, encoders: Sequence[str | None]) -> Alignment:
         """The same, with the SHA-256 of what the two sides are of, which :meth:`save` notes in every map."""
-        return replace(self, facts={**self.facts, _ENCODERS: list(encoders)})
+        return self.with_facts(**{_ENCODERS: list(encoders)})
+
+    def with_facts(self, **facts: Any) -> Alignment:  # noqa: ANN401 - what JSON holds
+        """The same, with more facts."""
+        return replace(self, facts={**self.facts, **facts})
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the maps with what they go between, ``metrics.json`` and ``metrics.csv``; returns the files.

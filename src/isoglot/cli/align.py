@@ -38,10 +38,11 @@ from isoglot.core.errors import ConfigError, shown
 from isoglot.text.vectors import is_vec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from isoglot.align import Alignment
     from isoglot.model import EncoderLike
+    from isoglot.retrieve.leaks import LeakCheck
     from isoglot.text.dictionary import Entry
     from isoglot.text.vectors import Vectors
 
@@ -118,24 +119,19 @@ def embeddings(
     sides = (source, target or source)
     lists = _word_lists(words_of, languages)
     read = [Path(name).expanduser() for name in sides if is_vec(name)]
-    if config.leave_out_known and len(read) == 2:
-        raise ConfigError(
-            "--leave-out-known: a .vec does not say what its training was given", remedy="leave the option out"
-        )
 
     def work(
         one: EncoderLike | Vectors, other: EncoderLike | Vectors, scratch: Path, more: dict[str, Any]
     ) -> Alignment:
         from isoglot.align import align_embeddings
         from isoglot.core.devices import choose_device
-        from isoglot.text.vectors import Vectors, read_words
+        from isoglot.text.vectors import read_words
 
-        encoders = [
-            (each, name) for each, name in zip((one, other), sides, strict=True) if not isinstance(each, Vectors)
-        ]
-        more |= {"seen": _seen(encoders, languages[0]), "device": choose_device(device)}
+        check = _leak_check(zip((one, other), sides, strict=True), allow=config.allow_leak)
+        more |= {"seen": check.provenance.words(languages[0]), "device": choose_device(device)}
         first, second = (None if path is None else read_words(path) for path in lists)
-        return align_embeddings(one, other, *map(_entries, files), languages=languages, words=(first, second), **more)
+        found = align_embeddings(one, other, *map(_entries, files), languages=languages, words=(first, second), **more)
+        return found.with_facts(leak_check=check.facts())
 
     inputs = [*_flat(files), *read, *(path for path in lists if path is not None)]
     run_alignment(work, (source, target), out, config, inputs, device, output, _encoder_or_vectors)
@@ -199,9 +195,10 @@ def types(
         from isoglot.align import align_types
         from isoglot.align.word_types import segmented
 
+        check = _leak_check([(one, source), (other, target or source)], allow=config.allow_leak)
         cut = None if segment == "auto" else segment
         words = [segmented(texts[code], scratch / f"{code}.txt", code, cut) for code in languages]
-        return align_types(
+        found = align_types(
             one,
             other,
             (words[0], words[1]),
@@ -210,9 +207,10 @@ def types(
             layers=parse_layers(layers),
             case=case,
             contexts=contexts,
-            seen=_seen([(one, source), (other, target or source)], languages[0]),
+            seen=check.provenance.words(languages[0]),
             **more,
         )
+        return found.with_facts(leak_check=check.facts())
 
     run_alignment(work, (source, target), out, config, [*_flat(files), *texts.values()], device, output)
 
@@ -372,8 +370,16 @@ def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:
     return [file for part in files for file in part]
 
 
-def _seen(encoders: Sequence[tuple[EncoderLike, str]], language: str) -> frozenset[str]:
-    from isoglot.retrieve.leaks import words_seen
+def _leak_check(sides: Iterable[tuple[EncoderLike | Vectors, str]], *, allow: bool) -> LeakCheck:
+    """What the test words are checked against: the provenance of models and of files of vectors."""
+    from isoglot.retrieve.leaks import LeakCheck, training_provenance
+    from isoglot.retrieve.vector_files import vectors_provenance
+    from isoglot.text.vectors import Vectors
 
-    found = (words_seen(language, vocabulary=encoder.vocabulary, model=folder) for encoder, folder in encoders)
-    return frozenset[str]().union(*found)
+    encoders, files = [], []
+    for side, name in sides:
+        if isinstance(side, Vectors):
+            files.append(vectors_provenance(Path(name).expanduser()))
+        else:
+            encoders.append(side)
+    return LeakCheck(training_provenance(encoders, vectors=files), allow)

@@ -187,7 +187,8 @@ def run_alignment(
                 for name, side in ((first, source), (second or first, target))
             ]
         )
-        facts = (f"source {first}, target {second or first}", *page_facts())
+        checked = [result.facts["leak_check"]["sentence"]] if "leak_check" in result.facts else []
+        facts = (f"source {first}, target {second or first}", *checked, *page_facts())
         write_text(run.folder / PAGE, alignment_page(result, facts=facts))
         if run.config is not None and "linked_by" in result.facts:
             run.config["linked_by"] = result.facts["linked_by"]
@@ -199,7 +200,7 @@ def run_alignment(
         zip(result.languages, result.facts.get("cut", (0, 0)), strict=True), result.train + result.test
     ):
         output.say(line)
-    for line in _of_words(result):
+    for line in (*_of_words(result), *checked):
         output.say(line)
     output.say(
         f"{finding(result)}\nLooked for: {searched(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}"

@@ -207,7 +207,7 @@ def _single_words(text: Path) -> list[str]:
 def _report(output: Output, found: Representations, out: Path) -> None:
     from rich.text import Text
 
-    header = {key: value for key, value in found.header.items() if key not in ("words", "missing")}
+    header = {key: value for key, value in found.header.items() if key not in ("words", "missing", "provenance")}
     facts = {"out": str(out), "rows": len(found), **header}
     unit = {"types": "word types", "words": "words", "word-first": "words"}.get(header["pool"], "sentences")
     lines = [f"{counted(len(found), unit)} x {found.width} in layers {_ranges(found.layers)} written to {out}"]

@@ -285,19 +285,20 @@ def words(
     entries, and among the candidates, that all of them have. Words without a vector are left out and counted.
 
     Words that a dictionary gave to the model's training are refused, unless --leave-out-known or --allow-leak is given.
+    Where a text or a model has no record of its provenance, a line says so.
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
     met: dict[str, object] = {"--case": case != "auto", "--contexts": contexts, "--rows": first}
-    given = {"--shards": shards, "--leave-out-known": leave_out_known, "--allow-leak": allow_leak}
     of_model: dict[str, object] = {
         "--model": model,
         "--text": text,
         "--words-as": words_as != "contexts",
         "--vocabulary": vocabulary,
     }
-    _check_origin(source, target, {**of_model, **given, "--case": case != "auto", "--contexts": contexts})
+    more = {"--shards": shards, "--case": case != "auto", "--contexts": contexts}
+    _check_origin(source, target, {**of_model, **more})
     refuse_both(leave_out_known=leave_out_known, allow_leak=allow_leak)
     if words_as == "embeddings":
         met |= {"--text": text, "--layers": layers != "all"}
@@ -310,34 +311,34 @@ def words(
 
     def find() -> _Found:
         from isoglot.retrieve.by_dictionary import score_dictionary, words_by_language
-        from isoglot.retrieve.leaks import refuse_leak, without_known, words_seen
-        from isoglot.retrieve.vector_files import read_side
+        from isoglot.retrieve.leaks import LeakCheck, training_provenance
+        from isoglot.retrieve.vector_files import read_side, vectors_provenance
         from isoglot.retrieve.word_systems import WordLookup, score_systems
         from isoglot.text.dictionary import read_dictionary
 
         change = load_change(mapping)
         if source is not None and target is not None:
             file = _one_dictionary(dictionary)
-            sides = (read_side(path, layers=chosen, limit=first) for path in (source, target))
-            pair = score_dictionary(*change(*sides), list(read_dictionary(file)), file, score=score)
-            return _Found([pair], {"source": str(source), "target": str(target)}, _covered(pair))
+            sides = [read_side(path, layers=chosen, limit=first) for path in (source, target)]
+            check = LeakCheck(training_provenance(vectors=map(vectors_provenance, (source, target))), allow_leak)
+            language = None if is_path(dictionary[0]) else next(iter(parse_pairs(dictionary)))[0]
+            language = language or sides[0].header.get("language")
+            judges, omitted = check.judging(list(read_dictionary(file)), language, file, leave_out=leave_out_known)
+            pair = score_dictionary(*change(*sides), judges, file, score=score)
+            remarks = [*_covered(pair), *([left_out(omitted)] if omitted else []), str(check)]
+            facts = {"source": str(source), "target": str(target), "left_out_known": omitted}
+            return _Found([pair], facts | {"leak_check": check.facts()}, remarks)
         files = _dictionaries(dictionary)
         entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
         names = {pair: ", ".join(map(str, paths)) for pair, paths in files.items()}
         texts = _texts(text, words_by_language(entries))
         encoders = dict(_encoder(each, device)[::-1] for each in models)
+        check = LeakCheck(training_provenance(encoders.values(), _opened(shards)), allow_leak)
         left: dict[str, int] = {}
-        for languages, rows in {} if allow_leak else entries.items():
-            given = frozenset[str]().union(
-                *(
-                    words_seen(languages[0], vocabulary=encoder.vocabulary, model=name, shards=_opened(shards))
-                    for name, encoder in encoders.items()
-                )
-            )
+        for languages, rows in entries.items():
+            entries[languages], omitted = check.judging(rows, languages[0], names[languages], leave_out=leave_out_known)
             if leave_out_known:
-                entries[languages], left["-".join(languages)] = without_known(rows, given, names[languages])
-            else:
-                refuse_leak(rows, given, names[languages], remedy="give --leave-out-known or --allow-leak")
+                left["-".join(languages)] = omitted
         lookup = WordLookup(
             words_as=words_as, layers=chosen, case=case, contexts=contexts, limit=first, vocabulary=vocabulary
         )
@@ -346,8 +347,9 @@ def words(
         )
         remarks = [f"{pair}: {left_out(words)}" for pair, words in left.items() if words]
         facts = {"models": list(encoders), "words_as": words_as, "left_out_known": left, **found.facts}
+        facts["leak_check"] = check.facts()
         covered = [line for pair in found.pairs for line in _covered(pair)]
-        return _Found(list(found.pairs), facts, [*covered, *found.remarks, *remarks])
+        return _Found(list(found.pairs), facts, [*covered, *found.remarks, *remarks, str(check)])
 
     read = [*files_of(dictionary), *files_of(text), source, target, mapping]
     read += [_index(each, source) for each in models]

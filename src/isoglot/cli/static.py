@@ -122,6 +122,7 @@ def vectors(
     from isoglot.model.table import INDEX, open_table
     from isoglot.static.words import baseline, same_words, word_vectors
     from isoglot.text.lines import read_lines
+    from isoglot.text.provenance import provenance_of
     from isoglot.text.vectors import Vectors, write_vectors
 
     output = Output(json=json, quiet=quiet)
@@ -131,17 +132,20 @@ def vectors(
     if wanted == []:
         raise InputError("there are no words", remedy="write one a line", file=words)
     if (model / INDEX).exists():
-        found = word_vectors(open_table(model), wanted, lang)
+        table = open_table(model)
+        origin = table.provenance
+        found = word_vectors(table, wanted, lang)
         found = Vectors(found.words[:first], found.matrix_ND[:first])
     elif model.is_dir():
         raise ConfigError(f"{model} holds no static vectors", remedy="make them with isoglot static train")
     else:
+        origin = provenance_of(model)
         found = baseline(model, first)
         found = found if wanted is None else same_words(found, wanted)
     if same_as is not None:
         found = same_words(found, baseline(same_as).words)
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_vectors(out, found.words, found.matrix_ND)
+    write_vectors(out, found.words, found.matrix_ND, provenance=origin)
     facts: dict[str, Any] = {"out": str(out), "words": len(found), "width": int(found.matrix_ND.shape[1])}
     asked = ""
     if wanted is not None:

@@ -200,7 +200,7 @@ def translate(
     no_bleu = None if references is None else why_no_bleu()
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
-    entries = dictionaries.not_given(entries, codes, encoder, model)
+    entries = dictionaries.not_given(entries, codes, encoder)
     numbers = chosen_layers([layer], encoder.depth)
     with recorded(
         out,
@@ -239,6 +239,7 @@ def translate(
             "model": model,
             "means": known.origin,
             "left_out_known": dictionaries.left_out,
+            "leak_check": dictionaries.leak_check,
             "remarks": remarks,
             **translation_value(swept, references),
         }
@@ -317,7 +318,7 @@ def sweep(
     check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)
     ways = ways_between(given or builtin_sets(encoder, langs, sentences or BUILTIN_SWEPT, seed), directions)
-    entries = [dictionaries.not_given(dictionaries.of(*way.codes), way.codes, encoder, model) for way in ways]
+    entries = [dictionaries.not_given(dictionaries.of(*way.codes), way.codes, encoder) for way in ways]
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))
     with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
         known = languages_known(
@@ -363,6 +364,7 @@ def sweep(
             "means": known.origin,
             "masked": {code: each.as_dict() for code, each in masked.items()},
             "left_out_known": dictionaries.left_out,
+            "leak_check": dictionaries.leak_check,
             "remarks": remarks,
             **sweep_value(sweeps, encoder.depth, about),
         }

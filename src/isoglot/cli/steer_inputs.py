@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from isoglot.cli.langs_option import parse_langs
 from isoglot.cli.leak_options import left_out, refuse_both
@@ -182,6 +182,7 @@ class Dictionaries:
         self.seed = seed
         self.remarks: list[str] = []
         self.left_out: dict[str, int] = {}
+        self.leak_check: dict[str, Any] | None = None
 
     @property
     def paths(self) -> list[Path]:
@@ -213,9 +214,7 @@ class Dictionaries:
             return builtin_dictionary(source, target, seed=self.seed)
         return None
 
-    def not_given(
-        self, entries: list[Entry] | None, way: tuple[str, str], encoder: EncoderLike, model: str
-    ) -> list[Entry] | None:
+    def not_given(self, entries: list[Entry] | None, way: tuple[str, str], encoder: EncoderLike) -> list[Entry] | None:
         """The entries that an encoder may be judged by, in lower case: judging does not look at case.
 
         Words whose translations training was given are left out of the built-in dictionaries, and of files if so asked.
@@ -226,12 +225,18 @@ class Dictionaries:
         """
         from dataclasses import replace
 
-        from isoglot.retrieve.leaks import refuse_leak, without_known, words_seen
+        from isoglot.retrieve.leaks import LeakCheck, refuse_leak, training_provenance, without_known
 
-        if entries is None or self.allow_leak:
+        if entries is None:
+            return None
+        check = LeakCheck(training_provenance([encoder]), self.allow_leak)
+        self.leak_check = check.facts()
+        if str(check) not in self.remarks:
+            self.remarks.append(str(check))
+        if self.allow_leak:
             return entries
         lower = [replace(entry, source=entry.source.lower()) for entry in entries]
-        seen = words_seen(way[0], vocabulary=encoder.vocabulary, model=model)
+        seen = check.words(way[0])
         files = self.files.get(way) or self.files.get(way[::-1])
         file = ", ".join(map(str, files)) if files else None
         if file is not None and not self.leave_out_known:

@@ -74,6 +74,23 @@ def clean(
     _each_language(Output(json=json, quiet=quiet), text, out, work, config=config, skip_bad=skip_bad, compress=compress)
 
 
+@app.command("declare", epilog="Example: isoglot text declare --text en=wiki.en.txt.xz")
+def declare(text: Text, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Record of text from elsewhere that no dictionary went into it: no word was replaced by its translation.
+
+    The record is FILE.provenance.json, beside the text. Text that isoglot writes has one already. A text without a
+    record is of unknown provenance, and every score of words of what is trained on it says so.
+    """
+    from rich.text import Text as Line
+
+    from isoglot.cli.named_paths import parse_named
+    from isoglot.text.provenance import declare as record
+
+    paths = [path for paths in parse_named(text).values() for path in paths]
+    written = [str(record(path)) for path in paths]
+    Output(json=json, quiet=quiet).result({"records": written}, Line("\n".join(f"{path} written" for path in written)))
+
+
 @app.command("sentences", epilog="Example: isoglot text sentences --text de=de.txt --out sentences/")
 def sentences(
     text: Text,

@@ -193,7 +193,7 @@ def _grading(keep: Keep | None, band: str | None, dictionary: list[str] | None) 
 def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
     from itertools import combinations
 
-    from isoglot.vocab.seen_words import without_words
+    from isoglot.text.provenance import without_words
 
     languages = vocabulary.languages
     return {
@@ -205,8 +205,9 @@ def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
             f"{first}-{second}": len(vocabulary.anchors(first, second)) for first, second in combinations(languages, 2)
         },
         "special": vocabulary.special,
-        "about": {key: value for key, value in vocabulary.about.items() if key != "dictionaries"},
-        "dictionaries": without_words(vocabulary.about.get("dictionaries", ())),
+        "about": {key: value for key, value in vocabulary.about.items() if key != "provenance"},
+        "dictionaries": without_words(vocabulary.provenance.dictionaries),
+        "provenance_unknown": list(vocabulary.provenance.unknown),
     }
 
 

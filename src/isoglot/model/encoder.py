@@ -26,6 +26,7 @@ from isoglot.model.embedding import Embedding, Members
 from isoglot.model.head import Head, NoHead
 from isoglot.model.per_language import PerLanguage
 from isoglot.model.protocol import end_of_way
+from isoglot.text.provenance import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -100,6 +101,7 @@ class Encoder(nn.Module):
         self.config = config
         self._vocabulary = vocabulary
         self._edits = Edits()
+        self.provenance = unknown("an encoder without a record")
         self.members = nn.ModuleDict()
         if plan.private & {"emb", "softmax"}:
             self.members.update(_members(config, vocabulary, members))

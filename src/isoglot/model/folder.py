@@ -4,27 +4,26 @@
 
     encoder.json             config, ids of each language where tables are private, hashes; written last
     encoder.safetensors      the weights
+    provenance.json          which texts and dictionaries it was trained on, with the words of the dictionaries
     vocabulary/              what its ids mean
 
 Packed, it is a fifth of the size: ``encoder.safetensors.zst`` has the weights as :mod:`isoglot.model.packed` stores
-them, ``dictionaries.json.zst`` those that it was given with all their words, and the files of the vocabulary are
-compressed. Beside either there may be what is known of the languages, as
+them, and the other files are compressed. Beside either there may be what is known of the languages, as
 ``isoglot steer fit`` writes it: ``means.safetensors`` and ``token_sets.json``.
 """
 
 from __future__ import annotations
 
-import json
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.compressed import ENDING, is_stored, store_bytes, stored_json
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
 from isoglot.core.files import check_file, file_hash, read_bytes, writable_folder, write_bytes, write_json
 from isoglot.core.index_file import read_index_file
 from isoglot.model.export_folder import without_folders
+from isoglot.text.provenance import store_provenance, stored_provenance
 from isoglot.vocab.ranges import from_ranges, to_ranges
 from isoglot.vocab.vocabulary import Vocabulary
 
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
 
     import torch
 
+    from isoglot.core.compressed import Compression
     from isoglot.model.encoder import Encoder
 
 INDEX = "encoder.json"
 WEIGHTS = "encoder.safetensors"
 PACKED = "encoder.safetensors.zst"
-DICTIONARIES = "dictionaries.json"
 VOCABULARY = "vocabulary"
 FORMAT = 1
 
@@ -60,8 +59,8 @@ def save_encoder(
     Args:
         encoder: What to write.
         folder: Where.
-        about: What it was trained on and how, kept beside the config; packed, for others to use, without the folders
-            that files lay in.
+        about: How it was trained, kept beside the config; packed, for others to use, without the folders that files lay
+            in. Which texts and dictionaries it was trained on, the encoder itself knows.
         form: How the weights are stored.
         step: Of packed weights: that of a row, as a share of its spread; by default :data:`isoglot.model.packed.STEP`.
 
@@ -82,18 +81,17 @@ def save_encoder(
     files = [target / stored]
     vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
     told: dict[str, Any] = dict(about or {})
-    for name in (DICTIONARIES, DICTIONARIES + ENDING):
-        (target / name).unlink(missing_ok=True)  # those of what was here before
+    compression: Compression = "none" if form == "whole" else "zstd"
     if form == "packed":
-        given = [_without_folders(one) for one in told.pop("dictionaries", [])]
         told = without_folders(told)
-        if given:
-            files.append(store_bytes(target / DICTIONARIES, json.dumps(given, ensure_ascii=False).encode(), "zstd"))
         if vocabulary is not None:
             vocabulary = copy(vocabulary)
-            vocabulary.about = without_folders(vocabulary.about)
+            kept = {"provenance": vocabulary.provenance.facts()}  # words such as /etc are no paths
+            vocabulary.about = without_folders(vocabulary.about) | kept
     if vocabulary is not None:
-        files += vocabulary.save(target / VOCABULARY, compression="none" if form == "whole" else "zstd")
+        files += vocabulary.save(target / VOCABULARY, compression=compression)
+    record, record_hash = store_provenance(target, encoder.provenance, compression=compression)
+    files.append(record)
     index = {
         "format": FORMAT,
         **({} if form == "whole" else {"form": form}),
@@ -101,15 +99,11 @@ def save_encoder(
         "members": {code: to_ranges(ids) for code, ids in encoder.member_ids().items()},
         "vocabulary": None if vocabulary is None else vocabulary.hash,
         "sha256": file_hash(target / stored),
+        "provenance": record_hash,
         "about": told,
     }
     write_json(target / INDEX, index)
     return [*files, target / INDEX]
-
-
-def _without_folders(dictionary: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known of a dictionary, its words as they are: one such as ``/etc`` is no place of a file."""
-    return {key: value if key.endswith("_words") else without_folders(value) for key, value in dictionary.items()}
 
 
 def open_encoder(folder: str | Path) -> Encoder:
@@ -138,6 +132,7 @@ def open_encoder(folder: str | Path) -> Encoder:
     encoder = Encoder(config, vocabulary, members or None, seed=None)
     read = read_packed if index.get("form") == "packed" else read_weights
     encoder.load_state_dict(read(folder / _FORMS[index.get("form", "whole")], sha256=index["sha256"]))
+    encoder.provenance = stored_provenance(folder, index["provenance"])
     return encoder.eval()
 
 
@@ -150,7 +145,7 @@ def read_index(folder: str | Path) -> dict[str, Any]:
         StorageError: It cannot be read.
     """
     path = Path(folder) / INDEX
-    keys = {"config": dict, "members": {...: [list]}, "vocabulary": str | None, "sha256": str}
+    keys = {"config": dict, "members": {...: [list]}, "vocabulary": str | None, "sha256": str, "provenance": str}
     index = read_index_file(path, keys, version=FORMAT, what="an encoder", remedy="make it with isoglot pretrain")
     form = index.get("form", "whole")
     if not isinstance(form, str) or form not in _FORMS:
@@ -163,17 +158,13 @@ def read_index(folder: str | Path) -> dict[str, Any]:
 
 
 def read_about(folder: str | Path) -> dict[str, Any]:
-    """What an encoder was trained on and how, the words of dictionaries included.
+    """How an encoder was trained.
 
     Raises:
-        CorruptFileError: The dictionaries are damaged.
         InputError: ``encoder.json`` is not one of ours.
         StorageError: A file cannot be read.
     """
-    about = dict(read_index(folder).get("about", {}))
-    if is_stored(Path(folder) / DICTIONARIES):
-        about["dictionaries"] = stored_json(Path(folder) / DICTIONARIES)
-    return about
+    return dict(read_index(folder).get("about", {}))
 
 
 def folder_size(folder: str | Path) -> int:

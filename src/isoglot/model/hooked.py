@@ -23,6 +23,7 @@ from isoglot.core.parts import import_part
 from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
 from isoglot.model.protocol import end_of_way
+from isoglot.text.provenance import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,6 +64,7 @@ class HookedEncoder(nn.Module):
         self._places: list[_Place] = []
         self._languages = _language_ids(model.config)
         self._edits = 0
+        self.provenance = unknown("an encoder without a record")
         self._unedited = -1  # what is edited up to this layer is left alone for now
         config = model.config
         self.size = int(config.vocab_size)

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
+from isoglot.core.files import read_json
 from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
 from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary
+from isoglot.text.provenance import stored_provenance, unknown
 
 if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
     from isoglot.model.hooked import HookedEncoder
     from isoglot.model.protocol import EncoderLike
+    from isoglot.text.provenance import Provenance
 
 EMBEDDED = "isoglot-mini"
 """The encoder that comes with the package: English, French, German, Russian and Chinese."""
@@ -151,6 +154,28 @@ def _from_hf(source: str | Path) -> Encoder | HookedEncoder:
     from isoglot.model.from_hf import encoder_from_hf, obstacles
     from isoglot.model.hooked import HookedEncoder
 
+    found: Encoder | HookedEncoder
+    origin = _hf_provenance(source)
     model = open_hf_model(source)
     vocabulary = open_hf_vocabulary(source)
-    return HookedEncoder(model, vocabulary) if obstacles(model.config) else encoder_from_hf(model, vocabulary)
+    vocabulary.about["provenance"] = origin.facts()
+    found = HookedEncoder(model, vocabulary) if obstacles(model.config) else encoder_from_hf(model, vocabulary)
+    found.provenance = origin
+    return found
+
+
+def _hf_provenance(source: str | Path) -> Provenance:
+    """What an export of ours says it was trained on; unknown for a model from elsewhere.
+
+    Raises:
+        CorruptFileError: The record of an export is missing or altered.
+    """
+    from isoglot.model.to_hf import MARK, PROVENANCE
+
+    if not isinstance(source, Path):
+        return unknown(source)
+    content = read_json(source / "config.json")
+    mark = content.get(MARK) if isinstance(content, dict) else None
+    if not isinstance(mark, dict) or "provenance" not in mark:
+        return unknown(source.name)
+    return stored_provenance(source, str(mark["provenance"]), name=PROVENANCE)

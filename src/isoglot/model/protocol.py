@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.edits import Change
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 
@@ -25,6 +26,10 @@ class EncoderLike(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """What turns text into its ids."""
+
+    @property
+    def provenance(self) -> Provenance:
+        """Which texts and dictionaries it was trained on."""
 
     @property
     def width(self) -> int:

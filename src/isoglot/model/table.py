@@ -4,6 +4,7 @@ So every analysis that takes an encoder takes Word2Vec, GloVe and fastText, too.
 
     static.json              method, settings, hashes; written last
     static.safetensors       the vectors (V x D), and which ids have one
+    provenance.json          which texts and dictionaries they were learned from
     vocabulary/              what the ids mean
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
@@ -22,6 +23,7 @@ from isoglot.core.files import file_hash, read_bytes, writable_folder, write_byt
 from isoglot.core.index_file import read_index_file
 from isoglot.model.edits import Edits, check_layer
 from isoglot.model.folder import VOCABULARY, read_vocabulary
+from isoglot.text.provenance import store_provenance, stored_provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +68,7 @@ class TableEncoder(nn.Module):
         self.register_buffer("weight", vectors_VD * known_V[:, None])
         self.register_buffer("known", known_V)
         self.about = dict(about or {})
+        self.provenance = unknown("vectors without a record")
         self._vocabulary = vocabulary
         self._edits = Edits()
 
@@ -143,7 +146,8 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
     target = writable_folder(folder)
     tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
     write_bytes(target / VECTORS, save(tensors))
-    files = [target / VECTORS, *table.vocabulary.save(target / VOCABULARY)]
+    record, record_hash = store_provenance(target, table.provenance)
+    files = [target / VECTORS, record, *table.vocabulary.save(target / VOCABULARY)]
     index = {
         "format": FORMAT,
         "width": table.width,
@@ -151,6 +155,7 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
         "known": int(table.known.sum()),
         "vocabulary": table.vocabulary.hash,
         "sha256": file_hash(target / VECTORS),
+        "provenance": record_hash,
         "about": table.about,
     }
     write_json(target / INDEX, index)
@@ -168,10 +173,12 @@ def open_table(folder: str | Path) -> TableEncoder:
     from safetensors.torch import load
 
     folder = Path(folder)
-    keys = {"vocabulary": str, "sha256": str, "about": dict}
+    keys = {"vocabulary": str, "sha256": str, "provenance": str, "about": dict}
     again = "make them with isoglot static train"
     index = read_index_file(folder / INDEX, keys, version=FORMAT, what="static vectors", remedy=again)
     remedy = "put back the vocabulary the vectors were learned with"
     vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
     tensors = load(read_bytes(folder / VECTORS, sha256=index["sha256"]))
-    return TableEncoder(tensors["vectors"], tensors["known"].bool(), vocabulary, index["about"]).eval()
+    table = TableEncoder(tensors["vectors"], tensors["known"].bool(), vocabulary, index["about"])
+    table.provenance = stored_provenance(folder, index["provenance"])
+    return table.eval()

@@ -27,6 +27,7 @@ from isoglot.model.export_folder import free_folder, written_together
 from isoglot.model.head import ABSENT
 from isoglot.model.hf_names import hf_names
 from isoglot.model.per_language import SHARED, PerLanguage
+from isoglot.text.provenance import store_provenance
 from isoglot.vocab.scheme import SPECIAL, for_masked_text
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 MARK = "isoglot"
 """The key in ``config.json`` by which a folder is known to be an export, and may be written anew."""
+PROVENANCE = "isoglot_provenance.json"
+"""Which texts and dictionaries the encoder was trained on; ``config.json`` has its hash."""
 
 _NEEDED: dict[Family, dict[str, str | int]] = {
     "bert": {
@@ -83,12 +86,13 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         "model.safetensors": save(weights, metadata={"format": "pt"}),
         "tokenizer.json": tokenizer.encode(),
         "tokenizer_config.json": _json(tokenizer_config),
-        "config.json": _json(config),
     }
     with written_together(target, index="config.json") as scratch:
         for name, data in files.items():
             write_bytes(scratch / name, data)
-    return [target.absolute() / name for name in files]
+        _, config[MARK]["provenance"] = store_provenance(scratch, encoder.provenance, name=PROVENANCE)
+        write_bytes(scratch / "config.json", _json(config))
+    return [target.absolute() / name for name in (*files, PROVENANCE, "config.json")]
 
 
 def hf_family(config: EncoderConfig) -> Family:

@@ -39,12 +39,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.provenance import use_dictionary, use_entries
+from isoglot.text.provenance import merged, use_dictionary, use_entries
 from isoglot.text.scripts import OWN, letter_table, written_with_blanks
 from isoglot.text.segment import segmenter
 from isoglot.text.switch import Switcher, in_case_of
 from isoglot.vocab.scheme import BYTES, CONTINUES, MARK, literal
-from isoglot.vocab.seen_words import facts_of, without_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.plan import SharingPlan
     from isoglot.text.dictionary import Entry
-    from isoglot.vocab.seen_words import Facts
+    from isoglot.text.provenance import UsedDictionary
     from isoglot.vocab.vocabulary import Vocabulary
 
 OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE, ALONE = (1 << bit for bit in range(8))
@@ -379,10 +378,9 @@ def check_switching(plan: SharingPlan) -> None:
 
 def dictionaries_record(
     dictionaries: Mapping[tuple[str, str], Iterable[Entry]], files: Mapping[tuple[str, str], str | Path] | None = None
-) -> list[Facts]:
+) -> list[UsedDictionary]:
     """What a model folder keeps of the dictionaries its text was switched by: no score is taken on their words.
 
-    The facts are those that vocabularies and shards keep (:mod:`isoglot.vocab.seen_words`), each dictionary once.
     Entries of weight 0 are never used.
 
     Args:
@@ -399,4 +397,4 @@ def dictionaries_record(
             used.append(use_dictionary(*pair, files[pair], entries))
             continue
         used.append(use_entries(*pair, entries))
-    return without_repeats(facts_of(one) for one in used)
+    return list(merged([], used).dictionaries)

@@ -41,7 +41,7 @@ from isoglot.pretrain.requirements import check_requirements
 from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.switch_table import dictionaries_record
-from isoglot.vocab.seen_words import without_repeats
+from isoglot.text.provenance import merged
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
@@ -228,9 +228,9 @@ class Trainer:
         self.interrupted = False
         self.metrics: MetricsLog | None = None
         self.peak: float | None = None
-        given = [found for one in shards.values() for found in one.index.get("dictionaries", ())]
-        given = without_repeats([*dictionaries_record(dictionaries), *given])
-        self.about = {"config": config.model_dump(mode="json"), "dictionaries": given}
+        given = [vocabulary.provenance, *(one.provenance for one in shards.values())]
+        encoder.provenance = merged(given, dictionaries_record(dictionaries))
+        self.about = {"config": config.model_dump(mode="json")}
 
     # --- resume ---
 

@@ -167,6 +167,7 @@ def description(through: LayerPass, name: str, sha256: str | None) -> Header:
         "name": name,
         "encoder_sha256": sha256,
         "vocabulary_sha256": encoder.vocabulary.hash,
+        "provenance": encoder.provenance.packed,
         "language": through.language,
         "layers": list(through.layers),
         "depth": encoder.depth,

@@ -12,6 +12,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.represent.array_files import ArrayWriter, Shape, check_same, read_arrays
+from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,6 +64,16 @@ class Representations:
     def missing(self) -> tuple[str, ...]:
         """Words that were asked for and not met."""
         return tuple(self.header.get("missing", ()))
+
+    @property
+    def provenance(self) -> Provenance:
+        """Which texts and dictionaries the encoder was trained on; unknown where the header does not say.
+
+        Raises:
+            CorruptFileError: The header has something else there.
+        """
+        name = str(self.header.get("name") or "vectors")
+        return Provenance.from_packed(self.header["provenance"], name) if "provenance" in self.header else unknown(name)
 
     def __len__(self) -> int:
         return len(next(iter(self._arrays.values())))
@@ -133,7 +144,7 @@ class Representations:
             raise ConfigError(f"{len(self._arrays)} layers for a .vec, which has one", remedy="choose one layer")
         if self.words is None:
             raise ConfigError("a .vec has a word a row, and these rows have no names", remedy="save as .safetensors")
-        write_vectors(path, self.words, next(iter(self._arrays.values())))
+        write_vectors(path, self.words, next(iter(self._arrays.values())), provenance=self.provenance)
 
     @classmethod
     def open(cls, path: str | Path) -> Representations:

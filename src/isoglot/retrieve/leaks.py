@@ -2,50 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import InputError, shown
-from isoglot.core.language_codes import language_code
-from isoglot.model.folder import read_about
-from isoglot.model.load import encoder_folder
-from isoglot.vocab.seen_words import words_of
+from isoglot.text.provenance import merged, without_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from isoglot.model import EncoderLike
     from isoglot.text.dictionary import Entry
-    from isoglot.vocab import Shards, Vocabulary
+    from isoglot.text.provenance import Provenance
+    from isoglot.vocab import Shards
 
 
-def words_seen(
-    language: str,
-    *,
-    vocabulary: Vocabulary | None = None,
-    model: str | Path | None = None,
-    shards: Iterable[Shards] = (),
-) -> frozenset[str]:
-    """The words of a language that any dictionary gave to a model: to its vocabulary, its text or its training.
+def training_provenance(
+    encoders: Iterable[EncoderLike] = (), shards: Iterable[Shards] = (), vectors: Iterable[Provenance] = ()
+) -> Provenance:
+    """Which texts and dictionaries went into models and their vocabularies.
 
     Args:
-        language: The language.
-        vocabulary: The model's vocabulary.
-        model: The model, as it was named; only one of ours says what it was given.
-        shards: What it was trained on.
-
-    Raises:
-        StorageError: The model's index cannot be read.
+        encoders: The models.
+        shards: What they were trained on, where they do not say so themselves.
+        vectors: The provenance of vectors that come from files.
     """
-    code = language_code(language)
-    found: set[str] = set()
-    if vocabulary is not None:
-        found |= words_of(vocabulary.about.get("dictionaries", ()), code)
-    folder = None if model is None else encoder_folder(model)
-    if folder is not None:
-        found |= words_of(read_about(folder).get("dictionaries", ()), code)
-    for one in shards:
-        found |= one.words_seen(code)
-    return frozenset(found)
+    found = [one for encoder in encoders for one in (encoder.provenance, encoder.vocabulary.provenance)]
+    return merged([*found, *(one.provenance for one in shards), *vectors])
+
+
+@dataclass(frozen=True)
+class LeakCheck:
+    """What the words of a score were checked against.
+
+    Args:
+        provenance: That of the models or vectors.
+        allowed: Whether words that training was given are scored all the same.
+    """
+
+    provenance: Provenance
+    allowed: bool = False
+
+    def words(self, language: str | None) -> frozenset[str]:
+        """The words of a language (None: of any) that dictionaries gave to training, or none if they are allowed."""
+        return frozenset() if self.allowed else self.provenance.words(language)
+
+    def judging(
+        self, entries: Sequence[Entry], language: str | None, file: str | Path, *, leave_out: bool
+    ) -> tuple[list[Entry], int]:
+        """The entries to score by, and how many source words were left out.
+
+        Args:
+            entries: The dictionary.
+            language: That of its source words; None where it is not known.
+            file: Where the dictionary was read from.
+            leave_out: Whether to leave out the words that training was given, or to refuse them.
+
+        Raises:
+            InputError: There are such words and they are not to be left out, or there are no others.
+        """
+        seen = self.words(language)
+        if leave_out:
+            return without_known(entries, seen, file)
+        refuse_leak(entries, seen, file, remedy="give --leave-out-known or --allow-leak")
+        return list(entries), 0
+
+    def facts(self) -> dict[str, Any]:
+        """The check as JSON holds it."""
+        return {
+            "checked": not self.allowed,
+            "dictionaries": without_words(self.provenance.dictionaries),
+            "provenance_unknown": list(self.provenance.unknown),
+            "sentence": str(self),
+        }
+
+    def __str__(self) -> str:
+        """One sentence for people, to stand beside every score of words."""
+        count = len(self.provenance.dictionaries)
+        given = f"{count} {'dictionary' if count == 1 else 'dictionaries'}" if count else "no dictionary"
+        found = f"training was given {given}"
+        if self.allowed:
+            return f"not checked for leaks: {found}" if count else found
+        if self.provenance.unknown:
+            names = self.provenance.unknown
+            shown_names = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            verb = "has" if len(names) == 1 else "have"
+            checked = f"checked against {given}; " if count else ""
+            return (
+                f"{checked}provenance unknown: {shown_names} {verb} no record, so words that training was given cannot "
+                "be excluded"
+            )
+        return f"checked against the {given} that training was given" if count else found
 
 
 def in_case_of(words: Iterable[str], seen: Collection[str]) -> frozenset[str]:

@@ -11,10 +11,13 @@ from isoglot.core.errors import InputError, StorageError
 from isoglot.core.files import storage_error
 from isoglot.represent.representations import Representations
 from isoglot.retrieve.layers import Side
+from isoglot.text.provenance import provenance_of
 from isoglot.text.vectors import read_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from isoglot.text.provenance import Provenance
 
 
 def read_side(path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all", limit: int | None = None) -> Side:
@@ -55,6 +58,19 @@ def read_side(path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all
         items=None if words is None else words[rows],
         header=found.header,
     )
+
+
+def vectors_provenance(path: str | Path) -> Provenance:
+    """What the vectors of a file were learned from: what ``isoglot encode`` wrote says so, others by a record.
+
+    Raises:
+        CorruptFileError: The record is damaged, or the file has changed since it was written.
+        StorageError: It cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir() or path.suffix == ".safetensors":
+        return Representations.open(path).provenance
+    return provenance_of(path)
 
 
 def _read_npy(path: Path) -> list[np.ndarray]:

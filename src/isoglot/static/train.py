@@ -36,6 +36,7 @@ from isoglot.static.gensim_models import Shallow
 from isoglot.static.glove import Glove
 from isoglot.static.settings import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
 from isoglot.static.stream import Stream, check_shards, frequent, read_stream
+from isoglot.text.provenance import merged as merged_provenance
 from isoglot.vocab.shards import INDEX as SHARDS_INDEX
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def train_static(
         languages = {code: int(one.index["counts"]["train"]["tokens"]) for code, one in shards.items()}
         about = {**identity["config"], "tokens": languages, "known": len(stream.ids_V), **facts}  # type: ignore[dict-item]
         table = _table(vectors_VD, stream, vocabulary, about)
+        table.provenance = merged_provenance([vocabulary.provenance, *(one.provenance for one in shards.values())])
         for file in save_table(table, out):
             run.add_output(file)
     del stream, work, found

@@ -9,19 +9,24 @@ is refused.
 from __future__ import annotations
 
 import hashlib
+import json
+from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import CorruptFileError
+from isoglot.core.compressed import compressed, expanded, is_stored, store_bytes, stored_bytes
+from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import file_hash, is_pipe, read_json, write_json
 from isoglot.core.language_codes import language_code
 from isoglot.text.lines import line_writer, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from isoglot.core.compressed import Compression
     from isoglot.text.dictionary import Entry
     from isoglot.text.lines import LineWriter
 
@@ -90,11 +95,11 @@ class Provenance:
         """The names of the sources without a record, each once: any dictionary may have gone into them."""
         return tuple(dict.fromkeys(source.file for source in self.sources if not source.known))
 
-    def words(self, language: str) -> frozenset[str]:
-        """The words of a language that have been seen with a translation."""
-        code = language_code(language)
-        sources = (used.source_words for used in self.dictionaries if used.source == code)
-        targets = (used.target_words for used in self.dictionaries if used.target == code)
+    def words(self, language: str | None) -> frozenset[str]:
+        """The words of a language that have been seen with a translation; None: of any language."""
+        code = None if language is None else language_code(language)
+        sources = (used.source_words for used in self.dictionaries if code in (None, used.source))
+        targets = (used.target_words for used in self.dictionaries if code in (None, used.target))
         return frozenset().union(*sources, *targets)
 
     def facts(self) -> Facts:
@@ -103,6 +108,23 @@ class Provenance:
             "sources": [source.facts() for source in self.sources],
             "dictionaries": [used.facts() for used in self.dictionaries],
         }
+
+    @cached_property
+    def packed(self) -> str:
+        """The provenance as one string of letters and digits, for the header of a file of arrays."""
+        return b64encode(compressed(_as_bytes(self), level=3)).decode("ascii")
+
+    @classmethod
+    def from_packed(cls, packed: str, file: str | Path) -> Provenance:
+        """What :attr:`packed` gave, read again.
+
+        Raises:
+            CorruptFileError: It is something else.
+        """
+        try:
+            return cls.from_facts(json.loads(expanded(b64decode(packed), file)), file)
+        except (ValueError, TypeError) as error:
+            raise _no_record(file) from error
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], file: str | Path | None = None) -> Provenance:
@@ -127,9 +149,17 @@ class Provenance:
                 ),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise CorruptFileError(
-                "not a provenance record", remedy="restore the file, or make what it describes again", file=file
-            ) from error
+            raise _no_record(file) from error
+
+
+def _no_record(file: str | Path | None) -> CorruptFileError:
+    return CorruptFileError(
+        "not a provenance record", remedy="restore the file, or make what it describes again", file=file
+    )
+
+
+def _as_bytes(provenance: Provenance) -> bytes:
+    return json.dumps(provenance.facts(), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _truth(value: object) -> bool:
@@ -180,9 +210,9 @@ def derived(
     return replace(found, sources=tuple(replace(one, steps=(*one.steps, step)) for one in found.sources))
 
 
-def unknown(name: str | Path) -> Provenance:
+def unknown(name: str) -> Provenance:
     """The provenance of something without a record, such as a text or a model from elsewhere."""
-    return Provenance((Source(Path(name).name or str(name), known=False),))
+    return Provenance((Source(name, known=False),))
 
 
 def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable[Entry]) -> UsedDictionary:
@@ -271,9 +301,7 @@ def read_provenance(path: str | Path) -> Provenance | None:
         return None
     content = read_json(place)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise CorruptFileError(
-            "not a provenance record", remedy="restore the file, or make what it describes again", file=place
-        )
+        raise _no_record(place)
     provenance = Provenance.from_facts(content, place)
     if content.get("sha256") != text_hash(path):
         raise CorruptFileError(
@@ -291,20 +319,56 @@ def provenance_of(path: str | Path) -> Provenance:
         CorruptFileError: The record is damaged, or the text has changed.
         StorageError: A file cannot be read.
     """
-    return read_provenance(path) or unknown(path)
+    return read_provenance(path) or unknown(Path(path).name)
 
 
 def declare(path: str | Path) -> Path:
     """Record that a text was not code-switched and that no dictionary went into it; returns where.
 
     Raises:
+        ConfigError: The text has a record, which says otherwise or the same.
+        CorruptFileError: It has one, and has changed since.
         StorageError: The text cannot be read, or the record cannot be written.
     """
+    if read_provenance(path) is not None:
+        raise ConfigError(f"{path} has a record of its provenance", remedy="leave it as it is")
     step = {"step": "declare", "dictionaries": "none"}
     return write_provenance(path, Provenance((Source(Path(path).name, steps=(step,)),)))
 
 
-def without_words(provenance: Provenance | Sequence[UsedDictionary]) -> list[Facts]:
+def without_words(dictionaries: Iterable[UsedDictionary]) -> list[Facts]:
     """The dictionaries without their words, for people to read."""
-    used = provenance.dictionaries if isinstance(provenance, Provenance) else provenance
-    return [{key: value for key, value in one.facts().items() if not key.endswith("_words")} for one in used]
+    return [{key: value for key, value in vars(one).items() if not key.endswith("_words")} for one in dictionaries]
+
+
+# --- inside the folder of a model ---
+
+FILE = "provenance.json"
+
+
+def store_provenance(
+    folder: Path, provenance: Provenance, *, compression: Compression = "none", name: str = FILE
+) -> tuple[Path, str]:
+    """Write the provenance of a model into its folder; returns the file, and the hash for the folder's index.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    data = _as_bytes(provenance)
+    return store_bytes(folder / name, data, compression), hashlib.sha256(data).hexdigest()
+
+
+def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provenance:
+    """The provenance of a model, from its folder; the hash is the one that the folder's index has.
+
+    Raises:
+        CorruptFileError: The file is missing or altered.
+        StorageError: It cannot be read.
+    """
+    if not is_stored(folder / name):
+        raise CorruptFileError(
+            "the record of which dictionaries went into the training is missing",
+            remedy="copy the folder again, whole",
+            file=folder / name,
+        )
+    return Provenance.from_facts(json.loads(stored_bytes(folder / name, sha256=sha256)), folder / name)

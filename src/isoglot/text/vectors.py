@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import InputError, shown
 from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_lines
+from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
     import numpy as np
+
+    from isoglot.text.provenance import Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,16 @@ def _parse_line(line: str, width: int, path: str | Path, number: int) -> tuple[s
     return word, row
 
 
-def write_vectors(path: str | Path, words: Sequence[str], matrix_ND: np.ndarray) -> int:
+def write_vectors(
+    path: str | Path, words: Sequence[str], matrix_ND: np.ndarray, *, provenance: Provenance | None = None
+) -> int:
     """Write words and vectors under a line of counts, as fastText does; returns how many.
+
+    Args:
+        path: The file.
+        words: The words.
+        matrix_ND: Their vectors.
+        provenance: What the vectors were learned from, recorded beside the file; None: no record.
 
     Raises:
         InputError: The numbers of words and rows differ, a word is empty or has a blank, or a number is not finite.
@@ -142,7 +153,7 @@ def write_vectors(path: str | Path, words: Sequence[str], matrix_ND: np.ndarray)
     """
     import numpy as np
 
-    with line_writer(path) as writer:
+    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
         if matrix_ND.ndim != 2 or len(words) != len(matrix_ND):
             raise writer.refusal(f"{len(words)} words for {matrix_ND.shape} numbers", remedy="give one row a word")
         writer.write(f"{len(words)} {matrix_ND.shape[1]}")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isoglot.align import PairMap
     from isoglot.model.batch import Batch
     from isoglot.model.protocol import EncoderLike
+    from isoglot.text.provenance import Provenance
     from isoglot.transfer.frozen_states import FrozenStates
     from isoglot.vocab import Vocabulary
 
@@ -98,6 +99,11 @@ class Continued(nn.Module):
     def vocabulary(self) -> Vocabulary:
         """What turns text into the ids of what is below."""
         return self.below.states.encoder.vocabulary
+
+    @property
+    def provenance(self) -> Provenance:
+        """Which texts and dictionaries the encoder below was trained on."""
+        return self.below.states.encoder.provenance
 
     @property
     def width(self) -> int:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress, counted
+from isoglot.text.provenance import without_words
 from isoglot.vocab.friends import read_friends
-from isoglot.vocab.seen_words import facts_of, without_words
 from isoglot.vocab.survey import text_lines
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def anchor_report(
         at_least=at_least,
         tokens={code: int(count.sum()) for code, count in ordinary.items()},
         sampled=sampled,
-        dictionaries=tuple(without_words(facts_of(used) for found in judges for used in found.used)),
+        dictionaries=tuple(without_words(used for found in judges for used in found.used)),
         pairs=tuple(pairs),
     )
 

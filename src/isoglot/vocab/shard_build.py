@@ -24,8 +24,8 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.lines import read_lines
 from isoglot.text.pool import map_chunks
+from isoglot.text.provenance import derived, merged
 from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, ahead, id_type
-from isoglot.vocab.seen_words import of_texts, without_repeats
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def build_shards(
 
     Raises:
         ConfigError: The folder has shards of something else, or an option is out of range.
-        CorruptFileError: A build that was cut short has lost what it had written.
+        CorruptFileError: A build that was cut short has lost what it had written, or a text has changed since its
+            record was written.
         InputError: A file is not text, or has none.
         StorageError: A file cannot be read or written.
     """
@@ -96,7 +97,7 @@ def build_shards(
         "sentences_asked": sentences,
         "dev_share": dev_share,
         "seed": seed,
-        "dictionaries": without_repeats([*vocabulary.about.get("dictionaries", ()), *of_texts(paths)]),
+        "provenance": merged([vocabulary.provenance, derived(paths)]).facts(),
     }
     folder = writable_folder(out)
     state = _start(folder, recipe, resume=resume)

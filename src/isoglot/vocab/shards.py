@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, nearest_name, shown
 from isoglot.core.files import check_file
 from isoglot.core.index_file import read_index_file
-from isoglot.core.language_codes import language_code
-from isoglot.vocab.seen_words import words_of
+from isoglot.text.provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,7 @@ _FORM = {
     "vocabulary": {"hash": str, "size": int},
     "dtype": ("<u2", "<u4"),
     "window": int,
-    "dictionaries": [dict],
+    "provenance": {"sources": [dict], "dictionaries": [dict]},
     "counts": {split: {"tokens": int, "sentences": int, "documents": int} for split in SPLITS},
     "files": {f"{split}.{part}.bin": {"bytes": int, "sha256": str} for split in SPLITS for part in PARTS},
 }
@@ -128,9 +127,14 @@ class Shards:
                 check_file(path, sha256=facts["sha256"])
         return cls(folder, index)
 
+    @property
+    def provenance(self) -> Provenance:
+        """Which texts and dictionaries they were made of, the vocabulary's included."""
+        return Provenance.from_facts(self.index["provenance"], self.folder / INDEX)
+
     def words_seen(self, language: str) -> frozenset[str]:
         """The words of a language that a dictionary gave away, to the vocabulary or to the text: no score on these."""
-        return words_of(self.index["dictionaries"], language_code(language))
+        return self.provenance.words(language)
 
     @property
     def language(self) -> str:

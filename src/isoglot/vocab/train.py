@@ -14,6 +14,7 @@ from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.files import file_hash
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.text.provenance import Provenance, derived, merged
 from isoglot.vocab.scheme import (
     BYTES,
     CONTINUES,
@@ -28,7 +29,6 @@ from isoglot.vocab.scheme import (
     normalizer,
     word_splitter,
 )
-from isoglot.vocab.seen_words import facts_of, of_texts, without_repeats
 from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, friends_of, graded, lay_out, union
 from isoglot.vocab.survey import alphabet, blocks, sampling_rates, survey, text_lines, thinned
 from isoglot.vocab.vocabulary import Vocabulary
@@ -85,6 +85,7 @@ def train_vocabulary(
 
     Raises:
         ConfigError: Options or dictionaries that do not fit together, or a size that is too small.
+        CorruptFileError: A text has changed since its record was written.
         InputError: A language has no text, or a file is not text.
         StorageError: A file cannot be read.
     """
@@ -112,7 +113,7 @@ def train_vocabulary(
         "texts": {
             code: [{"file": path.name, "sha256": file_hash(path)} for path in files] for code, files in paths.items()
         },
-        "dictionaries": of_texts(path for files in paths.values() for path in files),
+        "provenance": derived(path for files in paths.values() for path in files).facts(),
         "sample": {code: {"lines": found.lines, "every": found.every} for code, found in surveys.items()},
     }
     if mode == "joint":
@@ -325,9 +326,9 @@ def _shared(
     if grading is not None:
         kept, friends = choose_anchors(grading, pieces, counted)
         share = graded(kept)
-        graders = [facts_of(used) for found in friends for used in found.used]
+        graders = [used for found in friends for used in found.used]
         about |= {"keep": grading.keep, "band": grading.band}
-        about["dictionaries"] = without_repeats([*about["dictionaries"], *graders])
+        about["provenance"] = merged([Provenance.from_facts(about["provenance"])], graders).facts()
     assert share is not None  # noqa: S101 - the modes were checked at the door
     types, ids = lay_out(pieces, share)
     members: dict[str, np.ndarray] = {}

@@ -31,12 +31,12 @@ from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.index_file import check_form, read_index_file
 from isoglot.core.language_codes import language_code
+from isoglot.text.provenance import Provenance, unknown
 from isoglot.vocab.given import open_given
 from isoglot.vocab.layout import RowLayout, Side, row_layout
 from isoglot.vocab.line_encoder import LineEncoder, id_type
 from isoglot.vocab.ranges import from_ranges, to_ranges
 from isoglot.vocab.scheme import MARK, SPECIAL, literal
-from isoglot.vocab.seen_words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -320,9 +320,16 @@ class Vocabulary:
         """Of each language whose ids were counted in text: its lines, and of every how many of them one was read."""
         return dict(self.about.get("sample", {}))
 
+    @property
+    def provenance(self) -> Provenance:
+        """Which texts and dictionaries it was learned from; unknown for a tokenizer from elsewhere."""
+        if "provenance" in self.about:
+            return Provenance.from_facts(self.about["provenance"])
+        return unknown(str(self.about.get("tokenizer", f"{self.mode} vocabulary")))
+
     def dictionary_words(self, language: str) -> frozenset[str]:
         """The words of a language in any dictionary that shaped the vocabulary: scoring on them would be a leak."""
-        return words_of(self.about.get("dictionaries", ()), language_code(language))
+        return self.provenance.words(language)
 
     def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
         """The same vocabulary with counts from elsewhere, such as whole shards.
