@@ -52,7 +52,6 @@ from isoglot.represent import extract
 from isoglot.retrieve import Side, score_layers
 from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
-from isoglot.retrieve.leaks import words_seen
 from isoglot.static import GloveConfig, Word2VecConfig, train_static, word_vectors
 from isoglot.text.dictionary import read_dictionary
 
@@ -164,7 +163,8 @@ class Comparison:
 
     def dictionaries(self) -> tuple[Entries, Entries, int]:
         """Entries to score on, entries to choose a layer on, and how many test words were left out as known."""
-        seen = {word.lower() for model in self.options.beside for word in words_seen(ENGLISH, model=model)}
+        beside = [load_encoder(model, device="cpu").provenance for model in self.options.beside]
+        seen = {word.lower() for origin in beside for word in origin.words(ENGLISH)}
         test, dev, left = {}, {}, set()
         for code in self.others:
             listed, other = (list(read_dictionary(self._muse(code, part))) for part in ("5000-6500", "0-5000"))

@@ -39,7 +39,13 @@ def test_a_view_is_written(isoglot, model: Path, tmp_path: Path):
         "folder": str(target),
         "architecture": "BertForMaskedLM",
         "language": "fra",
-        "files": ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json"],
+        "files": [
+            "model.safetensors",
+            "tokenizer.json",
+            "tokenizer_config.json",
+            "isoglot_provenance.json",
+            "config.json",
+        ],
     }
     assert json.loads((target / "config.json").read_text())["isoglot"]["language"] == "fr"
     again = isoglot("export", str(model), str(target), "--lang", "fr")

@@ -117,6 +117,7 @@ class Foreign:
     def __init__(self, inner: Encoder) -> None:
         self.vocabulary, self.width, self.depth = inner.vocabulary, inner.width, inner.depth
         self.length, self.device, self.layers = inner.length, inner.device, inner.layers
+        self.provenance = inner.provenance
 
 
 def test_an_encoder_that_is_no_module(ours: Encoder):

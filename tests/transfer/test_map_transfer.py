@@ -38,7 +38,7 @@ class Rotated:
     def __init__(self, encoder: Any, turns: Mapping[int, torch.Tensor]) -> None:
         self.own, self.turns = encoder, turns
         self.vocabulary, self.width, self.depth = encoder.vocabulary, encoder.width, encoder.depth
-        self.length, self.device = encoder.length, encoder.device
+        self.length, self.device, self.provenance = encoder.length, encoder.device, encoder.provenance
 
     def layers(self, batch: Any, language: str | None = None) -> tuple[torch.Tensor, ...]:
         return tuple(states @ self.turns[layer] for layer, states in enumerate(self.own.layers(batch, "en")))
