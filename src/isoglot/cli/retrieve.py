@@ -321,8 +321,8 @@ def words(
             file = _one_dictionary(dictionary)
             sides = [read_side(path, layers=chosen, limit=first) for path in (source, target)]
             check = LeakCheck(training_provenance(vectors=map(vectors_provenance, (source, target))), allow_leak)
-            language = None if is_path(dictionary[0]) else next(iter(parse_pairs(dictionary)))[0]
-            language = language or sides[0].header.get("language")
+            named = {} if is_path(dictionary[0]) else parse_pairs(dictionary)
+            language = next((pair[0] for pair in named), sides[0].header.get("language"))
             judges, omitted = check.judging(list(read_dictionary(file)), language, file, leave_out=leave_out_known)
             pair = score_dictionary(*change(*sides), judges, file, score=score)
             remarks = [*_covered(pair), *([left_out(omitted)] if omitted else []), str(check)]
@@ -334,11 +334,11 @@ def words(
         texts = _texts(text, words_by_language(entries))
         encoders = dict(_encoder(each, device)[::-1] for each in models)
         check = LeakCheck(training_provenance(encoders.values(), _opened(shards)), allow_leak)
-        left: dict[str, int] = {}
-        for languages, rows in entries.items():
-            entries[languages], omitted = check.judging(rows, languages[0], names[languages], leave_out=leave_out_known)
-            if leave_out_known:
-                left["-".join(languages)] = omitted
+        judged = {
+            pair: check.judging(rows, pair[0], names[pair], leave_out=leave_out_known) for pair, rows in entries.items()
+        }
+        entries = {pair: kept for pair, (kept, _) in judged.items()}
+        left = {"-".join(pair): omitted for pair, (_, omitted) in judged.items() if leave_out_known}
         lookup = WordLookup(
             words_as=words_as, layers=chosen, case=case, contexts=contexts, limit=first, vocabulary=vocabulary
         )
