@@ -226,7 +226,7 @@ def test_help_of_the_grid_names_the_table_as_it_is_written(isoglot):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("@/run", *FILES, "--measure", "cca"), "no measure 'cca'; did you mean '"),
+        (("@/run", *FILES, "--measure", "ccka"), "no measure 'ccka'; did you mean '"),
         (("@/run", *FILES, "--measure", "xyz"), "no measure 'xyz'; choose one of anc, "),
         (("@/run", *FILES, "--langs", "en,fr"), "--langs chooses from a table or folder; leave it out: the files name"),
         (("@/run", *FILES[:2]), "--parallel names one language, en; name two"),

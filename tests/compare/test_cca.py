@@ -1,12 +1,13 @@
-"""SVCCA and PWCCA against planted correlations and the textbook's eigenvalues."""
+"""CCA, SVCCA and PWCCA against planted correlations and the textbook's eigenvalues."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from isoglot.compare import pwcca, svcca
+from isoglot.compare import MEASURES, compute, mean_canonical_correlation, pwcca, svcca
 from isoglot.compare.cca import bases_of, correlations
+from isoglot.compare.models import judge_any
 from isoglot.core.errors import ConfigError
 
 
@@ -101,3 +102,38 @@ def test_a_share_that_is_none(kept, rng):
     X = rng.normal(size=(10, 2))
     with pytest.raises(ConfigError, match="is no share of the variance; give a number up to 1"):
         svcca(X, X, kept=kept)
+
+
+# --- plain CCA ---
+
+
+def by_qr(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Canonical correlations are the cosines of the principal angles between the column spaces (Björck & Golub 1973)."""
+    bases = [np.linalg.qr(side - side.mean(0))[0] for side in (X, Y)]
+    return np.linalg.svd(bases[0].T @ bases[1], compute_uv=False)
+
+
+@pytest.mark.parametrize("widths", [(5, 5), (3, 9), (9, 3), (1, 1)])
+def test_plain_cca_is_the_mean_cosine_of_the_principal_angles(widths, rng):
+    X = rng.normal(size=(80, widths[0])) * np.logspace(-3, 1, widths[0])
+    Y = X @ rng.normal(size=widths) + rng.normal(size=(80, widths[1]))
+    assert compute("cca", X, Y).value == pytest.approx(by_qr(X, Y).mean(), abs=1e-9)
+    assert compute("cca", X, Y).value == pytest.approx(by_eigenvalues(X, Y)[0].mean(), abs=1e-7)
+    assert mean_canonical_correlation(X, Y) == svcca(X, Y, kept=1.0)
+
+
+def test_with_fewer_items_than_columns_together_so_many_correlations_are_one(rng):
+    """Two subspaces of dimensions D and E among N - 1 meet in at least D + E - (N - 1) directions."""
+    X, Y = rng.normal(size=(30, 18)), rng.normal(size=(30, 16))
+    own, other = bases_of(X, Y)
+    found = correlations(own.directions_NR, other.directions_NR)[1]
+    assert int((found > 1 - 1e-9).sum()) == 18 + 16 - 29
+    assert found.mean() == pytest.approx(compute("cca", X, Y).value)
+
+
+def test_too_few_items_are_said_to_be_too_few(rng):
+    assert [name for name, each in MEASURES.items() if each.rows_beyond_columns] == ["cca", "pwcca"]
+    for rows, few in ((12, True), (13, False)):
+        X, Y = rng.normal(size=(rows, 7)), rng.normal(size=(rows, 5))
+        assert judge_any("cca", X, Y, draws=20)["few_rows"] is few
+        assert judge_any("cka", X, Y, draws=20)["few_rows"] is False

@@ -26,6 +26,7 @@ NAMES = (
     "cka",
     "debiased-cka",
     "rbf-cka",
+    "cca",
     "svcca",
     "pwcca",
     "procrustes",

@@ -206,7 +206,7 @@ def test_measures_by_name_come_in_the_order_of_the_registry():
 # --- null and interval of any measure ---
 
 
-@pytest.mark.parametrize("name", ["procrustes", "rsa", "mutual-knn", "svcca", "anc"])
+@pytest.mark.parametrize("name", ["procrustes", "rsa", "mutual-knn", "cca", "svcca", "anc"])
 def test_related_spaces_are_told_from_shuffled_ones(name, related):
     X, Y = related
     found = judge_any(name, X, Y, draws=20)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.compare.cca import pwcca, svcca
+    from isoglot.compare.cca import mean_canonical_correlation, pwcca, svcca
     from isoglot.compare.declaration import INVARIANCES, Invariance, Measure
     from isoglot.compare.dissimilarity import rsa
     from isoglot.compare.emergence import Emergence, SimilarityProbe, trace_emergence
@@ -52,6 +52,7 @@ _HOMES = {
     "judge": "judged",
     "judge_layers": "judged",
     "layer_cka": "layer_grid",
+    "mean_canonical_correlation": "cca",
     "measure_figure7": "figure7",
     "mutual_knn": "neighbours",
     "paper_cka": "kernel_alignment",
@@ -93,6 +94,7 @@ __all__ = [
     "judge",
     "judge_layers",
     "layer_cka",
+    "mean_canonical_correlation",
     "measure_figure7",
     "mutual_knn",
     "paper_cka",

@@ -1,13 +1,15 @@
 """Canonical correlations: how far the same directions, in whatever mixture of columns, are in both spaces.
 
 Both spaces are first made of directions that do not correlate and have variance 1, so that a direction counts as much
-as any other, however little of the space varies along it. Two ways to deal with that:
+as any other, however little of the space varies along it. Plain CCA is the mean over all of them
+(:func:`mean_canonical_correlation`; Hotelling 1936). Two ways to deal with directions that hardly vary:
 
 - :func:`svcca` keeps the directions with 99 % of the variance and takes the plain mean (Raghu et al. 2017).
 - :func:`pwcca` keeps all and weights each by how much of X it accounts for (Morcos et al. 2018).
 
-N items span no more than N - 1 directions: where both sides have that many, every correlation is 1. Give several times
-as many items as columns.
+N items span no more than N - 1 directions, so at least D + E - (N - 1) correlations are 1 whatever the items are: give
+more items than both sides have columns together (N > D + E, or 2 D of two spaces of one width), better several times as
+many.
 
 Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``R`` and ``S`` directions kept of X and Y, ``C``
 canonical directions.
@@ -39,6 +41,24 @@ class Basis(NamedTuple):
     """the items along them: columns of length 1 at right angles, those of most variance first"""
     spread_R: torch.Tensor
     """the singular values"""
+
+
+def mean_canonical_correlation(X: Array, Y: Array) -> float:
+    """Mean canonical correlation over all directions: as many as the narrower space has.
+
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order; N should be above D + E.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> round(mean_canonical_correlation(X, X @ np.array([[2.0, 0, 1], [0, 1, 5], [0, 0, 3]]) - 7), 6)
+    1.0
+
+    Raises:
+        InputError: The rows will not do, or all of a side are the same.
+    """
+    own, other = bases_of(X, Y)
+    return float(correlations(own.directions_NR, other.directions_NR)[1].mean())
 
 
 def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
@@ -105,6 +125,17 @@ def correlations(directions_NR: torch.Tensor, others_NS: torch.Tensor) -> tuple[
     return turn_RC, values_C.clamp(max=1.0)
 
 
+CCA = Measure(
+    name="cca",
+    title="CCA",
+    meaning=(
+        "The mean canonical correlation of the two spaces; all directions count alike, those that hardly vary too."
+        " Give more items than both spaces have columns together: with fewer, some are 1 by counting alone."
+    ),
+    function=mean_canonical_correlation,
+    invariances=unchanged_by("invertible", "translation"),
+    rows_beyond_columns=True,
+)
 SVCCA = Measure(
     name="svcca",
     title="SVCCA",
@@ -125,4 +156,5 @@ PWCCA = Measure(
     function=pwcca,
     invariances=unchanged_by("scaling", "translation", "permutation"),
     symmetric=False,
+    rows_beyond_columns=True,
 )

@@ -80,6 +80,8 @@ class Measure:
     """the fewest rows it works on"""
     rows: int | None = None
     """the most rows it works on: :func:`compute` draws that many where there are more; None: any number"""
+    rows_beyond_columns: bool = False
+    """it needs more rows than both spaces have columns together: with fewer, part of its value is counting alone"""
     halves: Halves | None = None
     """the function in two steps, where shuffling items or leaving some out is then cheap"""
 
@@ -99,6 +101,7 @@ class Measure:
             "widths": self.widths,
             "fewest": self.fewest,
             "rows": self.rows,
+            "rows_beyond_columns": self.rows_beyond_columns,
         }
 
 

@@ -27,6 +27,7 @@ MEASURES: dict[str, Measure] = {
         kernel_alignment.CKA,
         kernel_alignment.DEBIASED_CKA,
         kernel_alignment.RBF_CKA,
+        cca.CCA,
         cca.SVCCA,
         cca.PWCCA,
         shape.PROCRUSTES,

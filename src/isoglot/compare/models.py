@@ -73,6 +73,8 @@ class Measured:
     """What ``null_mean`` is on average, by formula, in the forms of linear CKA: far from 0 in the biased ones."""
     saturated: bool = False
     """Every random pairing gives the value too: there is no room left to tell the right one."""
+    few_rows: bool = False
+    """It has no more rows than both spaces have columns together, and is too high for that (plain CCA and PWCCA)."""
     floor: float | None = None
     """The same with an untrained encoder on the second side."""
     ceiling: float | None = None
@@ -369,6 +371,7 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
         "null_edge": float(np.quantile(nulls, 0.05 if distance else 0.95)) if nulls else None,
         "p": (1 + near) / (1 + len(nulls)) if nulls else None,
         "saturated": bool(nulls) and all(abs(each) <= rounding for each in beyond),
+        "few_rows": measure.rows_beyond_columns and value.rows_used <= X_ND.shape[1] + Y_NE.shape[1],
         "rows": value.rows_used,
         "draws": len(nulls),
     }

@@ -66,7 +66,7 @@ def findings(result: Comparison) -> list[str]:
     """What was found, in sentences: the first is the main thing."""
     name = main_measure(result)
     if name is None:
-        return [f"{_who(result)} compared on {result.sentences:,} sentences.", *_cut(result)]
+        return [f"{_who(result)} compared on {result.sentences:,} sentences.", *few_rows(result), *_cut(result)]
     found = result.of(name)
     above = [each for each in found if each.null_edge is None or each.value > each.null_edge]
     best = best_layer(above or found, distance=False)
@@ -86,7 +86,17 @@ def findings(result: Comparison) -> list[str]:
             f"CKA as the first paper prints it would say {two(printed.value)} there, since it counts what all "
             f"sentences have in common{random}."
         )
-    return [*said, _diagonal(result), *_cut(result)]
+    return [*said, _diagonal(result), *few_rows(result), *_cut(result)]
+
+
+def few_rows(result: Comparison) -> list[str]:
+    """Which measures have too few sentences for the columns of the spaces."""
+    return [
+        f"{measure.title} is too high in {_pair_names(few)}: {few[0].rows:,} sentences are no more than both spaces "
+        "have columns together, so that some canonical correlations are 1 whatever the sentences are."
+        for measure in result.measures
+        if (few := [each for each in result.of(measure.name) if each.few_rows])
+    ]
 
 
 def main_measure(result: Comparison) -> str | None:
