@@ -24,8 +24,10 @@ from tests.given_words import given_words
 
 
 def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
-    result = sentences(*ALIGNED, "--out", str(tmp_path / "out"))
+    own = ("--means-from", "own", "--csls-from", "own")
+    result = sentences(*ALIGNED, *own, "--out", str(tmp_path / "out"))
     assert result.code == 0
+    assert "means estimated on the searched rows themselves" in result.out
     assert "P@1 in %: en to fr / fr to en" in result.out
     assert "cosine, centred" in result.out
     out = tmp_path / "out"
@@ -56,6 +58,55 @@ def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
     assert all((cells[5] == cells[7]) == (cells[-1] == "yes") == (cells[-2] == "1") for cells in found[1:])
     drawing = ET.fromstring((out / "layers.svg").read_text())  # noqa: S314 - our own file
     assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_means_come_from_other_sentences_unless_told(sentences, tmp_path: Path, retrieve_folder: Path):
+    """Six sentences and five folds; other text has means of its own, and its sentences make neighborhoods."""
+    shown = sentences(*ALIGNED, "--layers", "0")
+    assert "centred: each language's mean removed, means estimated on other sentences of the same set" in shown.out
+    texts = []
+    for code, text in (("en", EN), ("fr", FR)):
+        (tmp_path / f"{code}.txt").write_text("\n".join([*text[::2], "", text[1]]) + "\n")
+        texts += ["--means-from", f"{code}={tmp_path / code}.txt"]
+    chosen = ("--layers", "2", "--json", "-q", "--out", str(tmp_path / "out"))
+    result = sentences(*ALIGNED, *texts, "--csls-from", "text", *chosen)
+    (pair,) = json.loads(result.out)["pairs"]
+    assert (pair["estimates"]["means"], pair["estimates"]["neighborhoods"]) == ("given", "given")
+    assert str(tmp_path / "en.txt") in pair["estimates"]["origin"]
+    assert str(tmp_path / "fr.txt") in read_json(tmp_path / "out" / "run.json")["inputs"]
+    encoder = load_encoder(retrieve_folder / "model", device="cpu")
+    X, Y = (extract(encoder, text, language=code)[2] for text, code in ((EN, "en"), (FR, "fr")))
+    A, B = (
+        side - extract(encoder, [*text[::2], text[1]], language=code)[2].mean(axis=0)
+        for side, text, code in ((X, EN, "en"), (Y, FR, "fr"))
+    )
+    scores = next(each["scores"] for each in pair["layers"] if each["centre"] == "mean")
+    ways = {(each["method"], each["direction"]): each for each in scores}
+    assert ways["cosine", "forward"]["p@1"]["value"] == pytest.approx(precision_at_k(retrieve(A, B, "cosine", k=1)))
+
+
+def test_means_of_a_folder(isoglot, sentences, tmp_path: Path, retrieve_folder: Path):
+    fitted = isoglot(
+        "steer", "fit", "model", "--text", "en=a.txt", "--text", "fr=b.txt", "--out", str(tmp_path / "means")
+    )
+    assert fitted.code == 0
+    found = sentences(*ALIGNED, "--means-from", str(tmp_path / "means"), "--layers", "2", "--json", "-q")
+    assert json.loads(found.out)["pairs"][0]["estimates"]["means"] == "given"
+    first = sentences(*ALIGNED, "--means-from", str(tmp_path / "means"), "--pool", "first")
+    assert "has means of tokens, and --pool first takes one token" in first.err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--means-from", "fold"), "--means-from 'fold': no such source or folder; did you mean 'folds'?"),
+        (("--means-from", "en=a.txt"), "--means-from has nothing of fr; give its text: --means-from fr=FILE"),
+        (("--csls-from", "text"), "--csls-from text needs text; name it: --means-from en=FILE --means-from de=FILE"),
+        (("--means-from", "en=no.txt"), "--means-from 'en=no.txt': no such file; check the spelling of the path"),
+    ],
+)
+def test_a_source_of_means_that_is_none_is_one_line(sentences, options: tuple[str, ...], line: str):
+    assert sentences(*ALIGNED, *options, "--quiet") == (2, "", f"isoglot: {line}\n")
 
 
 def test_same_seed_same_bytes(sentences, tmp_path: Path):
@@ -111,7 +162,7 @@ def test_sentences_that_are_cut_are_said_once(isoglot, sentences, tmp_path: Path
     for code, text in (("en", EN), ("fr", FR), ("de", [sentence.upper() for sentence in EN])):
         (tmp_path / code).write_text("\n".join([*text, long if code == "en" else text[0] * 2]) + "\n")
         named += ["--parallel", f"{code}={tmp_path / code}"]
-    three = sentences("--model", "model", *named, "--layers", "0").out
+    three = sentences("--model", "model", *named, "--layers", "0", "--centre", "none").out
     assert three.count("Longer than the model takes, and cut: 1 of 7 en sentences") == 1
     vectors = []
     for option, code in (("--source", "en"), ("--target", "fr")):
@@ -161,8 +212,8 @@ def test_sentences_from_vectors(isoglot, sentences, retrieve_folder: Path, tmp_p
     assert (pair["source"], pair["target"], pair["best"]["value"]) == ("x.npy", "layers.npy", 1.0)
     both = sentences("--source", "layers.npy", "--target", "layers.npy", "--figure", str(tmp_path / "f.svg"), "-q")
     assert (
-        "Layer 0 finds 100.0 % of layers.npy-layers.npy translations by cosine among 12 candidates; layer 1 is as good"
-        in both.out
+        "Layer 0 finds 100.0 % of layers.npy-layers.npy translations by cosine among 12 candidates; whether layer 1 is as"
+        in " ".join(both.out.split())
     )
     assert "\n95 % interval 100.0 to 100.0, the best of 8 on the same data; chance 8.3 %\n" in both.out
     assert (tmp_path / "f.svg").exists()

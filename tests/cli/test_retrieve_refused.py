@@ -108,7 +108,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
         (("--source", "zero.npy", "--target", "x.npy"), "zero.npy: row 5 is all zeros; leave it out on both sides"),
         (
             ("--source", "one.npy", "--target", "one.npy"),
-            "one.npy has one row, and nothing is left of it without its mean; give more, or --centre none",
+            "one.npy has 1 row, too few to estimate a mean on others; give at least 3, or --centre none",
         ),
         (
             ("--source", "flat.npy", "--target", "flat.npy"),

@@ -10,8 +10,9 @@ import pytest
 
 from isoglot.compare.judged import Judged
 from isoglot.diagnose.found import WAYS
-from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
+from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts, Top
 from isoglot.diagnose.tokens import TokenFacts
+from isoglot.retrieve.estimates import Estimates
 from isoglot.retrieve.metrics import Interval
 
 
@@ -30,6 +31,7 @@ class MadeUp:
     spelt: dict[str, float] = field(default_factory=dict)
     best: dict[str, Any] = field(default_factory=dict)
     layer: dict[str, Any] = field(default_factory=dict)
+    layers: dict[str, int] = field(default_factory=dict)
 
     def tokens(self, code: str) -> TokenFacts:
         count = round(1000 * self.per_word[code])
@@ -52,13 +54,16 @@ class MadeUp:
             layer=2,
             way="raw",
             found=near(mean),
-            near=(2,),
+            chosen_apart=True,
+            as_good=(),
+            undecided=(),
             over_last=near(0.2),
             over_first=near(0.3),
             centring=near(0.0, 0.005),
             csls=near(0.02, 0.005),
             mapping=near(0.05),
             mapping_over_first=near(0.3),
+            top=Top(layer=2, way="mapped", found=near(mean + 0.05), among=30, held_out=near(mean + 0.04)),
         )
         probe = ProbeFacts(linear=near(0.99, 0.005), centred=near(1 / 3, 0), spread=near(0.5), chance=1 / 3)
         layer = LayerFacts(
@@ -102,6 +107,9 @@ class MadeUp:
                     partner=next(other for other in top if other != code),
                     best=near(own[top]),
                     lead=near(here - sum(others) / len(others)) if others else None,
+                    layer=self.layers.get(code, 2),
+                    at_layer=near(here),
+                    layer_gain=near(0.16) if code in self.layers else None,
                 )
             )
         return Checkup(
@@ -132,6 +140,7 @@ class MadeUp:
             ),
             languages=tuple(facts),
             best=replace(best, **self.best),
+            estimates=Estimates(),
             settings={"folds": 5},
         )
 

@@ -8,6 +8,7 @@ import pytest
 
 from isoglot.diagnose import all_findings
 from isoglot.diagnose.findings import above_chance, points, suited, what_helps
+from isoglot.retrieve.estimates import Estimates
 from isoglot.retrieve.metrics import Interval
 
 
@@ -77,10 +78,33 @@ def test_a_language_behind(made_up):
 
 
 def test_layers_within_the_noise_are_named_and_a_small_lead_is_not(made_up):
-    made_up.best = {"near": (1, 2, 3), "over_last": Interval(0.01, -0.002, 0.02)}
+    made_up.best = {"as_good": (1, 3), "undecided": (4,), "over_last": Interval(0.01, -0.002, 0.02)}
     assert said(made_up.checkup(), "layer")[0] == (
-        "Use layer 2 of 4, vectors as they are. Layers 1 and 3 are as good within the noise."
+        "Use layer 2 of 4, vectors as they are. Layers 1 and 3 are as good, within 3 points by a paired test. Whether "
+        "layer 4 is as good, these sentences cannot tell."
     )
+
+
+def test_a_language_whose_best_layer_is_another_is_named(made_up):
+    assert "is best in layer" not in " ".join(said(made_up.checkup(), "layer"))
+    made_up.layers = {"ru": 0}
+    assert said(made_up.checkup(), "layer")[1] == (
+        "Russian is best in layer 0, not 2: it finds 90.0 % (89.0 to 91.0) there, 16.0 points (15.0 to 17.0) more."
+    )
+
+
+def test_gains_say_where_means_and_neighborhoods_come_from(made_up):
+    removing, csls, _ = said(made_up.checkup(), "gain")
+    assert removing.startswith(
+        "Removing each language’s mean, estimated on other sentences of the same set (5 folds), makes no difference"
+    )
+    assert csls.startswith(
+        "Searching by CSLS instead of cosine, neighborhoods made of other sentences of the same set (5 folds), gains"
+    )
+    checkup = replace(made_up.checkup(), estimates=Estimates(means="given", neighborhoods="own", origin="news.txt"))
+    removing, csls, _ = said(checkup, "gain")
+    assert "mean, estimated on other text (news.txt), makes" in removing
+    assert "neighborhoods made of the searched rows themselves, gains" in csls
 
 
 def test_words_alone_are_said_to_be_words_alone(made_up):

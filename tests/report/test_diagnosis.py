@@ -54,12 +54,23 @@ def test_the_page_says_all_that_was_found_and_asks_nothing_of_the_world(checkup:
     assert text == diagnosis_page(checkup, facts=["isoglot diagnose"])
 
 
+def test_the_title_has_the_highest_figure_of_the_table(checkup: Checkup):
+    page = diagnosis_page(checkup)
+    highest = max(100 * found.value for each in checkup.layers for found in each.found.values())
+    assert f"finds most: {highest:.1f} %</h2>" in page
+    top = checkup.best.top
+    assert checkup.at(top.layer).found[top.way].value == pytest.approx(highest / 100)
+    assert f"The highest of {top.among} figures" in page
+    assert "Means that are removed are estimated on other sentences of the same set" in page
+
+
 @pytest.mark.parametrize(
     ("way", "words"), [("raw", "vectors as they are"), ("centred", "each language’s mean removed")]
 )
-def test_a_title_says_how_most_was_found(checkup: Checkup, way: Literal["raw", "centred"], words: str):
+def test_the_best_layer_by_cosine_is_beside_it(checkup: Checkup, way: Literal["raw", "centred"], words: str):
     best = replace(checkup.best, way=way)
-    assert f"<h2>By cosine, {words}, layer {best.layer} finds most:" in diagnosis_page(replace(checkup, best=best))
+    said = f"By cosine without a map, layer {best.layer}, {words}, finds"
+    assert said in diagnosis_page(replace(checkup, best=best))
 
 
 def test_one_layer_and_two_languages_need_no_line_chart(checkup: Checkup, tmp_path: Path):

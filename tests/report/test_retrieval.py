@@ -10,7 +10,10 @@ import pytest
 from isoglot.report.retrieval import finding, retrieval_svg, sureness
 from isoglot.retrieve import PairScores, Side, score_layers
 
-TITLE = "Layer 0 finds 100.0 % of en-l0 translations by cosine among 20 candidates; layers 1 and 2 are as good within the noise"
+TITLE = (
+    "Layer 0 finds 100.0 % of en-l0 translations by cosine among 20 candidates; whether layers 1 and 2 are as good these "
+    "rows cannot tell"
+)
 
 
 def pair(name: str, noise: float) -> PairScores:
@@ -33,7 +36,24 @@ def test_lines_are_named(count: int, names: set[str]):
     drawing = ET.fromstring(retrieval_svg(pairs))  # noqa: S314 - our own drawing
     texts = [(text.get("class"), text.text) for text in drawing.findall(".//{*}text")]
     assert {text for kind, text in texts if kind == "name"} == names
-    assert " ".join(text or "" for kind, text in texts if kind == "title") == TITLE == finding(pairs)
+    assert " ".join(text or "" for kind, text in texts if kind == "title") == finding(pairs)
+    assert finding(pairs[:1]) == TITLE
+    assert finding(pairs).startswith(TITLE)
     note = " ".join(text or "" for kind, text in texts if kind == "note")
     assert sureness(pairs) == "95 % interval 100.0 to 100.0, the best of 12 on the same data"
     assert note.startswith(f"{sureness(pairs)}; ")
+    assert "means estimated on other sentences of the same set (5 folds)" in note
+    assert "csls neighborhoods made of other sentences of the same set (5 folds)" in note
+
+
+def test_the_best_layer_of_each_pair_is_named_where_they_differ():
+    X = np.random.default_rng(0).normal(size=(120, 6)).astype(np.float32)
+    noise = np.random.default_rng(1).normal(size=X.shape).astype(np.float32)
+    source = Side(name="en", layers={0: X, 1: X})
+    german, spanish = (
+        score_layers(source, Side(name=code, layers={good: X, 1 - good: X + 2 * noise}), resamples=20)
+        for code, good in (("de", 1), ("es", 0))
+    )
+    assert finding([german, spanish]).endswith("The best layer differs: 0 for en-es and 1 for en-de")
+    assert "differs" not in finding([german])
+    assert "chosen on half of the rows and scored on the others, both ways: 100.0 %" in sureness([german])

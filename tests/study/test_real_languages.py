@@ -12,6 +12,9 @@ from isoglot.compare.sentences import builtin_pairs
 from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, load_encoder
 from isoglot.represent import extract
+from isoglot.retrieve import score_retrieval
+from isoglot.retrieve.estimates import Estimates
+from isoglot.retrieve.layers import found_both
 from isoglot.steer import LanguageMeans, TokenSets
 from isoglot.steer.language_files import export_packed
 from isoglot.study.real_languages import ALPHA, SENTENCES, see_real_languages
@@ -52,7 +55,8 @@ def test_every_other_language_is_shifted_to_and_looked_for(folder: Path):
         )
     ]
     assert raw == pytest.approx(both_ways(*sides))
-    assert centred == pytest.approx(both_ways(*(side - side.mean(axis=0) for side in sides)))
+    cross_fitted = score_retrieval(*sides, methods=["cosine"], centre="mean", estimates=Estimates(), resamples=1)
+    assert centred == pytest.approx(found_both(cross_fitted, "cosine"))
 
 
 def both_ways(one_ND: np.ndarray, other_ND: np.ndarray) -> float:

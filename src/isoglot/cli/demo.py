@@ -126,5 +126,5 @@ def _table(results: Sequence[ArmResult]) -> Table:
         table.add_column(f"layer {layer}", justify="right")
     for result in results:
         table.add_row(titles[result.name], *(f"{100 * value:.1f} %" for value in result.centred))
-    table.caption = "twins found (P@1), each language's mean removed"
+    table.caption = "twins found (P@1), each language's mean removed, estimated on other sentences"
     return table

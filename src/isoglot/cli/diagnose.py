@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isoglot.cli.estimates_option import CslsFrom, MeansFrom, parse_estimates
 from isoglot.cli.langs_option import Langs, parse_langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.options import (
@@ -58,6 +59,8 @@ def diagnose(
         str | None,
         typer.Option("--pivot", metavar="LANG", help="Only pairs with this language; left out: every pair."),
     ] = None,
+    means_from: MeansFrom = None,
+    csls_from: CslsFrom = "folds",
     settings: Settings = None,
     out: OptionalOut = None,
     weights: Weights = "best",
@@ -71,7 +74,8 @@ def diagnose(
 
     Looks at every layer and pair of languages: translations found (as it is, means removed, CSLS, both, trimmed,
     mapped), CKA with its null, language probes, anisotropy, hubs, and what the tokenizer does to each language. Without
-    --parallel, built-in sentences are used.
+    --parallel, built-in sentences are used. Whatever is estimated for a sentence, its language's mean included, comes
+    from other sentences by default.
 
     --out gets one page, index.html, and every number in diagnosis.json. --set reaches folds, resamples and draws.
     """
@@ -89,13 +93,25 @@ def diagnose(
     chosen = parse_layers(layers)
     values = {"seed": seed, "pivot": None if pivot is None else language_code(pivot)}
     config = build_config(DiagnoseConfig, values=values, settings=settings or ())
+    asked = parse_estimates(means_from, csls_from, folds=config.folds)
     given = read_sets(parallel, langs, sentences or MOST) if parallel else []
     encoder = load_encoder(model, device=device)
     sets = given or [_builtin(encoder, langs, sentences, seed)]
     where = str(choose_device(device))
     files: list[Path] = []
-    with recorded(out, files_of(parallel), seed=seed, config=config, device=where) as run:
-        found = check_up(encoder, sets, layers=chosen, pool=pool, config=config, name=model, progress=output.progress)
+    languages = dict.fromkeys(code for one in sets for code in one.sentences)
+    with recorded(out, [*files_of(parallel), *asked.files], seed=seed, config=config, device=where) as run:
+        found = check_up(
+            encoder,
+            sets,
+            layers=chosen,
+            pool=pool,
+            config=config,
+            estimates=asked.estimates,
+            others=asked.others(encoder, languages, layers=chosen, pool=pool, progress=output.progress),
+            name=model,
+            progress=output.progress,
+        )
         said = all_findings(found)
         value = {**found.as_dict(), "findings": [asdict(each) for each in said]}
         if out is not None and run is not None:
@@ -140,7 +156,7 @@ def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES
+    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES, top_words
 
     words = Table(box=None, padding=(0, 1, 0, 0), show_header=False)
     words.add_column(no_wrap=True)
@@ -159,4 +175,4 @@ def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:
         bold = "bold" if layer.layer == found.best.layer else None
         figures.add_row(str(layer.layer), *cells, cka, f"{100 * layer.probe.linear.value:.1f}", style=bold)
     note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; the language probe in %"
-    return Group(words, Text(), figures, Text(note), *(Text(remark) for remark in found.remarks))
+    return Group(words, Text(), figures, Text(note), Text(top_words(found)), *(Text(each) for each in found.remarks))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from isoglot.cli.estimates_option import CslsFrom, MeansFrom, parse_estimates
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_both
@@ -137,6 +138,8 @@ def sentences(
     pool: SentencePool = "mean",
     method: Methods = None,
     centre: Centres = None,
+    means_from: MeansFrom = None,
+    csls_from: CslsFrom = "folds",
     count: Count = None,
     neighbourhood: Neighbourhood = 10,
     resamples: Resamples = 1000,
@@ -157,15 +160,24 @@ def sentences(
 
     More than two languages are scored two by two. Rows that repeat a sentence of an earlier one are left out.
 
+    Means that are removed, and the neighborhoods of csls, come from other sentences than the query by default: the set
+    is cut into five folds, and the queries of a fold see what the others say.
+
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
     of_model: dict[str, object] = {"--model": model, "--parallel": parallel, "--langs": langs, "--pool": pool != "mean"}
     _check_origin(source, target, of_model)
     chosen = parse_layers(layers)
-    score = _score(method, centre, neighbourhood, resamples, seed, device, output)
+    asked = parse_estimates(means_from, csls_from)
+    if asked.estimates.means == "given":
+        beside = {"--source": source, "--map": mapping}
+        _refuse(beside, "--means-from of other text", remedy="take --means-from folds or own")
+    score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), estimates=asked.estimates)
 
     def find() -> _Found:
+        from dataclasses import replace
+
         from isoglot.compare.sentences import SENTENCES
         from isoglot.represent.extraction import cut_in_words
         from isoglot.retrieve.from_model import sentence_sides
@@ -183,12 +195,15 @@ def sentences(
         encoder, name = _encoder(model, device)
         sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
         sets = [one.without_repeats() for one in sets]
+        languages = dict.fromkeys(code for one in sets for code in one.sentences)
+        others = asked.others(encoder, languages, layers=chosen, pool=pool, progress=output.progress)
         found = []
         by_language: dict[str, Side] = {}
         for one in sets:
             by_language = sentence_sides(
                 encoder, one, layers=chosen, pool=pool, name=name, known=by_language, progress=output.progress
             )
+            by_language = {code: replace(side, others=others.get(code, {})) for code, side in by_language.items()}
             found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
             remarks += [*one.remarks, *cut_in_words([(side.name, side.cut) for side in by_language.values()], len(one))]
         facts = {
@@ -199,7 +214,7 @@ def sentences(
         }
         return _Found(found, facts, remarks)
 
-    read = [*files_of(parallel), source, target, mapping, _index(model, source)]
+    read = [*files_of(parallel), *asked.files, source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)
 
 
@@ -289,6 +304,8 @@ def words(
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
+    from isoglot.retrieve.estimates import OWN
+
     output = Output(json=json, quiet=quiet)
     met: dict[str, object] = {"--case": case != "auto", "--contexts": contexts, "--rows": first}
     of_model: dict[str, object] = {
@@ -307,7 +324,9 @@ def words(
         raise ConfigError("--map is of one model, and there are several", remedy="give one --model")
     models: list[str | None] = [*model] if model else [None]
     chosen = parse_layers(layers)
-    score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
+    score = partial(
+        _score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates, estimates=OWN
+    )
 
     def find() -> _Found:
         from isoglot.retrieve.by_dictionary import score_dictionary, words_by_language

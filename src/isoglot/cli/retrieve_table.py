@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from isoglot.retrieve.layers import Centre, PairScores
+    from isoglot.retrieve.estimates import Centre
+    from isoglot.retrieve.layers import PairScores
     from isoglot.retrieve.methods import Direction, Method
 
 Figure = Literal["P@1 in %", "MRR"]
@@ -23,7 +24,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
     from rich.table import Table
     from rich.text import Text
 
-    from isoglot.report.retrieval import finding, sureness, way_name
+    from isoglot.report.retrieval import estimates_in_words, finding, sureness, way_name
 
     ways = [(scores.method, each.centre) for each in pairs[0].layers for scores in each.scores.methods]
     ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
@@ -56,7 +57,8 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
                 way_name(best.method, best.centre),
             )
         parts += [table, Text()]
-    return Group(*parts, Text("\n".join([*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}"])))
+    said = [*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}", estimates_in_words(pairs)]
+    return Group(*parts, Text("\n".join(line for line in said if line)))
 
 
 def spelling(pair: PairScores) -> str:

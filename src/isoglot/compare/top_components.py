@@ -46,11 +46,11 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
         return X
     X_ND = exact(given_ND)
     centred_ND = X_ND - X_ND.mean(dim=0)
-    directions_DK = _top_directions(centred_ND, k)
+    directions_DK = top_directions(centred_ND, k)
     return give_back(X_ND - (X_ND @ directions_DK) @ directions_DK.T, X)
 
 
-def _top_directions(centred_ND: torch.Tensor, k: int) -> torch.Tensor:
+def top_directions(centred_ND: torch.Tensor, k: int) -> torch.Tensor:
     """The k top principal directions, from the smaller of the two square products."""
     N, D = centred_ND.shape
     directions_DK: torch.Tensor

@@ -5,32 +5,35 @@ Shape legend: ``N`` sentences, ``D`` width, ``S`` samples of the sentences, ``P`
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoglot.core.progress import SILENT
+from isoglot.diagnose.choice import Hits, choose_best, language_layers
 from isoglot.diagnose.found import WAYS
-from isoglot.diagnose.looks import look
-from isoglot.diagnose.resampled import interval, sample_weights
-from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
+from isoglot.diagnose.looks import Sources, look
+from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
 from isoglot.diagnose.settings import DiagnoseConfig
 from isoglot.diagnose.tokens import token_facts
 from isoglot.diagnose.vectors import encode_sets
-from isoglot.retrieve.chosen import as_share, chosen_interval, leads
+from isoglot.retrieve.chosen import as_share, chosen_interval, interval
+from isoglot.retrieve.estimates import Estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.compare.probe import Told
     from isoglot.core.progress import Progress
     from isoglot.diagnose.found import Way
-    from isoglot.diagnose.looks import Looked, PairLook
+    from isoglot.diagnose.looks import PairLook
     from isoglot.diagnose.shape import Spread
     from isoglot.diagnose.vectors import Encoded
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers
+    from isoglot.retrieve.estimates import Other
     from isoglot.retrieve.metrics import Interval
     from isoglot.retrieve.parallel_sets import ParallelSet
 
@@ -42,6 +45,8 @@ def diagnose(
     layers: Layers = "all",
     pool: Pool = "mean",
     config: DiagnoseConfig | None = None,
+    estimates: Estimates | None = None,
+    others: Mapping[str, Mapping[int | None, Other]] | None = None,
     name: str = "",
     progress: Progress = SILENT,
 ) -> Checkup:
@@ -53,6 +58,8 @@ def diagnose(
         layers: ``all``, or numbers; 0 is the embeddings.
         pool: How a sentence becomes a vector: ``mean`` of its subwords, or its ``first`` token.
         config: How thorough to be.
+        estimates: Where the means that are removed and the neighborhoods of CSLS come from; by default the other folds.
+        others: What is known of each language from other text, by layer, where they come from there.
         name: What to call the encoder.
         progress: Shows how far the work is.
 
@@ -69,14 +76,14 @@ def diagnose(
     }
     numbers = next(iter(encoded[0].vectors.values())).layers
     work = [(one, pair) for one in encoded for pair in one.pairs]
-    looked = look(encoded, numbers, codes, device=encoder.device, config=config, progress=progress)
-    weights = [
-        sample_weights(len(one), config.resamples, seed=config.seed, name=str(place))
-        for place, one in enumerate(encoded)
-    ]
-    found_SPLW = _sampled(encoded, weights, looked)
+    estimates = replace(estimates or Estimates(), folds=config.folds)
+    sources = Sources(estimates, others or {})
+    looked = look(encoded, numbers, codes, sources=sources, device=encoder.device, config=config, progress=progress)
+    hits = Hits.of_pairs(encoded, looked, resamples=config.resamples, seed=config.seed)
+    found_SPLW = hits.sampled()
     pairs = [pair for _, pair in work]
-    best, best_SP = choose_best(found_SPLW, numbers)
+    best, best_SP = choose_best(hits, numbers)
+    layers_of = language_layers(hits, numbers, pairs, codes, best)
     cuts = {code: sum(each.vectors[code].header["cut"] for each in encoded if code in each.vectors) for code in codes}
     return Checkup(
         model=name,
@@ -90,7 +97,7 @@ def diagnose(
                 layer,
                 found_SPLW[:, :, at],
                 [looked.pairs[number, at] for number in range(len(work))],
-                _probe_facts(looked.told[at], encoded, codes, weights),
+                _probe_facts(looked.told[at], encoded, codes, hits.weights),
                 looked.spreads[at],
             )
             for at, layer in enumerate(numbers)
@@ -102,59 +109,19 @@ def diagnose(
             for number, (one, pair) in enumerate(work)
         ),
         languages=tuple(
-            LanguageFacts(code=code, tokens=tokens[code], cut=cuts[code], **_standing(best_SP, pairs, code))
+            LanguageFacts(
+                code=code, tokens=tokens[code], cut=cuts[code], **_standing(best_SP, pairs, code), **layers_of[code]
+            )
             for code in codes
         ),
         best=best,
+        estimates=estimates,
         settings={**config.model_dump(mode="json"), "pool": pool, "layers": list(numbers)},
         remarks=remarks,
     )
 
 
 # --- samples to figures ---
-
-
-def _sampled(encoded: Sequence[Encoded], weights: Sequence[np.ndarray], looked: Looked) -> np.ndarray:
-    """How much is found in every sample of the sentences (S × P × L × W)."""
-    parts, number = [], 0
-    for one, w_SN in zip(encoded, weights, strict=True):
-        for _ in one.pairs:
-            found_LWN = np.stack([looked.pairs[number, at].found_WN for at in range(len(looked.told))])
-            parts.append(np.einsum("sn,lwn->slw", w_SN, found_LWN, optimize=True))
-            number += 1
-    return np.stack(parts, axis=1)
-
-
-def choose_best(found_SPLW: np.ndarray, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
-    """The best layer without a map, and the samples of its pairs (S × P).
-
-    The layer is where the mean over pairs is highest by cosine. The means are removed where that is surely better in
-    the layer that is best either way. All intervals allow for the choice.
-    """
-    found_SWL = found_SPLW.mean(axis=1).swapaxes(1, 2)
-    by_way: dict[Way, np.ndarray] = {way: found_SWL[:, place] for place, way in enumerate(WAYS)}
-    raw_SL, centred_SL = by_way["raw"], by_way["centred"]
-    first = int(np.argmax(np.maximum(raw_SL[0], centred_SL[0])))
-    way: Way = "centred" if chosen_interval(centred_SL - raw_SL, first).low > 0 else "raw"
-    here_SL = by_way[way]
-    at = int(np.argmax(here_SL[0]))
-    both_SC = np.concatenate([here_SL, by_way["raw" if way == "centred" else "centred"]], axis=1)
-    ahead = leads(both_SC, at)[: len(layers)]
-    csls_SL, mapped_SL = by_way["centred-csls" if way == "centred" else "csls"], by_way["mapped"]
-    has_first = at > 0 and layers[0] == 0
-    best = Best(
-        layer=layers[at],
-        way=way,
-        found=as_share(chosen_interval(both_SC, at)),
-        near=tuple(layer for layer, lead in zip(layers, ahead, strict=True) if lead.low <= 0),
-        over_last=None if at == len(layers) - 1 else ahead[-1],
-        over_first=ahead[0] if has_first else None,
-        centring=chosen_interval(centred_SL - raw_SL, at),
-        csls=chosen_interval(csls_SL - here_SL, at),
-        mapping=chosen_interval(mapped_SL - here_SL, at),
-        mapping_over_first=chosen_interval(mapped_SL - mapped_SL[:, :1], at) if has_first else None,
-    )
-    return best, found_SPLW[:, :, at, WAYS.index(way)]
 
 
 def _standing(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) -> dict[str, Any]:

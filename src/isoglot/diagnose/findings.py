@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.progress import counted
 from isoglot.diagnose.names import language_name, listed
+from isoglot.retrieve.chosen import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,14 +139,33 @@ def which_layer(checkup: Checkup) -> list[Finding]:
     text = f"Use layer {best.layer} of {checkup.depth}, {how}."
     if verdict(checkup).tone == "bad":
         text = f"If it must serve several languages, layer {best.layer} of {checkup.depth} does best, {how}."
-    others = [str(layer) for layer in best.near if layer != best.layer]
-    if others:
-        which = f"Layer {others[0]} is" if len(others) == 1 else f"Layers {listed(others)} are"
-        text += f" {which} as good within the noise."
+    if best.as_good:
+        text += f" {_layers(best.as_good).capitalize()} as good, within {100 * MARGIN:.0f} points by a paired test."
+    if best.undecided:
+        text += f" Whether {_layers(best.undecided)} as good, these sentences cannot tell."
     last = checkup.layers[-1].layer
     if best.over_last is not None and surely_gains(best.over_last):
         text += f" The last one, {last}, finds {points(best.over_last, sign='')} fewer."
-    return [Finding("layer", "plain", text), *_over_embeddings(checkup)]
+    return [Finding("layer", "plain", text), *_other_layers(checkup), *_over_embeddings(checkup)]
+
+
+def _layers(layers: Sequence[int]) -> str:
+    names = [str(layer) for layer in layers]
+    return f"layer {names[0]} is" if len(names) == 1 else f"layers {listed(names)} are"
+
+
+def _other_layers(checkup: Checkup) -> list[Finding]:
+    """Languages for which another layer is surely better."""
+    return [
+        Finding(
+            "layer",
+            "warn",
+            f"{language_name(each.code)} is best in layer {each.layer}, not {checkup.best.layer}: it finds "
+            f"{percent(each.at_layer)} there, {points(each.layer_gain, sign='')} more.",
+        )
+        for each in checkup.languages
+        if each.layer_gain is not None
+    ]
 
 
 def _over_embeddings(checkup: Checkup) -> list[Finding]:
@@ -244,8 +264,16 @@ def what_helps(checkup: Checkup) -> list[Finding]:
     best = checkup.best
     over = "on top of that" if best.way == "centred" else "over plain cosine"
     said = [
-        _gain("Removing each language’s mean", best.centring, "over vectors as they are; it costs nothing"),
-        _gain("Searching by CSLS instead of cosine", best.csls, f"{over}; it costs nothing"),
+        _gain(
+            f"Removing each language’s mean, {checkup.estimates.means_in_words},",
+            best.centring,
+            "over vectors as they are; it costs nothing",
+        ),
+        _gain(
+            f"Searching by CSLS instead of cosine, neighborhoods {checkup.estimates.neighborhoods_in_words},",
+            best.csls,
+            f"{over}; it costs nothing",
+        ),
     ]
     share = 1 - 1 / checkup.settings.get("folds", 5)
     fitted = round(checkup.sentences * share)

@@ -6,12 +6,13 @@
 - ``centred-csls``: both.
 - ``trimmed``: centred, and without the two strongest directions of the two languages together; in many encoders a
   few directions are so strong that cosines see little else (Timkey & van Schijndel 2021).
-- ``mapped``: centred, then one language turned onto the other by Procrustes, cross-validated.
+- ``mapped``: centred, then one language turned onto the other by Procrustes.
 
-The map of a sentence is fitted on the other folds only. It is then looked for among all rows of the other language, as
-in the other ways, so that figures can be compared. On independent noise it is at chance (a test holds it to that).
+Whatever is estimated for a sentence is estimated on the other folds: means, neighborhoods of CSLS, directions and maps
+(:mod:`isoglot.retrieve.estimates`). The sentence is then looked for among all rows of the other language, as in the
+other ways, so that figures can be compared. On independent noise all are at chance (a test holds them to that).
 
-Shape legend: ``N`` sentences, ``D`` width, ``W`` ways, ``F`` sentences of a fold.
+Shape legend: ``N`` sentences, ``D`` hidden size, ``W`` ways, ``F`` sentences of a fold.
 """
 
 from __future__ import annotations
@@ -22,35 +23,43 @@ import numpy as np
 import torch
 
 from isoglot.align.procrustes import rotation
-from isoglot.align.rows import exact, unit
-from isoglot.compare.top_components import without_top
+from isoglot.align.rows import exact
+from isoglot.compare.top_components import top_directions
 from isoglot.core.seeds import random_stream
-from isoglot.retrieve.methods import Direction, Rules
+from isoglot.retrieve.estimates import Estimates, Other, Part, without_mean
+from isoglot.retrieve.gold import Gold
+from isoglot.retrieve.methods import Apart, Direction, Rules
 from isoglot.retrieve.metrics import hubness
-from isoglot.retrieve.rows import paired_rows, to_tensor
+from isoglot.retrieve.rows import paired_rows
+from isoglot.retrieve.scores import apart_from
 
 if TYPE_CHECKING:
-    from isoglot.retrieve.best import Top
     from isoglot.retrieve.methods import Method
 
 Way = Literal["raw", "centred", "csls", "centred-csls", "trimmed", "mapped"]
 WAYS: tuple[Way, ...] = get_args(Way)
 STRONGEST = 2
 """Directions that ``trimmed`` leaves out."""
+HUBS: tuple[Way, ...] = ("raw", "csls")
+"""Ways that hubs are counted in."""
 _NEAREST = 10  # neighbours that hubs are counted among
-_SCORED: dict[tuple[bool, Method], Way] = {
-    (False, "cosine"): "raw",
-    (False, "csls"): "csls",
-    (True, "cosine"): "centred",
-    (True, "csls"): "centred-csls",
-}
 
 
 class PairFound(NamedTuple):
-    """How often each sentence is found (0, ½ or 1: the mean of both directions), and the hubs of each way."""
+    """How often each sentence is found (0, ½ or 1: the mean of both directions), and the hubs of some ways."""
 
     found_WN: np.ndarray
     hubness: dict[Way, float]
+
+
+class Means(NamedTuple):
+    """Where the means of two languages and the neighborhoods of CSLS come from, and what is known from other text."""
+
+    estimates: Estimates = Estimates()
+    others: tuple[Other, Other] = (Other(), Other())
+
+
+CROSS_FITTED = Means()
 
 
 def fold_numbers(sentences: int, folds: int, *, seed: int) -> np.ndarray:
@@ -60,87 +69,141 @@ def fold_numbers(sentences: int, folds: int, *, seed: int) -> np.ndarray:
 
 
 def find_translations(
-    X: np.ndarray, Y: np.ndarray, folds_N: np.ndarray, *, seed: int = 0, device: str | torch.device | None = None
+    X: np.ndarray,
+    Y: np.ndarray,
+    folds_N: np.ndarray,
+    *,
+    means: Means = CROSS_FITTED,
+    seed: int = 0,
+    device: str | torch.device | None = None,
 ) -> PairFound:
     """Look for the translation of every sentence in every way, in both directions.
 
     Args:
         X: N × D, one language.
         Y: N × D, the other, row by row.
-        folds_N: The fold of each sentence, for the map.
-        seed: Decides what stands in for a row without a direction.
-        device: Where to compute.
-    """
-    found: dict[Way, np.ndarray] = {}
-    hubs: dict[Way, float] = {}
-    for centre in (False, True):
-        one, other = (_directed(_centred(side) if centre else side, seed, name) for name, side in (("X", X), ("Y", Y)))
-        X_ND, Y_ND = paired_rows(one, other, unit=True, device=device)
-        rules = Rules(X_ND, Y_ND)
-        for (centred, method), way in _SCORED.items():
-            if centred is centre:
-                both = [rules.best(method, way, _NEAREST).indices_NK.cpu().numpy() for way in get_args(Direction)]
-                found[way] = np.mean([best_NK[:, 0] == np.arange(len(best_NK)) for best_NK in both], axis=0)
-                hubs[way] = float(np.mean([hubness(best_NK, len(best_NK)) for best_NK in both]))
-    found["trimmed"] = trimmed_found(one, other, seed=seed, device=device)
-    found["mapped"] = mapped_found(one, other, folds_N, device=device)
-    return PairFound(np.stack([found[way] for way in WAYS]), hubs)
-
-
-def trimmed_found(
-    X: np.ndarray, Y: np.ndarray, *, seed: int = 0, device: str | torch.device | None = None
-) -> np.ndarray:
-    """How often each sentence is found without the strongest directions (N): the mean of both directions.
-
-    Args:
-        X: N × D, centred.
-        Y: As X.
-        seed: Decides what stands in for a row without a direction.
-        device: Where to compute.
-    """
-    both = np.concatenate([X, Y])
-    left = without_top(both, max(0, min(STRONGEST, min(len(both) - 1, both.shape[1]) - 1)))
-    one, other = (_directed(side, seed, name) for name, side in (("X", left[: len(X)]), ("Y", left[len(X) :])))
-    rules = Rules(*paired_rows(one, other, unit=True, device=device))
-    return _both_found(rules.best("cosine", "forward", 1), rules.best("cosine", "backward", 1))
-
-
-def mapped_found(
-    X: np.ndarray, Y: np.ndarray, folds_N: np.ndarray, *, device: str | torch.device | None = None
-) -> np.ndarray:
-    """How often each sentence is found after Procrustes fitted on the other folds (N): the mean of both directions.
-
-    Args:
-        X: N × D, centred, no row all zeros.
-        Y: As X.
         folds_N: The fold of each sentence.
+        means: Where means and neighborhoods come from.
+        seed: Decides what stands in for a row without a direction.
         device: Where to compute.
     """
-    X_ND, Y_ND = (unit(to_tensor(side).to(device or "cpu").float()) for side in (X, Y))
-    rows = [torch.from_numpy(np.flatnonzero(folds_N == fold)).to(X_ND.device) for fold in np.unique(folds_N)]
-    products = [exact(X_ND[own]).T @ exact(Y_ND[own]) for own in rows]
-    whole_DD = torch.stack(products).sum(dim=0)
-    there_ND, back_ND = torch.empty_like(X_ND), torch.empty_like(Y_ND)
-    for own, fold_DD in zip(rows, products, strict=True):
-        W_DD = rotation(whole_DD - fold_DD)[0].to(X_ND.dtype)
-        # The way back of a rotation is its transpose.
-        there_ND[own], back_ND[own] = X_ND[own] @ W_DD, Y_ND[own] @ W_DD.T
-    sides = ((there_ND, Y_ND), (back_ND, X_ND))  # of length 1 still
-    return _both_found(*(Rules(*each).best("cosine", "forward", 1) for each in sides))
+    search = _Search(len(X), means, seed, device)
+    raw = search.rules(X, Y)
+    for fold in np.unique(folds_N):
+        own_N = folds_N == fold
+        search.plain(raw, own_N, None, "raw", "csls")
+        gone = search.means_of(X, Y, own_N)
+        moved = np.asarray(without_mean(X, gone[0])), np.asarray(without_mean(Y, gone[1]))
+        rules = search.rules(*moved)
+        search.plain(rules, own_N, gone, "centred", "centred-csls")
+        left = search.rules(*trimmed(*moved, own_N))
+        search.keep("trimmed", own_N, (left.X_ND, left.Y_MD), (left.Y_MD, left.X_ND))
+        search.keep("mapped", own_N, *mapped(rules.X_ND, rules.Y_MD, own_N))
+    return search.found()
 
 
-def _both_found(forward: Top, backward: Top) -> np.ndarray:
-    """How often row i is the first answer to query i: the mean of both directions."""
-    best = [top.indices_NK[:, 0].cpu().numpy() for top in (forward, backward)]
-    return np.asarray(np.mean([best_N == np.arange(len(best_N)) for best_N in best], axis=0))
+def trimmed(X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both languages without the strongest directions that they have together outside a fold.
+
+    Args:
+        X: N × D, without its mean.
+        Y: As X.
+        own_N: Which sentences are in the fold.
+    """
+    learned = torch.from_numpy(np.concatenate([X[~own_N], Y[~own_N]])).double()
+    count = max(0, min(STRONGEST, min(len(learned) - 1, learned.shape[1]) - 1))
+    if not count:
+        return X, Y
+    top_DK = top_directions(learned - learned.mean(dim=0), count).numpy()
+    left = [(side - (side @ top_DK) @ top_DK.T).astype(np.float32) for side in (X, Y)]
+    return left[0], left[1]
 
 
-def _centred(rows_ND: np.ndarray) -> np.ndarray:
-    centred_ND: np.ndarray = (rows_ND - rows_ND.mean(axis=0, dtype=np.float64)).astype(np.float32)
-    return centred_ND
+def mapped(X_ND: torch.Tensor, Y_ND: torch.Tensor, own_N: np.ndarray) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
+    """Queries and answers from X to Y and from Y to X, after Procrustes fitted outside a fold.
+
+    Args:
+        X_ND: Rows of length 1, without their mean.
+        Y_ND: As X.
+        own_N: Which sentences are in the fold.
+    """
+    kept_N = torch.from_numpy(~own_N).to(X_ND.device)
+    W_DD = rotation(exact(X_ND[kept_N]).T @ exact(Y_ND[kept_N]))[0].to(X_ND.dtype)
+    return (X_ND @ W_DD, Y_ND), (Y_ND @ W_DD.T, X_ND)  # the way back of a rotation is its transpose
 
 
-def _directed(rows_ND: np.ndarray, seed: int, name: str) -> np.ndarray:
+class _Search:
+    """The best answers of every sentence in both directions, filled in fold by fold."""
+
+    def __init__(self, count: int, means: Means, seed: int, device: str | torch.device | None) -> None:
+        self.gold, self.means, self.seed, self.device = Gold.one_to_one(count), means, seed, device
+        self.best = {way: np.zeros((2, count, min(_NEAREST, count)), dtype=np.int64) for way in WAYS}
+
+    def rules(self, X: np.ndarray, Y: np.ndarray) -> Rules:
+        """Of rows of length 1, with a direction by chance for those that have none: they are then found by chance."""
+        sides = (directed(side, self.seed, name) for name, side in (("X", X), ("Y", Y)))
+        return Rules(*paired_rows(*sides, unit=True, device=self.device))
+
+    def means_of(self, X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The means that the sentences of a fold see."""
+        match self.means.estimates.means:
+            case "folds":
+                means = [side[~own_N].mean(axis=0, dtype=np.float64) for side in (X, Y)]
+            case "own":
+                means = [side.mean(axis=0, dtype=np.float64) for side in (X, Y)]
+            case "given":
+                means = [np.asarray(other.mean_D, dtype=np.float64) for other in self.means.others]
+        return means[0], means[1]
+
+    def plain(
+        self,
+        rules: Rules,
+        own_N: np.ndarray,
+        gone: tuple[np.ndarray, np.ndarray] | None,
+        by_cosine: Way,
+        by_csls: Way,
+    ) -> None:
+        """By cosine and by CSLS; ``gone`` are the means that were removed."""
+        asked_F = torch.from_numpy(np.flatnonzero(own_N)).to(rules.X_ND.device)
+        apart = rules.apart(self._apart(rules, own_N, gone))
+        scored: tuple[tuple[Way, Method, Rules], ...] = ((by_cosine, "cosine", rules), (by_csls, "csls", apart))
+        for way, method, own in scored:
+            for side, direction in enumerate(get_args(Direction)):
+                top = own.best(method, direction, _NEAREST, asked_F)
+                self.best[way][side, own_N] = top.indices_NK.cpu().numpy()
+
+    def keep(self, way: Way, own_N: np.ndarray, *both: tuple[torch.Tensor, torch.Tensor]) -> None:
+        """Note the nearest of the sentences of a fold, of queries and answers from X to Y and from Y to X."""
+        own = torch.from_numpy(own_N).to(both[0][0].device)
+        for side, (queries_ND, answers_ND) in enumerate(both):
+            top = Rules(queries_ND[own], answers_ND).best("cosine", "forward", 1)
+            self.best[way][side, own_N] = top.indices_NK.cpu().numpy()
+
+    def found(self) -> PairFound:
+        """How often each sentence was found, and the hubs."""
+        count = len(self.gold)
+        right_N = np.arange(count)
+        found = [(self.best[way][:, :, 0] == right_N).mean(axis=0) for way in WAYS]
+        hubs = {way: float(np.mean([hubness(best_NK, count) for best_NK in self.best[way]])) for way in HUBS}
+        return PairFound(np.stack(found), hubs)
+
+    def _apart(self, rules: Rules, own_N: np.ndarray, gone: tuple[np.ndarray, np.ndarray] | None) -> Apart | None:
+        sides = rules.X_ND, rules.Y_MD
+        match self.means.estimates.neighborhoods:
+            case "own":
+                return None
+            case "folds":
+                return apart_from(Part(own_N, own_N), sides, self.gold)
+            case "given":
+                pools = [np.asarray(other.rows) for other in self.means.others]
+                if gone is not None:
+                    pools = [np.asarray(without_mean(*each)) for each in zip(pools, gone, strict=True)]
+                others = self.rules(pools[0], pools[1])
+                none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)
+                return Apart((others.X_ND, others.Y_MD), (none_E2, none_E2))
+
+
+def directed(rows_ND: np.ndarray, seed: int, name: str) -> np.ndarray:
     """The rows, with a direction by chance for those that have none: they are then found by chance."""
     bad_N = ~rows_ND.any(axis=1)
     if not bad_N.any():

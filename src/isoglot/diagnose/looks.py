@@ -14,17 +14,19 @@ import torch
 
 from isoglot.compare.judged import judge
 from isoglot.compare.probe import Told, tell_languages
-from isoglot.core.errors import InputError
-from isoglot.diagnose.found import find_translations
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.diagnose.found import Means, find_translations
 from isoglot.diagnose.shape import Spread, mean_distance, spread
+from isoglot.retrieve.estimates import Other
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.compare.judged import Judged
     from isoglot.core.progress import Progress
     from isoglot.diagnose.settings import DiagnoseConfig
     from isoglot.diagnose.vectors import Encoded
+    from isoglot.retrieve.estimates import Estimates
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,25 @@ class PairLook:
     hubness_csls: float
     distance: float
     cka: Judged | None
+
+
+class Sources(NamedTuple):
+    """Where means and neighborhoods come from, and what is known of each language from other text, by layer."""
+
+    estimates: Estimates
+    others: Mapping[str, Mapping[int | None, Other]]
+
+    def of(self, code: str, layer: int) -> Other:
+        """What is known of a language in a layer.
+
+        Raises:
+            ConfigError: Something is to come from other text, and is not there.
+        """
+        found = self.others.get(code, {}).get(layer, Other())
+        for wanted, there in ((self.estimates.means, found.mean_D), (self.estimates.neighborhoods, found.rows)):
+            if wanted == "given" and there is None:
+                raise ConfigError(f"nothing is given of {code} in layer {layer}", remedy="give other text of it")
+        return found
 
 
 class Looked(NamedTuple):
@@ -51,6 +72,7 @@ def look(
     layers: Sequence[int],
     codes: Sequence[str],
     *,
+    sources: Sources,
     device: torch.device,
     config: DiagnoseConfig,
     progress: Progress,
@@ -67,7 +89,8 @@ def look(
                 task.note(f"layer {layer}")
                 languages = pool.submit(_languages, encoded, codes, layer)
                 running = {
-                    pool.submit(_pair_layer, one, pair, layer, device, config): number for number, (one, pair) in work
+                    pool.submit(_pair_layer, one, pair, layer, sources, device, config): number
+                    for number, (one, pair) in work
                 }
                 for done in as_completed(running):
                     looked.pairs[running[done], at] = done.result()
@@ -83,10 +106,16 @@ def look(
 
 
 def _pair_layer(
-    one: Encoded, pair: tuple[str, str], layer: int, device: torch.device, config: DiagnoseConfig
+    one: Encoded,
+    pair: tuple[str, str],
+    layer: int,
+    sources: Sources,
+    device: torch.device,
+    config: DiagnoseConfig,
 ) -> PairLook:
     X, Y = (one.vectors[code][layer] for code in pair)
-    result = find_translations(X, Y, one.folds_N, seed=config.seed, device=device)
+    means = Means(sources.estimates, (sources.of(pair[0], layer), sources.of(pair[1], layer)))
+    result = find_translations(X, Y, one.folds_N, means=means, seed=config.seed, device=device)
     hubs = result.hubness["raw"], result.hubness["csls"]
     return PairLook(result.found_WN.astype(np.float32), *hubs, mean_distance(X, Y), _cka(X, Y, config))
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from isoglot.core.seeds import random_stream
-from isoglot.retrieve.chosen import LEVEL
-from isoglot.retrieve.metrics import Interval
 
 
 def sample_weights(sentences: int, resamples: int, *, seed: int, name: str = "") -> np.ndarray:
@@ -21,13 +19,3 @@ def sample_weights(sentences: int, resamples: int, *, seed: int, name: str = "")
     stream = random_stream(seed, "check-up resamples", name)
     drawn_SN = stream.multinomial(sentences, np.full(sentences, 1 / sentences), size=resamples) / sentences
     return np.concatenate([np.full((1, sentences), 1 / sentences), drawn_SN])
-
-
-def interval(samples_S: np.ndarray) -> Interval:
-    """The figure itself and where 95 % of its samples are.
-
-    >>> interval(np.array([0.5, 0.4, 0.6]))
-    Interval(value=0.5, low=0.405, high=0.595)
-    """
-    low, high = np.quantile(samples_S[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(samples_S[0]), round(float(low), 12), round(float(high), 12))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from isoglot.compare.judged import Judged
     from isoglot.diagnose.found import Way
     from isoglot.diagnose.tokens import TokenFacts
+    from isoglot.retrieve.estimates import Estimates
     from isoglot.retrieve.metrics import Interval
 
 
@@ -92,8 +93,35 @@ class LanguageFacts:
     """P@1 with that one."""
     lead: Interval | None
     """``found`` minus the same over all pairs without it; None where there are none."""
+    layer: int
+    """The layer that finds most over its pairs, in the best way."""
+    at_layer: Interval
+    """P@1 over its pairs there."""
+    layer_gain: Interval | None
+    """How much more that finds than the best layer of all, the layer being chosen on other sentences; None where a
+    paired test, corrected over languages, does not say that it is more."""
     cut: int = 0
     """Sentences that were longer than the model takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Top:
+    """The highest figure of all layers and ways.
+
+    Attributes:
+        layer: The layer.
+        way: The way.
+        found: P@1, with an interval that allows for the choice.
+        among: Of how many it is the highest.
+        held_out: P@1 where layer and way are chosen on one half of the sentences and scored on the other, both ways;
+            None of few sentences.
+    """
+
+    layer: int
+    way: Way
+    found: Interval
+    among: int
+    held_out: Interval | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,26 +131,33 @@ class Best:
     Attributes:
         layer: The layer.
         way: ``centred`` where removing the means surely helps, ``raw`` where not.
-        found: P@1 there.
-        near: Layers, that one included, that are not surely worse.
+        found: P@1 by layer and way, chosen on one half of the sentences and scored on the other, both ways; of few
+            sentences, chosen and scored on all, with an interval that allows for the choice.
+        chosen_apart: Whether they were chosen on other sentences than they were scored on.
+        as_good: Other layers that a paired test puts within three points.
+        undecided: Other layers that are neither surely worse nor shown to be as good.
         over_last: How much better it is than the last layer; None where it is the last.
         over_first: How much better than layer 0, the embeddings without context; None where it is that.
         centring: What removing each language's mean gains over vectors as they are.
         csls: What CSLS gains over cosine, in this way.
         mapping: What a map gains over this way.
         mapping_over_first: How much more is found with a map here than with one in layer 0; None where it is that.
+        top: The highest figure of all, in any way.
     """
 
     layer: int
     way: Way
     found: Interval
-    near: tuple[int, ...]
+    chosen_apart: bool
+    as_good: tuple[int, ...]
+    undecided: tuple[int, ...]
     over_last: Interval | None
     over_first: Interval | None
     centring: Interval
     csls: Interval
     mapping: Interval
     mapping_over_first: Interval | None
+    top: Top
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +177,8 @@ class Checkup:
     pairs: tuple[PairFacts, ...]
     languages: tuple[LanguageFacts, ...]
     best: Best
+    estimates: Estimates
+    """Where means and the neighborhoods of CSLS come from."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 

@@ -11,6 +11,7 @@ from isoglot.diagnose.names import language_name
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
+from isoglot.retrieve.chosen import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,14 @@ WAY_NAMES: dict[Way, str] = {
     "centred-csls": "both",
     "trimmed": "trimmed",
     "mapped": "mapped",
+}
+_WAY_WORDS: dict[Way, str] = {
+    "raw": "vectors as they are",
+    "centred": "each language’s mean removed",
+    "csls": "by CSLS",
+    "centred-csls": "each language’s mean removed and by CSLS",
+    "trimmed": "without its means and strongest directions",
+    "mapped": "mapped by a rotation",
 }
 TOPICS: dict[Topic, str] = {
     "verdict": "In short",
@@ -85,8 +94,27 @@ def _in_words(checkup: Checkup) -> Section:
     )
 
 
+def top_words(checkup: Checkup) -> str:
+    """The highest of all figures that are shown."""
+    top = checkup.best.top
+    where = f"Layer {top.layer}, {_WAY_WORDS[top.way]}, finds most" if top.among > 1 else "Found"
+    return f"{where}: {100 * top.found.value:.1f} %"
+
+
+def _chosen(checkup: Checkup) -> str:
+    """How the highest figure and the best layer were chosen, and what they come to on other sentences."""
+    top, best = checkup.best.top, checkup.best
+    text = (
+        f"That is the highest of {top.among} figures, {percent(top.found)} with an interval that allows for the choice"
+    )
+    if top.held_out is not None:
+        text += f"; chosen on half of the sentences and scored on the others, both ways: {percent(top.held_out)}"
+    chosen = ", chosen and scored in the same two ways," if best.chosen_apart else ""
+    way = _WAY_WORDS[best.way]
+    return f"{text}. By cosine without a map, layer {best.layer}, {way},{chosen} finds {percent(best.found)}."
+
+
 def _found(checkup: Checkup) -> Section:
-    best = checkup.best
     lines = [
         Line(name=name, points=[(each.layer, 100 * each.found[way].value) for each in checkup.layers])
         for way, name in WAY_NAMES.items()
@@ -103,7 +131,8 @@ def _found(checkup: Checkup) -> Section:
         )
     ]
     return Section(
-        title=f"By cosine, {_way_words(best.way)}, layer {best.layer} finds most: {percent(best.found)}",
+        title=top_words(checkup),
+        words=(_chosen(checkup),),
         figures=figures if len(checkup.layers) > 1 else (),
         table=table(
             ["layer", *(f"{name}, %" for name in WAY_NAMES.values())],
@@ -132,7 +161,7 @@ def _pairs(checkup: Checkup) -> Section:
         figures=(
             Figure(
                 drawing=_matrix(checkup, lambda at: 100 * at.found[best.way].value, "P@1, %", 100.0, ".1f"),
-                caption=f"Translations found in layer {best.layer}, {_way_words(best.way)}: both directions. "
+                caption=f"Translations found in layer {best.layer}, {_WAY_WORDS[best.way]}: both directions. "
                 "Hatched: a language and itself.",
             ),
             Figure(
@@ -275,9 +304,16 @@ def _method(checkup: Checkup) -> Section:
         "is looked for among all sentences of the other language."
     )
     how = (
-        f"Maps and probes are fitted on {folds - 1} of {folds} parts of the sentences and tested on the other. "
-        "Intervals hold 95 % of the figures that come out when the sentences are drawn anew; differences are paired, "
-        "and for the best layer, which was chosen by looking at all, intervals are wider to allow for that."
+        f"Maps, strongest directions and probes are fitted on {folds - 1} of {folds} parts of the sentences and tested "
+        f"on the other. Means that are removed are {checkup.estimates.means_in_words}; CSLS neighborhoods are "
+        f"{checkup.estimates.neighborhoods_in_words}. "
+        "Intervals hold 95 % of the figures that come out when the sentences are drawn anew; differences are paired. "
+        + (
+            "The best layer is chosen on one half of the sentences and scored on the other, both ways. "
+            if checkup.best.chosen_apart
+            else "The best layer was chosen by looking at all sentences, and intervals are wider to allow for that. "
+        )
+        + f"Layers are said to be as good where a paired test puts them within {100 * MARGIN:.0f} points."
     )
     return Section(
         title="How this was measured",
@@ -303,7 +339,3 @@ def _figure(found: Interval | Judged, times: int, form: str) -> str:
     """A figure with its interval."""
     value, low, high = (format(times * end, form) for end in (found.value, found.low, found.high))
     return f"{value} ({low}–{high})"
-
-
-def _way_words(way: Way) -> str:
-    return "each language’s mean removed" if way == "centred" else "vectors as they are"

@@ -59,7 +59,8 @@ def _found(seen: RealLanguages) -> Section:
     source = language_name(next(iter(seen.shifted.values())).source)
     words = (
         f"How often is the nearest of {seen.tested} built-in sentences in the other language the translation? "
-        f"Both directions, last layer of isoglot-mini. Chance is {100 / seen.tested:.1f}\u00a0%."
+        "Both directions, last layer of isoglot-mini; means are estimated on other sentences than the query. "
+        f"Chance is {100 / seen.tested:.1f}\u00a0%."
     )
     return Section(
         title="Translations lie near each other, nearer without the languages’ means",

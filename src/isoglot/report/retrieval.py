@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from isoglot.diagnose.names import listed
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
+from isoglot.retrieve.chosen import MARGIN
 from isoglot.retrieve.layers import found_both
+from isoglot.retrieve.scores import NEIGHBORHOOD_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.retrieve.layers import Centre, PairScores
+    from isoglot.retrieve.estimates import Centre
+    from isoglot.retrieve.layers import PairScores
     from isoglot.retrieve.methods import Method
 
 MOST = 6
@@ -56,11 +59,11 @@ def retrieval_svg(pairs: Sequence[PairScores]) -> str:
         floor_at=100 * fmean([pair.chance for pair in pairs]),
         whole=True,
     )
-    return svg_file(drawing, finding(pairs), f"{sureness(pairs)}; {note}; centred: each language's mean removed")
+    return svg_file(drawing, finding(pairs), f"{sureness(pairs)}; {note}; {estimates_in_words(pairs)}")
 
 
 def finding(pairs: Sequence[PairScores]) -> str:
-    """What was found best where, in a line, and which layers are as good."""
+    """What was found best where, in a line; which layers are as good; each pair's best layer where those differ."""
     pair = max(pairs, key=lambda each: each.best.value)
     best = pair.best
     where = "The vectors find" if best.layer is None else f"Layer {best.layer} finds"
@@ -71,18 +74,54 @@ def finding(pairs: Sequence[PairScores]) -> str:
     mrr = "" if pair.coverage is None else f" (MRR {fmean([each.mrr.value for each in scores]):.3f})"
     text = f"{where} {100 * best.value:.1f} %{mrr} of {pair.name} translations "
     text += f"by {way_name(best.method, best.centre)}{K} among {among} candidates"
-    others = [str(layer) for layer in best.near if layer != best.layer]
-    if not others:
-        return text
-    which = f"layer {others[0]} is" if len(others) == 1 else f"layers {listed(others)} are"
-    return f"{text}; {which} as good within the noise"
+    if best.as_good:
+        text += f"; {_which(best.as_good)} as good, within {100 * MARGIN:.0f} points by a paired test"
+    if best.undecided:
+        text += f"; whether {_which(best.undecided)} as good these rows cannot tell"
+    return text + _by_pair(pairs)
+
+
+def _which(layers: Sequence[int | None]) -> str:
+    names = [str(layer) for layer in layers]
+    return f"layer {names[0]} is" if len(names) == 1 else f"layers {listed(names)} are"
+
+
+def _by_pair(pairs: Sequence[PairScores]) -> str:
+    """The best layer of each pair, where they differ."""
+    by_layer: dict[int | None, list[str]] = {}
+    for pair in pairs:
+        by_layer.setdefault(pair.best.layer, []).append(pair.name)
+    if len(by_layer) < 2:
+        return ""
+    parts = [f"{layer} for {listed(names)}" for layer, names in sorted(by_layer.items(), key=lambda each: each[0] or 0)]
+    return f". The best layer differs: {listed(parts)}"
 
 
 def sureness(pairs: Sequence[PairScores]) -> str:
-    """The interval of what was found best, and among how many it was chosen."""
+    """The interval of what was found best, among how many it was chosen, and what it finds where it was not chosen."""
     best = max((each.best for each in pairs), key=lambda each: each.value)
     among = f", the best of {best.chosen_among} on the same data" if best.chosen_among > 1 else ""
-    return f"95 % interval {100 * best.low:.1f} to {100 * best.high:.1f}{among}"
+    text = f"95 % interval {100 * best.low:.1f} to {100 * best.high:.1f}{among}"
+    if best.held_out is None or best.chosen_among < 2:
+        return text
+    found = best.held_out
+    return (
+        f"{text}; chosen on half of the rows and scored on the others, both ways: {100 * found.value:.1f} % "
+        f"({100 * found.low:.1f} to {100 * found.high:.1f})"
+    )
+
+
+def estimates_in_words(pairs: Sequence[PairScores]) -> str:
+    """Where means and the neighborhoods of CSLS come from, as far as they were used."""
+    estimates = pairs[0].estimates
+    centres = {each.centre for pair in pairs for each in pair.layers}
+    methods = {scores.method for pair in pairs for each in pair.layers for scores in each.scores.methods}
+    said = []
+    if "mean" in centres:
+        said.append(f"centred: each language's mean removed, means {estimates.means_in_words}")
+    if methods & set(NEIGHBORHOOD_METHODS):
+        said.append(f"csls neighborhoods {estimates.neighborhoods_in_words}")
+    return "; ".join(said)
 
 
 def _points(pair: PairScores, method: Method, centre: Centre) -> list[tuple[float, float]]:

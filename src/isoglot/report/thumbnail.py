@@ -57,7 +57,7 @@ def lead(results: Sequence[ArmResult], tested: int) -> str:
 
 def emergence_svg(results: Sequence[ArmResult], *, tested: int) -> str:
     """How often each encoder found twins while it learned, as a file of its own."""
-    note = f"Twins of {tested:,} held-out sentences; best layer, each language's mean removed. None saw a translation."
+    note = f"Twins of {tested:,} held-out sentences; best layer, each language's mean removed (from other sentences)."
     return svg_file(_curves(results, 100 / tested), _EMERGES, note)
 
 
@@ -84,7 +84,8 @@ def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
             Figure(
                 drawing=_curves(results, chance),
                 caption="Share of held-out sentences whose nearest neighbour in the other language is their twin; "
-                f"best layer, each language's mean removed. At the end: “{_title(best)}” {_percent(best.best)}.",
+                "best layer, each language's mean removed, estimated on other sentences. "
+                f"At the end: “{_title(best)}” {_percent(best.best)}.",
             ),
         ),
     )
@@ -109,7 +110,7 @@ def _layers(results: Sequence[ArmResult], chance: float) -> Section:
                     floor_at=chance,
                     whole=True,
                 ),
-                caption="P@1 of every layer after training.",
+                caption="P@1 of every layer after training; means are estimated on other sentences than the query.",
             ),
         ),
         table=table(

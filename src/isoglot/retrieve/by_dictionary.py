@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
+from isoglot.retrieve.estimates import OWN
 from isoglot.retrieve.layers import PairScores, Side, score_layers
 from isoglot.retrieve.spelling import spelt_alike
 from isoglot.retrieve.words import match_dictionary
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from isoglot.text.dictionary import Entry
 
-_AMONG_ALL = partial(score_layers, candidates="all")
+_AMONG_ALL = partial(score_layers, candidates="all", estimates=OWN)
 
 
 def score_dictionary(
@@ -43,7 +44,8 @@ def score_dictionary(
         target: Those of the second.
         entries: The right pairs, many to many.
         file: Where they come from, for messages.
-        score: :func:`score_layers` with its options; by default answers come from all words that have vectors.
+        score: :func:`score_layers` with its options; by default answers come from all words that have vectors,
+            and so do means and the neighborhoods of CSLS, as in MUSE.
 
     Raises:
         InputError: The rows of a side have no names, or no entry has both its words.

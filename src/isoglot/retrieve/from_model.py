@@ -10,6 +10,7 @@ from isoglot.core.progress import SILENT
 from isoglot.model.table import TableEncoder
 from isoglot.represent import embedding_rows, extract, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.retrieve.estimates import Other
 from isoglot.retrieve.layers import Side
 from isoglot.static.words import own_words, word_vectors
 from isoglot.text.lines import read_lines
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from isoglot.represent import Representations
     from isoglot.retrieve.parallel_sets import ParallelSet
 
+OTHER_SENTENCES = 2000
+"""Sentences of other text that a mean is estimated on, at most."""
 Layers = Literal["all"] | list[int]
 Pool = Literal["mean", "first"]
 """A sentence is the mean of its subwords, or its first token."""
@@ -73,6 +76,41 @@ def sentence_sides(
         layers_of, numbers = _by_layer(found), parallel.numbers
         sides[code] = Side(name=code, layers=layers_of, items=sentences, numbers=numbers, header=found.header)
     return sides
+
+
+def other_text(
+    encoder: EncoderLike,
+    texts: Mapping[str, Sequence[Path]],
+    *,
+    layers: Layers = "all",
+    pool: Pool = "mean",
+    limit: int = OTHER_SENTENCES,
+    progress: Progress = SILENT,
+) -> dict[str, dict[int | None, Other]]:
+    """What other text than a test's says of each language: the mean of its sentences in every layer, and the sentences.
+
+    Args:
+        encoder: Any encoder.
+        texts: Files of each language, with a sentence a line; blank lines are passed over.
+        layers: Which layers.
+        pool: What a sentence's vector is: as in the test.
+        limit: Sentences of a language at most.
+        progress: Shows sentences done.
+
+    Raises:
+        ConfigError: The encoder does not have such a language or layer.
+        InputError: There is no text.
+    """
+    found = {}
+    for code, paths in texts.items():
+        sentences = list(islice((line for path in paths for line in _lines(path, None)), limit))
+        if not sentences:
+            raise InputError("there is no sentence", remedy="give text with a sentence a line", file=paths[0])
+        by_layer = _by_layer(extract(encoder, sentences, layers=layers, pool=pool, language=code, progress=progress))
+        found[code] = {
+            layer: Other(rows_ND.mean(axis=0, dtype="float64"), rows_ND) for layer, rows_ND in by_layer.items()
+        }
+    return found
 
 
 def context_side(

@@ -1,7 +1,8 @@
 """Every layer of two sides at once: as it is, and with each side's mean removed.
 
 Languages sit in clouds of their own; removing the mean of each lets the clouds meet, so that what is left is what the
-rows say (Liu et al. 2020). Where the two figures differ much, the space is shared but for a shift.
+rows say (Liu et al. 2020). Where the two figures differ much, the space is shared but for a shift. The means come from
+other rows than the queries (:mod:`isoglot.retrieve.estimates`).
 
 Shape legend: ``N`` rows, ``D`` width.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.chosen import as_share, chosen_interval, leads
+from isoglot.retrieve.chosen import as_share, by_other_half, chosen_interval, halves, interval, leads, stand
+from isoglot.retrieve.estimates import Centre, Estimates, Other
 from isoglot.retrieve.methods import NEIGHBOURHOOD, Direction
 from isoglot.retrieve.metrics import resampled_means
 from isoglot.retrieve.scores import Candidates, RetrievalScores, score_retrieval
@@ -29,12 +31,10 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.methods import Method
+    from isoglot.retrieve.metrics import Interval
     from isoglot.retrieve.scores import MethodScores
     from isoglot.retrieve.spelling import SpeltAlike
     from isoglot.retrieve.words import Coverage
-
-Centre = Literal["none", "mean"]
-"""``none``: vectors as they are. ``mean``: without the mean of their side."""
 
 CENTRES: tuple[Centre, ...] = get_args(Centre)
 DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")
@@ -55,6 +55,7 @@ class Side:
         frequent: Of words: the first so many rows are the vocabulary, those after it the dictionaries' other words;
             None: all rows are the vocabulary.
         without_vector: Words that were left out because they have no vector.
+        others: By layer, what is known of the language from other text, for :class:`Estimates` that are given.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Side:
     header: Mapping[str, Any] = field(default_factory=dict, repr=False)
     frequent: int | None = None
     without_vector: int = 0
+    others: Mapping[int | None, Other] = field(default_factory=dict, repr=False)
 
     def only(self, rows: Sequence[int]) -> Side:
         """Some rows, which must be words, in the order given."""
@@ -107,11 +109,14 @@ class Best(NamedTuple):
         layer: The layer.
         centre: Whether each side's mean was removed.
         method: How neighbours were chosen.
-        value: How often.
+        value: How often: the highest of all figures of the pair.
         low: Where the 95 % interval begins; it allows for the choice.
         high: Where it ends.
         chosen_among: How many layers, centres and methods there were to choose from, by the same rows.
-        near: Layers, that one included, that by some centre and method are not surely worse.
+        held_out: P@1 where the choice is made on one half of the rows and scored on the other, both ways; None of too
+            few rows.
+        as_good: Other layers that a paired test puts within three points, by the same method and centre.
+        undecided: Other layers that are neither surely worse nor shown to be as good.
     """
 
     layer: int | None
@@ -121,7 +126,13 @@ class Best(NamedTuple):
     low: float
     high: float
     chosen_among: int
-    near: tuple[int | None, ...]
+    held_out: Interval | None
+    as_good: tuple[int | None, ...]
+    undecided: tuple[int | None, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return self._asdict() | {"held_out": None if self.held_out is None else asdict(self.held_out)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +145,7 @@ class PairScores:
     source: Side = field(repr=False)
     target: Side = field(repr=False)
     layers: tuple[LayerScores, ...]
+    estimates: Estimates
     coverage: Coverage | None = None
     resamples: int = 1000
     seed: int = 0
@@ -160,19 +172,44 @@ class PairScores:
         """The best of all layers, methods and centres; among equals the first."""
         methods = list(dict.fromkeys(scores.method for scores in self.layers[0].scores.methods))
         ways = [(each, method) for each in self.layers for method in methods]
-        both = [
-            resampled_means(
-                np.stack([each.scores.of(method, way).ranks_Q == 1 for each, method in ways], axis=1),
-                resamples=self.resamples,
-                seed=self.seed,
-            )
+        hits = [
+            np.stack([each.scores.of(method, way).ranks_Q == 1 for each, method in ways], axis=1).astype(float)
             for way in get_args(Direction)
         ]
-        found_SC = np.mean(both, axis=0)
-        at = int(found_SC[0].argmax())
+        at = int(np.mean([hits_QC.mean(axis=0) for hits_QC in hits], axis=0).argmax())
+        parts = [halves(len(hits_QC), seed=self.seed) for hits_QC in hits]
+        split = [half_Q for half_Q in parts if half_Q is not None]
+        scored = by_other_half(hits, split)[0] if len(split) == len(hits) else [hits_QC[:, at] for hits_QC in hits]
+        found_SC = np.mean(
+            [
+                resampled_means(
+                    np.concatenate([hits_QC, one_Q[:, None]], axis=1), resamples=self.resamples, seed=self.seed
+                )
+                for hits_QC, one_Q in zip(hits, scored, strict=True)
+            ],
+            axis=0,
+        )
+        found_SC, scored_S = found_SC[:, :-1], found_SC[:, -1]
         sure = as_share(chosen_interval(found_SC, at))
-        near = [each.layer for (each, _), lead in zip(ways, leads(found_SC, at), strict=True) if lead.low <= 0]
         each, method = ways[at]
+        same = [
+            number
+            for number, (other, how) in enumerate(ways)
+            if (other.centre, how) == (each.centre, method) and other.layer != each.layer
+        ]
+        verdicts = [one.verdict for one in stand(scored_S, found_SC[:, same], min(map(len, hits)))]
+        if len(split) < len(hits):  # chosen and scored on the same rows: worse only by intervals that hold for any two
+            ahead = leads(found_SC, at)
+            verdicts = [
+                "undecided" if verdict == "worse" and ahead[number].low <= 0 else verdict
+                for number, verdict in zip(same, verdicts, strict=True)
+            ]
+        by_verdict = {
+            wanted: tuple(
+                ways[number][0].layer for number, verdict in zip(same, verdicts, strict=True) if verdict == wanted
+            )
+            for wanted in ("as good", "undecided")
+        }
         return Best(
             each.layer,
             each.centre,
@@ -181,7 +218,9 @@ class PairScores:
             low=sure.low,
             high=sure.high,
             chosen_among=len(ways),
-            near=tuple(dict.fromkeys(near)),
+            held_out=interval(scored_S) if len(split) == len(hits) else None,
+            as_good=by_verdict["as good"],
+            undecided=by_verdict["undecided"],
         )
 
     def of(self, layer: int | None, centre: Centre) -> RetrievalScores:
@@ -201,8 +240,8 @@ class PairScores:
 
     def as_dict(self) -> dict[str, Any]:
         """The figures alone, for JSON."""
-        head = {} if self.model is None else {"model": self.model}
-        head |= {"source": self.source.name, "target": self.target.name}
+        head: dict[str, Any] = {} if self.model is None else {"model": self.model}
+        head |= {"source": self.source.name, "target": self.target.name, "estimates": asdict(self.estimates)}
         rows = {"source_rows": len(self.source), "target_rows": len(self.target)}
         cut = {"source_cut": self.source.cut, "target_cut": self.target.cut}
         covered: dict[str, Any] = {}
@@ -213,7 +252,7 @@ class PairScores:
             {"layer": each.layer, "centre": each.centre, "scores": each.scores.as_dict()["scores"]}
             for each in self.layers
         ]
-        return head | rows | cut | covered | {"best": self.best._asdict(), "layers": layers}
+        return head | rows | cut | covered | {"best": self.best.as_dict(), "layers": layers}
 
 
 def found_both(scores: RetrievalScores, method: Method) -> float:
@@ -229,6 +268,7 @@ def score_layers(
     methods: Sequence[Method] = DEFAULT_METHODS,
     centres: Sequence[Centre] = CENTRES,
     *,
+    estimates: Estimates | None = None,
     candidates: Candidates = "gold",
     neighbourhood: int = NEIGHBOURHOOD,
     resamples: int = 1000,
@@ -246,10 +286,11 @@ def score_layers(
         gold: The right pairs of rows; by default row i is right for row i.
         methods: How neighbours are chosen.
         centres: Whether each side's mean is removed; several are scored one by one.
+        estimates: Where means and the neighborhoods of CSLS come from; by default both are cross-fitted.
         candidates: Whether rows that are right for nothing can be found, as for :func:`score_retrieval`.
         neighbourhood: For CSLS and margins.
         resamples: For the intervals.
-        seed: For the intervals.
+        seed: For the intervals, the folds, and which half of the rows the best layer is chosen on.
         device: Where to compute.
         coverage: Goes into the result.
         alike: Rows with a right row spelt the same: a second P@1 leaves them out.
@@ -267,6 +308,7 @@ def score_layers(
     for centre in centres:
         if centre not in CENTRES:
             raise ConfigError(f"no centre {shown(centre)}", remedy=nearest_name(centre, CENTRES))
+    estimates = Estimates() if estimates is None else estimates
     chosen = _common_layers(source, target)
     _check_sizes(source, target, chosen[0], gold)
     large = len(source) * len(target) >= _LARGE
@@ -277,14 +319,15 @@ def score_layers(
             for side, layer in ((source, own), (target, their)):
                 _check_rows(side, layer)
             for centre in centres:
-                X, Y = source.layers[own], target.layers[their]
-                if centre == "mean":
-                    X, Y = _centred(source, own), _centred(target, their)
                 scores = score_retrieval(
-                    X,
-                    Y,
+                    source.layers[own],
+                    target.layers[their],
                     gold,
                     methods,
+                    centre=centre,
+                    estimates=estimates,
+                    others=(source.others.get(own, Other()), target.others.get(their, Other())),
+                    names=(source.name, target.name),
                     candidates=candidates,
                     alike=alike,
                     neighbourhood=neighbourhood,
@@ -296,7 +339,13 @@ def score_layers(
                 found.append(LayerScores(own, centre, scores))
             task.advance()
     return PairScores(
-        source=source, target=target, layers=tuple(found), coverage=coverage, resamples=resamples, seed=seed
+        source=source,
+        target=target,
+        layers=tuple(found),
+        estimates=estimates,
+        coverage=coverage,
+        resamples=resamples,
+        seed=seed,
     )
 
 
@@ -344,19 +393,3 @@ def _check_rows(side: Side, layer: int | None) -> None:
                     f"{where}: row {row + 1}{what} is {problem}",
                     remedy="leave it out on both sides" if side.items is None else "leave it out",
                 )
-
-
-def _centred(side: Side, layer: int | None) -> np.ndarray:
-    matrix = side.layers[layer]
-    if len(matrix) < 2:
-        raise InputError(
-            f"{side.name} has one row, and nothing is left of it without its mean", remedy="give more, or --centre none"
-        )
-    centred: np.ndarray = (matrix - matrix.mean(axis=0, dtype=np.float64)).astype(np.float32)
-    if not centred.any(axis=1).all():
-        row = int((~centred.any(axis=1)).argmax())
-        raise InputError(
-            f"{side.name}: row {row + 1} is the mean of all rows, and nothing is left of it without",
-            remedy="give --centre none",
-        )
-    return centred

@@ -15,8 +15,9 @@ Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` neighbours.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import torch
 
@@ -173,6 +174,20 @@ def check_options(method: str, k: int, neighbourhood: int, sharpness: float) -> 
         raise ConfigError(f"sharpness is {sharpness}", remedy="give a number above 0, such as 30")
 
 
+class Apart(NamedTuple):
+    """What the neighborhoods of candidates are made of, for some queries: rows that none of these queries is among.
+
+    Attributes:
+        pools: Rows of X for the neighborhoods of Y, and rows of Y for those of X; float32, of unit length.
+        partners: For either pool, (row of the other side, place in the pool) of translations, which do not count.
+        places: The numbers of the pools' rows in X and in Y; None where they are rows of other text.
+    """
+
+    pools: tuple[torch.Tensor, torch.Tensor]
+    partners: tuple[torch.Tensor, torch.Tensor]
+    places: tuple[torch.Tensor, torch.Tensor] | None = None
+
+
 class Rules:
     """Every method for two matrices, either way; what several need is computed once.
 
@@ -203,6 +218,13 @@ class Rules:
         self._last: tuple[tuple[Method, Direction], torch.Tensor] | None = None
         self._both: tuple[Top, Top] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._apart: Apart | None = None
+
+    def apart(self, apart: Apart | None) -> Rules:
+        """The same, with neighborhoods of candidates that are made of other rows than the queries."""
+        other = copy(self)
+        other._apart, other._last = apart, None
+        return other
 
     def best(self, method: Method, direction: Direction, k: int, asked_Q: torch.Tensor | None = None) -> Top:
         """The ``k`` best answers to every query, or to some."""
@@ -236,13 +258,13 @@ class Rules:
                 own, their = ((self.X_ND, self.Y_MD)[which].double().square().sum(1) for which in (side, other))
                 return Rule(factor=2.0, shift_M=-their / 2, offset_N=-own)
             case "csls":
-                shift_M, offset_N = -self.means[other] / 2, -self.means[side]
+                shift_M, offset_N = -self._answer_means(direction) / 2, -self.means[side]
                 return Rule(factor=2.0, shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
             case "distance":
-                shift_M, offset_N = -self.means[other] / 2, -self.means[side] / 2
+                shift_M, offset_N = -self._answer_means(direction) / 2, -self.means[side] / 2
                 return Rule(shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
             case "ratio":
-                return Rule(means_N=self.means[side], means_M=self.means[other])
+                return Rule(means_N=self.means[side], means_M=self._answer_means(direction))
             case "inverted_softmax":
                 return Rule(factor=self.sharpness, shift_M=-self.masses[other] / self.sharpness)
 
@@ -252,18 +274,52 @@ class Rules:
         own, their = (top.scores_NK.double().mean(1) for top in self._tops)
         return own, their
 
+    def _answer_means(self, direction: Direction) -> torch.Tensor:
+        """R of the candidates, float64: by the queries, or by the rows that were set apart."""
+        side = 0 if direction == "forward" else 1
+        if self._apart is None:
+            return self.means[1 - side]
+        answers_MD = self._sides(direction)[1]
+        pool_PD, partners_E2 = self._apart.pools[side], self._apart.partners[side]
+        # As many more as a candidate has translations in the pool: so many of its nearest may not count.
+        most = int(torch.bincount(partners_E2[:, 0]).max()) if len(partners_E2) else 0
+        wanted = self.neighbourhood + most
+        if self._is_small:
+            turned: Direction = "backward" if direction == "forward" else "forward"
+            places = self._apart.places
+            found = self._all_products(turned)[:, places[side]] if places else whole.products(answers_MD, pool_PD)
+            top = whole.best(found.float(), wanted)
+        else:
+            top = search(answers_MD, pool_PD, wanted, Rule(), progress=self.progress)
+        scores_MK = top.scores_NK.double()
+        if len(partners_E2):
+            rows_M1 = torch.arange(len(answers_MD), device=answers_MD.device)[:, None]
+            partners_E = partners_E2[:, 0] * len(pool_PD) + partners_E2[:, 1]
+            own_MK = torch.isin(rows_M1 * len(pool_PD) + top.indices_NK, partners_E)
+            scores_MK = scores_MK.masked_fill(own_MK, -torch.inf).sort(dim=1, descending=True).values
+        scores_MK = scores_MK[:, : self.neighbourhood]
+        counts_M = scores_MK.isfinite().sum(dim=1).clamp(min=1)
+        return scores_MK.masked_fill(scores_MK.isinf(), 0.0).sum(dim=1) / counts_M
+
     def _sides(self, direction: Direction) -> tuple[torch.Tensor, torch.Tensor]:
         return (self.X_ND, self.Y_MD) if direction == "forward" else (self.Y_MD, self.X_ND)
 
     def _scores(self, method: Method, direction: Direction) -> torch.Tensor:
         """All scores, where they are few; the last ones are kept, which are asked for twice."""
+        if self._last is None or self._last[0] != (method, direction):
+            self._last = (
+                (method, direction),
+                whole.scores(self._all_products(direction), self.rule(method, direction)),
+            )
+        return self._last[1]
+
+    def _all_products(self, direction: Direction) -> torch.Tensor:
+        """All products of queries and answers, float64."""
         if not self._products:
             self._products["forward"] = whole.products(self.X_ND, self.Y_MD)
         if direction not in self._products:
             self._products[direction] = self._products["forward"].T.contiguous()
-        if self._last is None or self._last[0] != (method, direction):
-            self._last = (method, direction), whole.scores(self._products[direction], self.rule(method, direction))
-        return self._last[1]
+        return self._products[direction]
 
     @property
     def _tops(self) -> tuple[Top, Top]:

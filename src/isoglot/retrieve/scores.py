@@ -6,15 +6,17 @@ Shape legend: ``Q`` queries, ``K`` neighbours, ``P`` right pairs, ``F`` figures.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, counted
+from isoglot.retrieve.estimates import OWN, Centre, Estimates, Inputs, Other, Part, View, views
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Direction, Method, Rules, check_options
+from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Apart, Direction, Method, Rules, check_options
 from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
 from isoglot.retrieve.rows import Matrix, paired_rows
 from isoglot.retrieve.spelling import OtherSpelling, SpeltAlike, other_spelling
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 Candidates = Literal["gold", "all"]
 
 ALL: tuple[Method, ...] = ("cosine", "csls", "inverted_softmax", "ratio", "distance")
+NEIGHBORHOOD_METHODS: tuple[Method, ...] = ("csls", "ratio", "distance")
+"""Methods that compare a similarity with those of the neighborhood."""
 CUTS = (1, 5, 10)
 
 
@@ -119,6 +123,10 @@ def score_retrieval(
     candidates: Candidates = "gold",
     directions: Sequence[Direction] = get_args(Direction),
     alike: SpeltAlike | None = None,
+    centre: Centre = "none",
+    estimates: Estimates = OWN,
+    others: tuple[Other, Other] = (Other(), Other()),
+    names: tuple[str, str] = ("X", "Y"),
     neighbourhood: int = NEIGHBOURHOOD,
     sharpness: float = SHARPNESS,
     resamples: int = 1000,
@@ -137,10 +145,15 @@ def score_retrieval(
             over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
         directions: ``forward``, ``backward`` or both.
         alike: Rows with a right row spelt the same: a second P@1 leaves them out.
+        centre: Whether each side's mean is removed.
+        estimates: Where means and the neighborhoods of candidates come from; by default the rows themselves. The
+            inverted softmax always takes the rows themselves.
+        others: What is known of either side from other text, where the estimates come from there.
+        names: What error messages call the sides.
         neighbourhood: For CSLS and margins.
         sharpness: For the inverted softmax.
         resamples: For the intervals.
-        seed: For the intervals.
+        seed: For the intervals and the folds.
         device: Where to compute; by default where X is.
         progress: Shows rows done.
 
@@ -157,36 +170,116 @@ def score_retrieval(
     rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))
     if candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):
         rows_X, rows_Y = gold.sources, gold.targets
-        X, Y = X[rows_X], Y[rows_Y]
         inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
         gold = Gold(np.stack(list(inner), axis=1))
+    seen = views(Inputs((X, Y), (rows_X, rows_Y), names, others), gold, centre, estimates, seed=seed)
     results = []
     for unit in (True, False):
         chosen = [method for method in methods if (method != "euclidean") is unit]
         if not chosen:
             continue
-        X_ND, Y_MD = paired_rows(X, Y, unit=unit, device=device)
-        rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
-        for method in chosen:
-            for direction in directions:
-                scored = _score(rules, gold, method, direction, resamples, seed)
-                asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
-                scored = _outer(scored, asked, answers)
-                if alike is not None:
-                    rows = alike.source_rows if direction == "forward" else alike.target_rows
-                    other = other_spelling(scored.queries_Q, scored.ranks_Q, rows, resamples=resamples, seed=seed)
-                    scored = replace(scored, other_spelling=other)
-                results.append(scored)
+        search = _Search(seen, gold, estimates, unit, neighbourhood, sharpness, device, progress)
+        for method, direction in product(chosen, directions):
+            scored = _score(search.found(method, direction), gold, method, direction, resamples, seed)
+            asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
+            scored = replace(scored, queries_Q=asked[scored.queries_Q], found_QK=answers[scored.found_QK])
+            if alike is not None:
+                rows = alike.source_rows if direction == "forward" else alike.target_rows
+                other = other_spelling(scored.queries_Q, scored.ranks_Q, rows, resamples=resamples, seed=seed)
+                scored = replace(scored, other_spelling=other)
+            results.append(scored)
     order = {method: place for place, method in enumerate(methods)}
     return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
 
 
-def _score(rules: Rules, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int) -> MethodScores:
+class _Found(NamedTuple):
+    """The best answers of every query, their scores, the place of every right pair, among how many, and the K of CSLS."""
+
+    indices_QK: np.ndarray
+    scores_QK: np.ndarray
+    ranks_P: np.ndarray
+    candidates: int
+    neighbourhood: int
+
+
+class _Search:
+    """Every method over all views; of each view, what several methods need is computed once."""
+
+    def __init__(
+        self,
+        seen: Sequence[View],
+        gold: Gold,
+        estimates: Estimates,
+        unit: bool,
+        neighbourhood: int,
+        sharpness: float,
+        device: str | torch.device | None,
+        progress: Progress,
+    ) -> None:
+        self.gold, self.estimates = gold, estimates
+        self.parts: list[tuple[Rules, Part, Apart | None]] = []
+        for view in seen:
+            X_ND, Y_MD = paired_rows(view.X, view.Y, unit=unit, device=device)
+            rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+            self.parts += [(rules, part, self._apart(rules, view, part) if unit else None) for part in view.parts]
+
+    def _apart(self, rules: Rules, view: View, part: Part) -> Apart | None:
+        sides = (rules.X_ND, rules.Y_MD)
+        match self.estimates.neighborhoods:
+            case "own":
+                return None
+            case "folds":  # of a single right pair there are no other folds
+                return None if part.sources_N.all() else apart_from(part, sides, self.gold)
+            case "given":
+                if view.others[0] is None or view.others[1] is None:
+                    raise ConfigError("no rows for the neighborhoods are given", remedy="give text of both languages")
+                pools = paired_rows(view.others[0], view.others[1], unit=True, device=sides[0].device)
+                none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)
+                return Apart(pools, (none_E2, none_E2))
+
+    def found(self, method: Method, direction: Direction) -> _Found:
+        """The answers to every query, in the order of the gold."""
+        side = 0 if direction == "forward" else 1
+        gold = self.gold if direction == "forward" else self.gold.turned()
+        answers = self.parts[0][0].Y_MD if direction == "forward" else self.parts[0][0].X_ND
+        width = min(max(CUTS), len(answers))
+        found = _Found(
+            np.zeros((len(gold.sources), width), dtype=np.int64),
+            np.zeros((len(gold.sources), width), dtype=np.float32),
+            np.zeros(len(gold), dtype=np.int64),
+            len(answers),
+            self.parts[0][0].neighbourhood,
+        )
+        for rules, part, apart in self.parts:
+            own = rules.apart(apart)
+            asked_Q, asked_P = part[side][gold.sources], part[side][gold.pairs_P2[:, 0]]
+            rows_Q, pairs_P2 = (
+                torch.from_numpy(each).to(answers.device) for each in (gold.sources[asked_Q], gold.pairs_P2[asked_P])
+            )
+            top = own.best(method, direction, max(CUTS), rows_Q)
+            found.indices_QK[asked_Q] = top.indices_NK.cpu().numpy()
+            found.scores_QK[asked_Q] = top.scores_NK.cpu().numpy()
+            found.ranks_P[asked_P] = own.ranks(method, direction, pairs_P2).cpu().numpy()
+        return found
+
+
+def apart_from(part: Part, sides: tuple[torch.Tensor, torch.Tensor], gold: Gold) -> Apart:
+    """The rows outside a part, for the neighborhoods of its candidates; no translation of a candidate counts."""
+    pools, partners, places = [], [], []
+    for side, mask in enumerate(part):
+        kept = np.flatnonzero(~mask)
+        place = np.full(len(mask), -1)
+        place[kept] = np.arange(len(kept))
+        pairs_P2 = np.stack([gold.pairs_P2[:, 1 - side], place[gold.pairs_P2[:, side]]], axis=1)
+        places.append(torch.from_numpy(kept).to(sides[side].device))
+        pools.append(sides[side][places[side]])
+        partners.append(torch.from_numpy(pairs_P2[pairs_P2[:, 1] >= 0]).to(sides[side].device))
+    return Apart((pools[0], pools[1]), (partners[0], partners[1]), (places[0], places[1]))
+
+
+def _score(found: _Found, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int) -> MethodScores:
     gold = gold if direction == "forward" else gold.turned()
-    candidates = len(rules.Y_MD if direction == "forward" else rules.X_ND)
-    asked_Q, pairs_P2 = (torch.from_numpy(each).to(rules.X_ND.device) for each in (gold.sources, gold.pairs_P2))
-    top = rules.best(method, direction, max(CUTS), asked_Q)
-    ranks_P = rules.ranks(method, direction, pairs_P2).cpu().numpy()
+    ranks_P = found.ranks_P
     ranks_Q = best_ranks(ranks_P, gold)
 
     starts = np.searchsorted(gold.pairs_P2[:, 0], gold.sources)
@@ -196,26 +289,21 @@ def _score(rules: Rules, gold: Gold, method: Method, direction: Direction, resam
     pairs_Q = np.diff(np.append(starts, len(ranks_P)))
     counts_QF = np.stack([*(ones_Q for _ in CUTS), pairs_Q, ones_Q], axis=1)
     *precision, mrr, best_mrr = bootstrap(sums_QF, counts_QF, resamples=resamples, seed=seed)
-    found_QK, scores_QK = top.indices_NK.cpu().numpy(), top.scores_NK.cpu().numpy()
+    scores_QK = found.scores_QK
     if method == "euclidean":
         scores_QK = -np.sqrt(np.maximum(-scores_QK, 0))
     return MethodScores(
         method=method,
         direction=direction,
         queries=len(ranks_Q),
-        candidates=candidates,
-        neighbourhood=rules.neighbourhood if method in ("csls", "ratio", "distance") else None,
+        candidates=found.candidates,
+        neighbourhood=found.neighbourhood if method in NEIGHBORHOOD_METHODS else None,
         precision=dict(zip(CUTS, precision, strict=True)),
         mrr=mrr,
         best_mrr=best_mrr,
-        hubness=hubness(found_QK, candidates),
+        hubness=hubness(found.indices_QK, found.candidates),
         queries_Q=gold.sources,
-        found_QK=found_QK,
+        found_QK=found.indices_QK,
         scores_QK=scores_QK,
         ranks_Q=ranks_Q,
     )
-
-
-def _outer(scores: MethodScores, asked: np.ndarray, answers: np.ndarray) -> MethodScores:
-    """The same with rows of the matrices that came in."""
-    return replace(scores, queries_Q=asked[scores.queries_Q], found_QK=answers[scores.found_QK])

@@ -18,6 +18,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.statistics import LanguageMoments, language_statistics
+from isoglot.retrieve.estimates import Other
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,6 +119,10 @@ class LanguageMeans:
         moments = self._of(language)
         self.check_layer(layer)
         return moments.mean(layer)
+
+    def as_others(self) -> dict[str, dict[int | None, Other]]:
+        """The means by language and layer, to be removed in a search (:mod:`isoglot.retrieve.estimates`)."""
+        return {code: {layer: Other(self.mean(code, layer)) for layer in self.layers} for code in self.languages}
 
     def covariance(self, language: str, layer: int) -> np.ndarray:
         """The covariance of a language in a layer (D x D), float64.

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
+
     from isoglot.model.encoder import Encoder
     from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.retrieve.estimates import Centre
     from isoglot.vocab import Shards, Vocabulary
 
 RESULT = "result.json"
@@ -111,7 +114,7 @@ class Moment:
     tokens: int
     """Tokens of text the encoder had seen."""
     centred: tuple[float, ...]
-    """P@1 of each layer from 0, with each language's mean removed."""
+    """P@1 of each layer from 0, with each language's mean removed, estimated on other sentences than the query's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,17 +356,22 @@ class TwinProbe:
         raw, centred = [], []
         for layer in one.layers:
             X, Y = one[layer], other[layer]
-            raw.append(_precision(X, Y))
-            centred.append(_precision(X - X.mean(0), Y - Y.mean(0)))
+            raw.append(_precision(X, Y, "none"))
+            centred.append(_precision(X, Y, "mean"))
         self.last = tuple(raw), tuple(centred)
         self.moments[step] = tuple(centred)
         return {f"centred P@1, layer {layer}": value for layer, value in enumerate(centred)}
 
 
-def _precision(X: Any, Y: Any) -> float:  # noqa: ANN401 - arrays
-    from isoglot.retrieve import Gold, nearest, precision_at_k
+def _precision(X: np.ndarray, Y: np.ndarray, centre: Centre) -> float:
+    """P@1 from X to Y by cosine; means that are removed come from other sentences than the query."""
+    from isoglot.retrieve import score_retrieval
+    from isoglot.retrieve.estimates import Estimates
 
-    return float(precision_at_k(nearest(X, Y, k=1), Gold.one_to_one(len(X)), k=1))
+    scores = score_retrieval(
+        X, Y, methods=("cosine",), directions=("forward",), centre=centre, estimates=Estimates(), resamples=1
+    )
+    return scores.of("cosine").precision[1].value
 
 
 def _former(out: Path, arm: Arm) -> dict[str, Any]:

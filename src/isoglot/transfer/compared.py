@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import InputError, StorageError
 from isoglot.core.index_file import read_form
+from isoglot.retrieve.chosen import holm
 from isoglot.transfer.experiment import RESULT, SENTENCES
-from isoglot.transfer.significance import compare, holm
+from isoglot.transfer.significance import compare
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,8 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import read_bytes, writable_folder, write_bytes
-from isoglot.transfer.significance import Comparison, Estimate, compare, estimate_runs, holm
+from isoglot.retrieve.chosen import holm
+from isoglot.transfer.significance import Comparison, Estimate, compare, estimate_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,11 +24,12 @@ from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
+from isoglot.retrieve.chosen import holm
 from isoglot.steer.alpha import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifts import ShiftOptions, make_shift, shift
 from isoglot.transfer.checks import check_scored
 from isoglot.transfer.evaluation import evaluate
-from isoglot.transfer.significance import Comparison, compare, holm
+from isoglot.transfer.significance import Comparison, compare
 from isoglot.transfer.tunable import layer_numbers, tunable
 from isoglot.transfer.tuned_folder import IDENTITY
 

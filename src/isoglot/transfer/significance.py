@@ -78,7 +78,7 @@ class Comparison:
     """Positive where the first is better; by paired bootstrap."""
     p: float
     """How likely a difference as large, in either direction, is between systems that are equally good: by approximate
-    randomisation. Not corrected: :func:`holm` does that over all that is compared."""
+    randomisation. Not corrected: :func:`isoglot.retrieve.chosen.holm` does that over all that is compared."""
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -175,35 +175,6 @@ def compare(
     # Equal differences may differ in their last digits.
     as_far = int((np.abs(exchanged_R) >= abs(difference) - 1e-9).sum())
     return Comparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))
-
-
-def holm(p_values: np.ndarray | Sequence[float]) -> np.ndarray:
-    """Holm's correction over a table: p-values of which all below 0.05 may be believed at once, with 95 %.
-
-    The smallest of m is multiplied by m, the next by m - 1, and so on; none gets below the one before, or above 1.
-
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-
-    Args:
-        p_values: A list or a table of any shape; NaN where nothing was compared, which stays and does not count.
-
-    Raises:
-        InputError: A p-value is not between 0 and 1.
-    """
-    table = np.asarray(p_values, float)
-    there = ~np.isnan(table)
-    found_M = table[there]
-    wrong_M = found_M[(found_M < 0) | (found_M > 1)]
-    if len(wrong_M):
-        raise InputError(f"the p-value {wrong_M[0]}", remedy="p-values are between 0 and 1")
-    order_M = np.argsort(found_M, kind="stable")
-    corrected_M = np.empty_like(found_M)
-    steps_M = found_M[order_M] * np.arange(len(found_M), 0, -1)
-    corrected_M[order_M] = np.minimum(np.maximum.accumulate(steps_M), 1.0)
-    corrected = np.full(table.shape, np.nan)
-    corrected[there] = corrected_M
-    return corrected
 
 
 def spread_over_seeds(scores: Sequence[float]) -> Spread:

@@ -1,0 +1,241 @@
+"""Where a search takes what it has to estimate: the mean of each language, and the neighborhoods of CSLS.
+
+Estimated on the test sentences themselves, both are fitted to the test: in use, queries come one at a time and from
+other text. So by default they are cross-fitted. The sentences are cut into folds; for the queries of a fold, the mean
+of either language is that of the other folds, and the neighborhood of a candidate is made of the queries of the other
+folds, without the candidate's own translation. (With it, candidates of other folds would stand back behind those of the
+query's fold, which have no translation there.) A query and its right answer thus enter nothing that is estimated.
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import counted
+from isoglot.core.seeds import random_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.retrieve.gold import Gold
+    from isoglot.retrieve.rows import Matrix
+
+Centre = Literal["none", "mean"]
+"""``none``: vectors as they are. ``mean``: without the mean of their language."""
+From = Literal["folds", "own", "given"]
+"""``folds``: the other folds of the test. ``own``: the whole test, queries included. ``given``: other text."""
+
+FOLDS = 5
+FEWEST = 3
+"""Rows, below which there are no means of other rows to remove."""
+_CHUNK = 65536
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    """Where means and neighborhoods come from.
+
+    Attributes:
+        means: Of the means that are removed.
+        neighborhoods: Of the neighborhoods of candidates, for ``csls``, ``ratio`` and ``distance``.
+        folds: Parts of the test where either is cross-fitted.
+        origin: Name of the other text, where either is given.
+    """
+
+    means: From = "folds"
+    neighborhoods: From = "folds"
+    folds: int = FOLDS
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        if self.folds < 2:
+            raise ConfigError(f"folds = {self.folds}", remedy="give at least 2")
+
+    @property
+    def means_in_words(self) -> str:
+        """Where means come from, to follow "means".
+
+        >>> Estimates().means_in_words
+        'estimated on other sentences of the same set (5 folds)'
+        """
+        return self._in_words(self.means, "estimated on")
+
+    @property
+    def neighborhoods_in_words(self) -> str:
+        """Where the neighborhoods of CSLS come from, to follow "CSLS neighborhoods"."""
+        return self._in_words(self.neighborhoods, "made of")
+
+    def _in_words(self, source: From, verb: str) -> str:
+        match source:
+            case "folds":
+                return f"{verb} other sentences of the same set ({self.folds} folds)"
+            case "own":
+                return f"{verb} the searched rows themselves"
+            case "given":
+                return f"{verb} other text" + (f" ({self.origin})" if self.origin else "")
+
+
+OWN = Estimates(means="own", neighborhoods="own")
+
+
+class Other(NamedTuple):
+    """What is known of a language from other text: its mean (D), and rows of it for neighborhoods."""
+
+    mean_D: np.ndarray | None = None
+    rows: Matrix | None = None
+
+
+class Part(NamedTuple):
+    """Queries that see the same estimates, as masks of the rows of X and of Y."""
+
+    sources_N: np.ndarray
+    targets_M: np.ndarray
+
+
+class View(NamedTuple):
+    """Both sides without the means that some queries see, other rows of either language, and those queries."""
+
+    X: Matrix
+    Y: Matrix
+    others: tuple[Matrix | None, Matrix | None]
+    parts: list[Part]
+
+
+class Inputs(NamedTuple):
+    """Two sides of a test: all their rows, those that take part, and the names for error messages."""
+
+    sides: tuple[Matrix, Matrix]
+    rows: tuple[np.ndarray, np.ndarray]
+    names: tuple[str, str] = ("X", "Y")
+    others: tuple[Other, Other] = (Other(), Other())
+
+
+def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The fold of each row of X and of Y; -1 for rows that are in no right pair. Right pairs are in one fold.
+
+    >>> from isoglot.retrieve.gold import Gold
+    >>> X, Y = fold_numbers(Gold.from_pairs([(0, 0), (0, 1), (2, 2), (3, 2)]), 4, 4, 2, seed=0)
+    >>> bool(X[0] == Y[0] == Y[1] != X[2] == X[3] == Y[2]), int(X[1]), int(Y[3])
+    (True, -1, -1)
+    """
+    first_X, first_Y = np.arange(rows_X), np.full(rows_Y, rows_X)
+    rows_P, right_P = gold.pairs_P2.T
+    while True:  # the lowest row of X that is connected with each row
+        least_P = np.minimum(first_X[rows_P], first_Y[right_P])
+        if (first_X[rows_P] == least_P).all() and (first_Y[right_P] == least_P).all():
+            break
+        np.minimum.at(first_X, rows_P, least_P)
+        np.minimum.at(first_Y, right_P, least_P)
+    groups, group_P = np.unique(first_X[rows_P], return_inverse=True)
+    drawn = random_stream(seed, "retrieval folds").permutation(np.arange(len(groups)) % min(folds, len(groups)))
+    fold_N, fold_M = np.full(rows_X, -1), np.full(rows_Y, -1)
+    fold_N[rows_P] = fold_M[right_P] = drawn[group_P]
+    return fold_N, fold_M
+
+
+def views(inputs: Inputs, gold: Gold, centre: Centre, estimates: Estimates, *, seed: int) -> list[View]:
+    """What each part of the queries searches in.
+
+    Args:
+        inputs: Both sides.
+        gold: The right pairs, as numbers of the rows that take part.
+        centre: Whether means are removed.
+        estimates: Where they and the neighborhoods come from.
+        seed: Decides the folds.
+
+    Raises:
+        ConfigError: Other text is named, and nothing is given of it.
+        InputError: There are too few rows for means of other rows, or nothing is left of a row without the mean.
+    """
+    counts = [len(rows) for rows in inputs.rows]
+    everything = Part(*(np.ones(count, dtype=bool) for count in counts))
+    parts = [everything]
+    if estimates.neighborhoods == "folds" or (centre == "mean" and estimates.means == "folds"):
+        numbers = fold_numbers(gold, counts[0], counts[1], estimates.folds, seed=seed)
+        parts = [Part(*(each == fold for each in numbers)) for fold in range(int(numbers[0].max()) + 1)]
+    if centre == "none":
+        X, Y = (_taken(side, rows) for side, rows in zip(inputs.sides, inputs.rows, strict=True))
+        return [View(X, Y, (inputs.others[0].rows, inputs.others[1].rows), parts)]
+    if estimates.means != "folds":
+        return [_view(inputs, _whole_means(inputs, estimates), parts)]
+    for name, side in zip(inputs.names, inputs.sides, strict=True):
+        if len(side) < FEWEST or len(parts) < 2:
+            raise InputError(
+                f"{name} has {counted(len(side), 'rows')}, too few to estimate a mean on others",
+                remedy=f"give at least {FEWEST}, or --centre none",
+            )
+    totals = [_sum(side) for side in inputs.sides]
+    found = []
+    for part in parts:
+        means = [
+            (total_D - _sum(_taken(side, rows[mask]))) / (len(side) - mask.sum())
+            for total_D, side, rows, mask in zip(totals, inputs.sides, inputs.rows, part, strict=True)
+        ]
+        found.append(_view(inputs, means, [part]))
+    return found
+
+
+def _whole_means(inputs: Inputs, estimates: Estimates) -> list[np.ndarray]:
+    """The means of all rows, or those that were given."""
+    means = []
+    for name, side, other in zip(inputs.names, inputs.sides, inputs.others, strict=True):
+        if estimates.means == "own":
+            if len(side) < 2:
+                raise InputError(
+                    f"{name} has one row, and nothing is left of it without its mean",
+                    remedy="give more, or --centre none",
+                )
+            means.append(_sum(side) / len(side))
+        elif other.mean_D is None:
+            raise ConfigError(f"no mean of {name} is given", remedy="give one for each language, or take folds or own")
+        else:
+            means.append(np.asarray(other.mean_D, dtype=np.float64))
+    return means
+
+
+def _view(inputs: Inputs, means: Sequence[np.ndarray], parts: list[Part]) -> View:
+    sides = []
+    for name, side, rows, mean_D in zip(inputs.names, inputs.sides, inputs.rows, means, strict=True):
+        centred = without_mean(_taken(side, rows), mean_D)
+        kept = centred.any(axis=1) if isinstance(centred, np.ndarray) else centred.any(dim=1).cpu().numpy()
+        if not kept.all():
+            raise InputError(
+                f"{name}: row {int(rows[int((~kept).argmax())]) + 1} is the mean, and nothing is left of it without",
+                remedy="give --centre none",
+            )
+        sides.append(centred)
+    others = [
+        None if each.rows is None else without_mean(each.rows, mean_D)
+        for each, mean_D in zip(inputs.others, means, strict=True)
+    ]
+    return View(sides[0], sides[1], (others[0], others[1]), parts)
+
+
+def without_mean(rows: Matrix, mean_D: np.ndarray) -> Matrix:
+    """The rows minus a mean, computed in float64, as float32."""
+    if isinstance(rows, torch.Tensor):
+        return (rows.double() - torch.from_numpy(mean_D).to(rows.device)).float()
+    centred: np.ndarray = (rows - mean_D).astype(np.float32)
+    return centred
+
+
+def _taken(side: Matrix, rows: np.ndarray) -> Matrix:
+    if len(rows) == len(side):
+        return side
+    return side[torch.from_numpy(rows).to(side.device)] if isinstance(side, torch.Tensor) else side[rows]
+
+
+def _sum(side: Matrix) -> np.ndarray:
+    """The sum of the rows, float64."""
+    total_D: np.ndarray = np.zeros(side.shape[1])
+    for first in range(0, len(side), _CHUNK):
+        part = side[first : first + _CHUNK]
+        total_D += part.double().sum(dim=0).cpu().numpy() if isinstance(part, torch.Tensor) else part.sum(0, np.float64)
+    return total_D
