@@ -193,7 +193,7 @@ def score_retrieval(
 
 
 class _Found(NamedTuple):
-    """The best answers of every query, their scores, the place of every right pair, among how many, and the K of CSLS."""
+    """The best answers of every query, their scores, the place of every right pair, and among how many."""
 
     indices_QK: np.ndarray
     scores_QK: np.ndarray
