@@ -104,12 +104,10 @@ def top_words(checkup: Checkup) -> str:
 def _chosen(checkup: Checkup) -> str:
     """How the highest figure and the best layer were chosen, and what they come to on other sentences."""
     top, best = checkup.best.top, checkup.best
-    text = (
-        f"That is the highest of {top.among} figures, {percent(top.found)} with an interval that allows for the choice"
-    )
+    text = f"The highest of {top.among} figures: {percent(top.found)}, with an interval that allows for the choice"
     if top.held_out is not None:
         text += f"; chosen on half of the sentences and scored on the others, both ways: {percent(top.held_out)}"
-    chosen = ", chosen and scored in the same two ways," if best.chosen_apart else ""
+    chosen = " chosen and scored in the same two ways," if best.chosen_apart else ""
     way = _WAY_WORDS[best.way]
     return f"{text}. By cosine without a map, layer {best.layer}, {way},{chosen} finds {percent(best.found)}."
 
