@@ -55,7 +55,9 @@ def test_every_other_language_is_shifted_to_and_looked_for(folder: Path):
         )
     ]
     assert raw == pytest.approx(both_ways(*sides))
-    cross_fitted = score_retrieval(*sides, methods=["cosine"], centre="mean", estimates=Estimates(), resamples=1)
+    cross_fitted = score_retrieval(
+        sides[0], sides[1], methods=["cosine"], centre="mean", estimates=Estimates(), resamples=1
+    )
     assert centred == pytest.approx(found_both(cross_fitted, "cosine"))
 
 
