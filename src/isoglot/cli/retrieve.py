@@ -304,8 +304,6 @@ def words(
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
-    from isoglot.retrieve.estimates import OWN
-
     output = Output(json=json, quiet=quiet)
     met: dict[str, object] = {"--case": case != "auto", "--contexts": contexts, "--rows": first}
     of_model: dict[str, object] = {
@@ -324,9 +322,7 @@ def words(
         raise ConfigError("--map is of one model, and there are several", remedy="give one --model")
     models: list[str | None] = [*model] if model else [None]
     chosen = parse_layers(layers)
-    score = partial(
-        _score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates, estimates=OWN
-    )
+    score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
 
     def find() -> _Found:
         from isoglot.retrieve.by_dictionary import score_dictionary, words_by_language
@@ -399,8 +395,9 @@ def _score(
     device: str,
     output: Output,
 ) -> Callable[..., PairScores]:
-    """What scores two sides, with everything but the sides."""
+    """What scores two sides, with everything but the sides; unless told, means and neighborhoods are those of all rows."""
     from isoglot.core.devices import choose_device
+    from isoglot.retrieve.estimates import OWN
     from isoglot.retrieve.layers import CENTRES, DEFAULT_METHODS, score_layers
     from isoglot.retrieve.methods import METHODS
 
@@ -412,6 +409,7 @@ def _score(
         score_layers,
         methods=[known for known in METHODS if known in (methods or DEFAULT_METHODS)],
         centres=[known for known in CENTRES if known in (centres or CENTRES)],
+        estimates=OWN,
         neighbourhood=neighbourhood,
         resamples=resamples,
         seed=seed,
