@@ -395,7 +395,7 @@ def _score(
     device: str,
     output: Output,
 ) -> Callable[..., PairScores]:
-    """What scores two sides, with everything but the sides; unless told, means and neighborhoods are those of all rows."""
+    """What scores two sides, with everything but the sides; means and neighborhoods are those of all rows."""
     from isoglot.core.devices import choose_device
     from isoglot.retrieve.estimates import OWN
     from isoglot.retrieve.layers import CENTRES, DEFAULT_METHODS, score_layers
