@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
@@ -60,8 +61,8 @@ def test_where_another_process_writes_nothing_is_touched(isoglot, made: Path, gi
         "transfer": ["transfer", "ner", "--model", "isoglot-mini", "--langs", "en", "--sentences", "10"],
     }[verb]
     out = tmp_path / "out"
-    with sole_writer(out):
-        found = isoglot(*command, "--out", str(out), "--quiet")
+    with sole_writer(out), ThreadPoolExecutor(1) as other:  # for a lock, another thread is another process
+        found = other.submit(lambda: isoglot(*command, "--out", str(out), "--quiet")).result()
     assert (found.code, found.out) == (2, "")
     assert found.err.splitlines()[-1] == (
         f"isoglot: {out}: another process is writing there; wait for it, or name another --out"
