@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 from isoglot.retrieve.rows import full_precision, paired_rows
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 _ENTRIES = 2**24  # similarities at a time, 64 MB
+_WHOLE = 2**25  # similarities that are kept: of 5,000 rows with 6,000, 128 MB
 _MISSED = 1e-3  # how often the row's best kept entry may lie beyond the neighbours that are looked at
 
 
@@ -53,9 +57,64 @@ def random_pairs(
 def _both_ways(
     x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighbourhood: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The best of Y for every row of X by CSLS, best first, and the other way round."""
-    mean_N, mean_M = (top(a, b, neighbourhood).values.mean(dim=1) for a, b in ((x_ND, y_MD), (y_MD, x_ND)))
-    return top(x_ND, y_MD, count, mean_M).indices, top(y_MD, x_ND, count, mean_N).indices
+    """The best of Y for every row of X by CSLS, best first, and the other way round.
+
+    Similarities are multiplied once for both directions, and once for both steps where they fit in memory; else a block
+    of rows at a time, twice.
+    """
+    blocks_BM: Iterable[torch.Tensor] = _Products(x_ND, y_MD)
+    if len(x_ND) * len(y_MD) <= _WHOLE:
+        blocks_BM = list(blocks_BM)
+    rows, columns = _best(blocks_BM, neighbourhood)
+    mean_N, mean_M = (each.values.mean(dim=1) for each in (rows, columns))
+    rows, columns = _best(blocks_BM, count, mean_N / -2, mean_M / -2)
+    return rows.indices, columns.indices
+
+
+class _Products:
+    """X Yᵀ a block of rows at a time, computed anew each time it is gone through."""
+
+    def __init__(self, x_ND: torch.Tensor, y_MD: torch.Tensor) -> None:
+        self.x_ND, self.y_MD = x_ND, y_MD
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        for rows_BD in self.x_ND.split(max(1, _ENTRIES // len(self.y_MD))):
+            with full_precision():
+                product_BM = rows_BD @ self.y_MD.T
+            yield product_BM
+
+
+def _best(
+    blocks_BM: Iterable[torch.Tensor],
+    count: int,
+    shift_N: torch.Tensor | None = None,
+    shift_M: torch.Tensor | None = None,
+) -> tuple[Top, Top]:
+    """The highest entries of every row, the columns shifted, and of every column, the rows shifted; best first."""
+    rows: list[Top] = []
+    columns: Top | None = None
+    first = 0
+    for block_BM in blocks_BM:
+        last = first + len(block_BM)
+        rows.append(_highest(block_BM if shift_M is None else block_BM + shift_M, count))
+        new = _highest((block_BM if shift_N is None else block_BM + shift_N[first:last, None]).T, count)
+        new = Top(new.values, new.indices + first)
+        columns = new if columns is None else _merged(columns, new, count)
+        first = last
+    assert columns is not None  # noqa: S101 - for the type checker: there are rows
+    return Top(torch.cat([each.values for each in rows]), torch.cat([each.indices for each in rows])), columns
+
+
+def _highest(values_LW: torch.Tensor, count: int) -> Top:
+    if count == 1:
+        return Top(*values_LW.max(dim=1, keepdim=True))
+    return Top(*values_LW.topk(min(count, values_LW.shape[1]), dim=1))
+
+
+def _merged(one: Top, other: Top, count: int) -> Top:
+    """The best of two lists for every line; of equals, those of the first."""
+    best = _highest(torch.cat([one.values, other.values], dim=1), count)
+    return Top(best.values, torch.cat([one.indices, other.indices], dim=1).gather(1, best.indices))
 
 
 class Top(NamedTuple):
@@ -68,8 +127,8 @@ class Top(NamedTuple):
 def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor | None = None) -> Top:
     """The highest of product − mean / 2 in every row.
 
-    A plain top-k over a few rows at a time instead of the room retrieve's search: this is repeated hundreds of times on
-    the first rows only, with up to 66 neighbours, and need not settle ties.
+    A plain top-k over a few rows at a time instead of the room retrieve's search: this is repeated and need not settle
+    ties.
     """
     shift_M = x_ND.new_zeros(len(y_MD)) if mean_M is None else mean_M / -2
     count = min(count, len(y_MD))

@@ -94,6 +94,14 @@ def moments_of_pairs(rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: t
     return moments
 
 
+def product_of_pairs(rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor) -> torch.Tensor:
+    """XᵀY of the paired rows alone, float64: what a rotation needs, in a third of the time of all moments."""
+    product_DE = exact(rows_ND[:0]).T @ exact(others_ME[:0])
+    for block_P2 in pairs_P2.split(BLOCK):
+        product_DE += exact(rows_ND[block_P2[:, 0]]).T @ exact(others_ME[block_P2[:, 1]])
+    return product_DE
+
+
 def penalised(covariance_DD: torch.Tensor, penalty: float) -> torch.Tensor:
     """The covariance with a share of the mean variance added to every variance."""
     return covariance_DD + penalty * covariance_DD.diagonal().mean() * torch.eye(

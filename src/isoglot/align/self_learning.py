@@ -12,12 +12,14 @@ import torch
 
 from isoglot.align.estimator import LearnedMap, bounds, pseudo_inverse
 from isoglot.align.induction import random_pairs
-from isoglot.align.moments import moments_of_pairs, rank, root_powers
+from isoglot.align.moments import moments_of_pairs, product_of_pairs, rank, root_powers
 from isoglot.align.procrustes import rotation
 from isoglot.core.errors import InputError
 from isoglot.core.seeds import derive_seed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from isoglot.align.moments import PairMoments
     from isoglot.align.rows import Array
     from isoglot.core.progress import Progress
@@ -30,8 +32,10 @@ class SelfLearning(LearnedMap):
     """A seed dictionary gives a rotation, the rotation a larger dictionary by CSLS, and so on until nothing improves.
 
     Early on, most entries of the similarities are left out at random, so that a poor start does not lock itself in;
-    each time nothing has improved for a while, ``growth`` times more are kept, and with all kept it ends. The last
-    dictionary gives the final map, of both sides.
+    each time nothing has improved for ``patience`` rounds, ``growth`` times more are kept. These rounds are many, and
+    look at the ``early`` most frequent words only. With all kept, a round depends on the one before alone, so the first
+    that does not improve is the last. The same goes on with the ``cutoff`` most frequent words, and the last dictionary
+    of these gives the final map, of both sides.
 
     X and Y are whole vocabularies, the most frequent words first, best after ``Steps([UnitLength(), Center(),
     UnitLength(), …])``; ``pairs`` is the seed: :func:`dictionary_pairs`, :func:`identical_pairs` or
@@ -44,23 +48,25 @@ class SelfLearning(LearnedMap):
         reweight: The power of the agreement that each side is weighted by; a half for each is symmetric.
         keep: The share of the similarities kept at first.
         growth: What the share is multiplied by.
-        patience: How many rounds without improvement are waited for.
-        threshold: What counts as an improvement of the mean cosine to the best neighbour.
-        cutoff: Only the first so many rows of X and of Y are looked at while learning.
+        patience: How many rounds without improvement are waited for while entries are left out.
+        threshold: What counts as an improvement of the mean cosine to the best neighbor.
+        early: Only the first so many rows of X and of Y are looked at while entries are left out.
+        cutoff: Only the first so many in the last rounds.
         neighbourhood: The K of CSLS.
         rounds: The most rounds, should it not come to an end.
         seed: Of the entries left out.
 
     Learns ``source_`` and ``target_`` (D × D), ``pairs_`` (P × 2), the last dictionary with every row's best in both
-    directions, ``nearness_``, the mean cosine to the best neighbour after every round, and ``rounds_``.
+    directions, ``nearness_``, the mean cosine to the best neighbor after every round, and ``rounds_``.
     """
 
     final: FinalMap = field(default="auto", metadata=bounds(choices=("auto", "reweighted", "orthogonal")))
     reweight: float = field(default=0.5, metadata=bounds(least=0))
     keep: float = field(default=0.1, metadata=bounds(above=0, most=1))
     growth: float = field(default=2.0, metadata=bounds(above=1))
-    patience: int = field(default=50, metadata=bounds(least=1))
-    threshold: float = field(default=1e-6, metadata=bounds(least=0))
+    patience: int = field(default=10, metadata=bounds(least=1))
+    threshold: float = field(default=1e-4, metadata=bounds(least=0))
+    early: int = field(default=4_000, metadata=bounds(least=1))
     cutoff: int = field(default=20_000, metadata=bounds(least=1))
     neighbourhood: int = field(default=10, metadata=bounds(least=1))
     rounds: int = field(default=2000, metadata=bounds(least=1))
@@ -75,38 +81,44 @@ class SelfLearning(LearnedMap):
     def _learn(
         self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
     ) -> dict[str, Any]:
-        x_ND, y_MD = rows_ND[: self.cutoff], others_ME[: self.cutoff]
         chance = torch.Generator().manual_seed(derive_seed(self.seed, "self-learning"))
-        W_DD = rotation(moments_of_pairs(rows_ND, others_ME, pairs_P2).product("xy"))[0]
-        keep, best, improved, nearness = float(self.keep), float("-inf"), 0, []
+        nearness: list[float] = []
         with progress.task("self-learning", total=None, unit="rounds") as task:
-            while True:
-                induced = random_pairs(
-                    x_ND @ W_DD.to(x_ND), y_MD, neighbourhood=self.neighbourhood, keep=keep, chance=chance
-                )
-                nearness.append(induced.nearness)
-                task.advance()
-                task.note(f"cosine {induced.nearness:.4f}, {keep:.0%} kept")
-                if induced.nearness >= best + self.threshold:
-                    best, improved = induced.nearness, len(nearness)
-                moments = moments_of_pairs(x_ND, y_MD, induced.pairs_P2)
-                if len(nearness) >= self.rounds:
-                    break
-                if len(nearness) - improved >= self.patience:
-                    if keep >= 1:
-                        break
-                    keep, improved = min(1.0, keep * self.growth), len(nearness)
-                W_DD = rotation(moments.product("xy"))[0]
-        source_DD, target_DD = self._final(moments)
+            for keep, size in self._stages(max(len(rows_ND), len(others_ME))):
+                x_ND, y_MD = rows_ND[:size], others_ME[:size]
+                best, waited, patience = float("-inf"), 0, self.patience if keep < 1 else 1
+                while waited < patience and len(nearness) < self.rounds:
+                    W_DD = rotation(product_of_pairs(rows_ND, others_ME, pairs_P2))[0]
+                    induced = random_pairs(
+                        x_ND @ W_DD.to(x_ND), y_MD, neighbourhood=self.neighbourhood, keep=keep, chance=chance
+                    )
+                    pairs_P2 = induced.pairs_P2
+                    nearness.append(induced.nearness)
+                    waited = 0 if induced.nearness >= best + self.threshold else waited + 1
+                    best = induced.nearness if not waited else best
+                    task.advance()
+                    task.note(f"cosine {induced.nearness:.4f}, {keep:.0%} kept of {size:,} words")
+        source_DD, target_DD = self._final(moments_of_pairs(rows_ND, others_ME, pairs_P2))
         width = len(source_DD)
         return {
             "source_": source_DD,
             "target_": target_DD,
-            "pairs_": induced.pairs_P2,
+            "pairs_": pairs_P2,
             "nearness_": tuple(nearness),
             "rounds_": len(nearness),
             "widths_": (width, width, width),
         }
+
+    def _stages(self, rows: int) -> Iterator[tuple[float, int]]:
+        """The share of the similarities that is kept, and the rows that are looked at, until nothing improves."""
+        cutoff = min(self.cutoff, rows)
+        early, keep = min(self.early, cutoff), float(self.keep)
+        while keep < 1:
+            yield keep, early
+            keep = keep * self.growth
+        if early < cutoff:
+            yield 1.0, early
+        yield 1.0, cutoff
 
     def _final(self, moments: PairMoments) -> tuple[torch.Tensor, torch.Tensor]:
         final = self.final
