@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer, models
 from transformers import BertConfig, BertModel
+
+from isoglot.represent import Representations
 
 EVIL = """
 from pathlib import Path
@@ -107,6 +110,38 @@ def test_a_model_that_transformers_has_is_read_without_its_code(isoglot, folder:
     change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [None, "evil.EvilTokenizer"]})
     result = isoglot("encode", str(folder), "--text", f"{tmp_path}/en.txt", "--out", str(tmp_path / "out.safetensors"))
     assert (result.code, (tmp_path / "marker").exists()) == (0, False)
+
+
+def sentence_modules(folder: Path, last: str = "sentence_transformers.models.Normalize") -> None:
+    types = ("sentence_transformers.models.Transformer", "sentence_transformers.models.Pooling", last)
+    paths = ("", "1_Pooling", "2_Last")
+    modules = [{"idx": n, "name": str(n), "path": paths[n], "type": kind} for n, kind in enumerate(types)]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_mean_tokens": True}))
+
+
+@pytest.mark.usefixtures("_yes")
+def test_code_of_a_module_is_never_run(isoglot, folder: Path, tmp_path: Path):
+    sentence_modules(folder, "evil.EvilModule")
+    result = isoglot("encode", str(folder), "--text", f"{tmp_path}/en.txt", "--out", str(tmp_path / "out"))
+    refused(result, tmp_path, "the module 'evil.EvilModule', which is not supported")
+
+
+def test_the_vectors_of_a_sentence_model_are_its_own(isoglot, folder: Path, tmp_path: Path):
+    sentence_modules(folder)
+    out = tmp_path / "out.safetensors"
+    result = isoglot("encode", str(folder), "--text", f"{tmp_path}/en.txt", "--out", str(out))
+    assert result.code == 0, result.err
+    assert "the model's own vectors" in result.out
+    assert "mean pooling, normalize" in result.out
+    assert np.allclose(np.linalg.norm(Representations.open(out)[1], axis=1), 1, atol=1e-6)
+    lines = [f"{'the ' * (n % 5)}{'cat' if n % 2 else 'dog'}{' cat' * (n // 10)}" for n in range(40)]
+    (tmp_path / "p.tsv").write_text("en\tde\n" + "".join(f"{line}\t{line} dog\n" for line in lines))
+    for verb in (["retrieve", "sentences", "--model", str(folder)], ["diagnose", str(folder)]):
+        result = isoglot(*verb, "--parallel", str(tmp_path / "p.tsv"), "--out", str(tmp_path / verb[0]))
+        assert result.code == 0, result.err
+        assert "Sentence vectors are the model's own: mean pooling, normalize" in " ".join(result.out.split())
 
 
 @pytest.mark.parametrize("name", ["no such folder", "models/of/mine", "x--y"])

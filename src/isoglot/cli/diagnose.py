@@ -18,7 +18,7 @@ from isoglot.cli.options import (
     OptionalOut,
     Quiet,
     Seed,
-    SentencePool,
+    SentencePoolOfModel,
     Settings,
     Weights,
 )
@@ -54,7 +54,7 @@ def diagnose(
         ),
     ] = None,
     layers: LayerList = "all",
-    pool: SentencePool = "mean",
+    pool: SentencePoolOfModel = None,
     pivot: Annotated[
         str | None,
         typer.Option("--pivot", metavar="LANG", help="Only pairs with this language; left out: every pair."),

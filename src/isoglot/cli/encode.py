@@ -23,7 +23,7 @@ EXAMPLE = (
     "Example: isoglot encode MODEL --text sentences.txt --lang fr --layers all --pool mean --out vectors.safetensors"
 )
 
-Pool = Literal["mean", "first", "words", "word-first", "types", "embeddings"]
+Pool = Literal["mean", "first", "model", "words", "word-first", "types", "embeddings"]
 
 
 def encode(
@@ -39,13 +39,15 @@ def encode(
     ] = None,
     layers: LayerList = "all",
     pool: Annotated[
-        Pool,
+        Pool | None,
         typer.Option(
             "--pool",
-            help="A row is the mean of a sentence's subwords, its first token, a word (mean or first of its subwords), "
-            "a word type (mean over its contexts), or without --text the bare embedding of a word of one subword.",
+            help="A row is the mean of a sentence's subwords (special tokens left out), its first token, what the "
+            "modules of a sentence-transformers model make of it, a word (mean or first of its subwords), a word type "
+            "(mean over its contexts), or without --text the bare embedding of a word of one subword. Left out: model "
+            "where there are such modules, else mean.",
         ),
-    ] = "mean",
+    ] = None,
     words: Annotated[
         Path | None,
         typer.Option("--words", metavar="FILE", help="For --pool types or embeddings: words, one a line, or a .vec."),
@@ -117,7 +119,9 @@ def encode(
     _report(output, found, out)
 
 
-def _check_options(out: Path, pool: Pool, words: Path | None, layers: Literal["all"] | list[int], resume: bool) -> None:
+def _check_options(
+    out: Path, pool: Pool | None, words: Path | None, layers: Literal["all"] | list[int], resume: bool
+) -> None:
     """Refuse what could not be written, before anything is computed."""
     if (pool == "types") != (words is not None):
         raise ConfigError("--pool types and --words FILE go together", remedy="give both, or none")
@@ -211,6 +215,9 @@ def _report(output: Output, found: Representations, out: Path) -> None:
     facts = {"out": str(out), "rows": len(found), **header}
     unit = {"types": "word types", "words": "words", "word-first": "words"}.get(header["pool"], "sentences")
     lines = [f"{counted(len(found), unit)} x {found.width} in layers {_ranges(found.layers)} written to {out}"]
+    if header["pool"] == "model":
+        lines = [f"{counted(len(found), unit)} x {found.width}, the model's own vectors, written to {out}"]
+        lines.append(f"Made of the last layer by its modules: {', '.join(header['modules'])}")
     if header["pool"] == "types":
         asked = len(found) + len(found.missing)
         facts["missing"] = list(found.missing)

@@ -121,3 +121,11 @@ Weights = Annotated[
 SentencePool = Annotated[
     Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
 ]
+SentencePoolOfModel = Annotated[
+    Literal["mean", "first", "model"] | None,
+    typer.Option(
+        "--pool",
+        help="A sentence is the mean of its subwords (special tokens left out), its first token, or what the modules "
+        "of a sentence-transformers model make of it; left out: model where there are such modules, else mean.",
+    ),
+]

@@ -23,7 +23,7 @@ from isoglot.cli.options import (
     OptionalOut,
     Quiet,
     Seed,
-    SentencePool,
+    SentencePoolOfModel,
     Weights,
     open_run,
     open_runs,
@@ -135,7 +135,7 @@ def sentences(
     target: Target = None,
     mapping: Map = None,
     layers: LayerList = "all",
-    pool: SentencePool = "mean",
+    pool: SentencePoolOfModel = None,
     method: Methods = None,
     centre: Centres = None,
     means_from: MeansFrom = None,
@@ -166,7 +166,12 @@ def sentences(
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
     output = Output(json=json, quiet=quiet)
-    of_model: dict[str, object] = {"--model": model, "--parallel": parallel, "--langs": langs, "--pool": pool != "mean"}
+    of_model: dict[str, object] = {
+        "--model": model,
+        "--parallel": parallel,
+        "--langs": langs,
+        "--pool": pool,
+    }
     _check_origin(source, target, of_model)
     chosen = parse_layers(layers)
     asked = parse_estimates(means_from, csls_from)
@@ -179,7 +184,7 @@ def sentences(
         from dataclasses import replace
 
         from isoglot.compare.sentences import SENTENCES
-        from isoglot.represent.extraction import cut_in_words
+        from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
         from isoglot.retrieve.from_model import sentence_sides
         from isoglot.retrieve.vector_files import read_side
 
@@ -193,6 +198,7 @@ def sentences(
             return _Found([pair], {"source": str(source), "target": str(target)}, remarks)
         sets = read_sets(parallel, langs, count) if parallel else []
         encoder, name = _encoder(model, device)
+        chosen_pool = pool or sentence_pool(encoder)
         sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
         sets = [one.without_repeats() for one in sets]
         languages = dict.fromkeys(code for one in sets for code in one.sentences)
@@ -201,18 +207,18 @@ def sentences(
         by_language: dict[str, Side] = {}
         for one in sets:
             by_language = sentence_sides(
-                encoder, one, layers=chosen, pool=pool, name=name, known=by_language, progress=output.progress
+                encoder, one, layers=chosen, pool=chosen_pool, name=name, known=by_language, progress=output.progress
             )
             by_language = {code: replace(side, others=others.get(code, {})) for code, side in by_language.items()}
             found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
             remarks += [*one.remarks, *cut_in_words([(side.name, side.cut) for side in by_language.values()], len(one))]
         facts = {
             "model": name,
-            "pool": pool,
+            "pool": chosen_pool,
             "left_out": {one.name: one.left_out for one in sets if one.left_out},
             "repeated": {one.name: one.repeated for one in sets if one.repeated},
         }
-        return _Found(found, facts, remarks)
+        return _Found(found, facts, [*pool_in_words(encoder, chosen_pool), *remarks])
 
     read = [*files_of(parallel), *asked.files, source, target, mapping, _index(model, source)]
     _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)

@@ -18,6 +18,7 @@ from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFact
 from isoglot.diagnose.settings import DiagnoseConfig
 from isoglot.diagnose.tokens import token_facts
 from isoglot.diagnose.vectors import encode_sets
+from isoglot.represent.extraction import sentence_pool
 from isoglot.retrieve.chosen import as_share, chosen_interval, interval
 from isoglot.retrieve.estimates import Estimates
 
@@ -43,7 +44,7 @@ def diagnose(
     sets: Sequence[ParallelSet],
     *,
     layers: Layers = "all",
-    pool: Pool = "mean",
+    pool: Pool | None = None,
     config: DiagnoseConfig | None = None,
     estimates: Estimates | None = None,
     others: Mapping[str, Mapping[int | None, Other]] | None = None,
@@ -56,7 +57,8 @@ def diagnose(
         encoder: Any encoder.
         sets: Parallel sentences; more than one set where languages come in pairs, as in Tatoeba's.
         layers: ``all``, or numbers; 0 is the embeddings.
-        pool: How a sentence becomes a vector: ``mean`` of its subwords, or its ``first`` token.
+        pool: How a sentence becomes a vector: ``mean`` of its subwords, its ``first`` token, or as the modules of a
+            sentence-transformers ``model`` do it, the default where there are such.
         config: How thorough to be.
         estimates: Where the means that are removed and the neighborhoods of CSLS come from; by default the other folds.
         others: What is known of each language from other text, by layer, where they come from there.
@@ -68,6 +70,7 @@ def diagnose(
         InputError: There are too few sentences, or the encoder gives something that is no number.
     """
     config = DiagnoseConfig() if config is None else config
+    pool = pool or sentence_pool(encoder)
     encoded, remarks = encode_sets(encoder, sets, layers=layers, pool=pool, config=config, name=name, progress=progress)
     codes = list(dict.fromkeys(code for each in encoded for code in each.vectors))
     tokens = {
@@ -91,7 +94,7 @@ def diagnose(
         origin=", ".join(one.name for one in encoded),
         chance=float(np.mean([1 / len(one) for one, _ in work])),
         depth=encoder.depth,
-        width=encoder.width,
+        width=next(iter(encoded[0].vectors.values())).width,
         layers=tuple(
             _layer_facts(
                 layer,

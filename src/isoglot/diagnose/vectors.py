@@ -9,6 +9,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.diagnose.found import fold_numbers
 from isoglot.diagnose.sentences import distinct_rows
 from isoglot.represent import extract
+from isoglot.represent.extraction import pool_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +55,7 @@ def encode_sets(
         ConfigError: The encoder lacks a language or layer, or the pivot is none of the languages.
         InputError: There are too few sentences, or the encoder gives something that is no number.
     """
-    remarks: list[str] = []
+    remarks = [f"{said}." for said in pool_in_words(encoder, pool)]
     encoded = []
     chosen = [distinct_rows(one) for one in sets]  # all of them are looked at before the first is encoded
     for one in chosen:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.edits import Change
+    from isoglot.model.sentence_head import SentenceHead
     from isoglot.model.settings import EncoderConfig
     from isoglot.vocab import Vocabulary
 
@@ -82,6 +83,9 @@ class Encoder(nn.Module):
     Raises:
         ConfigError: A vocabulary of another size, or private tables without knowing which ids a language has.
     """
+
+    sentence_head: SentenceHead | None = None
+    """What makes the vector of a sentence, where imported weights came with it."""
 
     def __init__(
         self,

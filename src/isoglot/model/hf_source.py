@@ -11,11 +11,14 @@ from urllib.request import getproxies
 
 from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
 from isoglot.core.parts import import_part
+from isoglot.model.sentence_head import hub_files, local_files, read_sentence_head
 from isoglot.vocab.given import NO_CODE, check_hub_name, needs_code, own_code, quiet
 from isoglot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from isoglot.model.sentence_head import SentenceHead
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
 """The two ways to come by an encoder."""
@@ -58,6 +61,27 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
             remedy="save it there too: tokenizer.save_pretrained(…)",
             file=source,
         ) from error
+
+
+def open_sentence_head(source: str | Path) -> SentenceHead | None:
+    """The modules of a sentence-transformers folder or name; None for any other model.
+
+    Raises:
+        InputError: It has a module that is not known here.
+        StorageError: There is no such name.
+    """
+    if isinstance(source, Path):
+        return read_sentence_head(source, local_files(source))
+    check_hub_name(source, "encoder", remedy=f"check the path, or {WAYS}")
+    try:
+        head = read_sentence_head(source, hub_files(source, local_only=not _network()))
+    except IsoglotError:
+        raise
+    except Exception as error:  # the hub's client raises many kinds
+        raise _explained(source, error) from error
+    if head is not None and head.transformer:
+        raise InputError("its Transformer is in a folder inside", remedy="download it and name the folder", file=source)
+    return head
 
 
 def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.edits import Change
+    from isoglot.model.sentence_head import SentenceHead
     from isoglot.vocab import Vocabulary
 
 _LENGTH = 512  # where a model does not say how long its input may be
@@ -56,6 +57,9 @@ class HookedEncoder(nn.Module):
     Raises:
         ConfigError: Its layers cannot be found or not be edited, or the vocabulary is larger than it.
     """
+
+    sentence_head: SentenceHead | None = None
+    """What makes the vector of a sentence, where the model came with it."""
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:  # noqa: ANN401 - transformers' class
         super().__init__()

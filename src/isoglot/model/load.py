@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
 from isoglot.core.files import read_json
 from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
-from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary
+from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary, open_sentence_head
+from isoglot.model.sentence_head import MODULES
 from isoglot.text.provenance import stored_provenance, unknown
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     """Open an encoder in evaluation mode.
 
     BERT, RoBERTa, XLM-R and ModernBERT become encoders of ours; any other Hugging Face encoder is wrapped as it is.
-    Static vectors are an encoder with layer 0 alone.
+    Static vectors are an encoder with layer 0 alone. A sentence-transformers folder is an encoder with a
+    ``sentence_head``, which makes the vector of a sentence.
 
     Args:
         source: An encoder's folder or a training run's, ``isoglot-mini``, a Hugging Face folder, or a name on its hub.
@@ -142,7 +144,7 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
         return open_table(path).to(place)
     if str(source) == EMBEDDED and not path.exists():
         raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS)
-    if path.is_dir() and not (path / "config.json").exists():
+    if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
         raise StorageError(f"no encoder in this folder: neither {INDEX} nor config.json", remedy=WAYS, file=source)
     if not path.is_dir() and (path.exists() or path.is_absolute() or str(source).startswith((".", "~"))):
         problem = "a file, where an encoder is a folder" if path.exists() else "no such folder"
@@ -155,12 +157,15 @@ def _from_hf(source: str | Path) -> Encoder | HookedEncoder:
     from isoglot.model.hooked import HookedEncoder
 
     found: Encoder | HookedEncoder
-    origin = _hf_provenance(source)
-    model = open_hf_model(source)
-    vocabulary = open_hf_vocabulary(source)
+    head = open_sentence_head(source)
+    inner = source / head.transformer if head is not None and isinstance(source, Path) else source
+    origin = _hf_provenance(inner)
+    model = open_hf_model(inner)
+    vocabulary = open_hf_vocabulary(inner)
     vocabulary.about["provenance"] = origin.facts()
     found = HookedEncoder(model, vocabulary) if obstacles(model.config) else encoder_from_hf(model, vocabulary)
     found.provenance = origin
+    found.sentence_head = head
     return found
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, IsoglotError, shown
 from isoglot.core.progress import SILENT
+from isoglot.model.sentence_head import sentence_head_of
 from isoglot.represent.array_files import FORMAT, ArrayWriter, Shape
 from isoglot.represent.arrival import IN_FLIGHT, Arrival, behind
 from isoglot.represent.encoder_hash import encoder_hash, hashing
@@ -37,15 +38,17 @@ if TYPE_CHECKING:
     from isoglot.represent.rows import Rows
     from isoglot.represent.sentences import Kind, Sentences, Survey
 
-Pool = Literal["mean", "first", "words", "word-first"]
+Pool = Literal["mean", "first", "words", "word-first", "model"]
 """``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of
-its subwords (``words``) or as its first one (``word-first``)."""
+its subwords (``words``) or as its first one (``word-first``); ``model``: the vector that the modules of a
+sentence-transformers model make of the last layer, in which special tokens count."""
 
 _POOLS: dict[Pool, tuple[Kind, Pooling]] = {
     "mean": ("text", "mean"),
     "first": ("text", "first"),
     "words": ("words", "mean"),
     "word-first": ("words", "word-first"),
+    "model": ("text", "model"),
 }
 EVENTS = ("cut", "split", "unread")
 """Texts or words cut to the length, sentences of words sent through in several windows, texts or words read as none."""
@@ -61,12 +64,23 @@ def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
     return [f"Longer than the model takes, and cut: {', '.join(found)}"] if found else []
 
 
+def sentence_pool(encoder: EncoderLike) -> Pool:
+    """How a sentence becomes a vector unless told: as the model does it by itself, or as the mean of its subwords."""
+    return "mean" if sentence_head_of(encoder) is None else "model"
+
+
+def pool_in_words(encoder: EncoderLike, pool: Pool) -> list[str]:
+    """A line on vectors that the model makes by itself; none on others."""
+    head = sentence_head_of(encoder) if pool == "model" else None
+    return [] if head is None else [f"Sentence vectors are the model's own: {', '.join(head.steps)}"]
+
+
 def extract(
     encoder: EncoderLike,
     sentences: Sentences,
     *,
     layers: Layers = "all",
-    pool: Pool = "mean",
+    pool: Pool | None = None,
     language: str | None = None,
     length: int | None = None,
     batch_tokens: int | None = None,
@@ -86,7 +100,7 @@ def extract(
         encoder: Any encoder; it is used in evaluation mode and left as it was.
         sentences: Texts, or a file with one a line; for words lists of words, or texts with blanks between them.
         layers: ``all``, or numbers: 0 is the embeddings, -1 the last layer.
-        pool: What a row of the result is.
+        pool: What a row of the result is; by default ``model`` for a sentence-transformers model, else ``mean``.
         language: The language of the sentences, for encoders and vocabularies with parts for each.
         length: Tokens of a row at most, special ones included; by default the encoder's, and 512 at most.
         batch_tokens: Tokens of a batch, padding included; by default what suits the device. Results do not depend on
@@ -103,6 +117,7 @@ def extract(
         InputError: A sentence is empty, or the encoder gives something that is no number.
         StorageError: A file cannot be read or written.
     """
+    pool = sentence_pool(encoder) if pool is None else pool
     if pool not in _POOLS:
         raise ConfigError(f"pool {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}")
     if resume and out is None:
@@ -123,13 +138,14 @@ def extract(
         "format": FORMAT,
         **description(through, name, None if out is None else encoder_hash(encoder)),
         "pool": pool,
+        **({} if through.head is None else {"modules": list(through.head.steps)}),
         "sentences": facts.sentences,
         "sentences_sha256": facts.sha256,
         "chunk": chunk,
     }
     if resume and out is not None and (found := finished(out, header)) is not None:
         return found
-    shapes = {layer_name(layer): Shape("F32", (facts.rows, encoder.width)) for layer in through.layers}
+    shapes = {layer_name(layer): Shape("F32", (facts.rows, through.width)) for layer in through.layers}
     if kind == "words":
         shapes["offsets"] = Shape("I64", (facts.sentences + 1,))
     if out is None:
@@ -171,7 +187,7 @@ def description(through: LayerPass, name: str, sha256: str | None) -> Header:
         "language": through.language,
         "layers": list(through.layers),
         "depth": encoder.depth,
-        "width": encoder.width,
+        "width": through.width,
         "length": through.length,
         "batch_tokens": through.batch_tokens,
         "precision": through.precision,

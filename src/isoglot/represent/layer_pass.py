@@ -20,6 +20,7 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places
 from isoglot.model.encoder import Encoder
+from isoglot.model.sentence_head import sentence_head_of
 from isoglot.represent.arrival import sent
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ Layers = Literal["all"] | Sequence[int]
 """Numbers of layers, 0 the embeddings, negative ones from the end; or all of them."""
 Precision = Literal["float32", "bfloat16"]
 """What the encoder computes in; pooling and results are float32."""
-Pooling = Literal["mean", "first", "word-first", "tokens"]
-"""The mean of an item's tokens, the first token of its row (``[CLS]``), its first token, or each token as an item."""
+Pooling = Literal["mean", "first", "word-first", "tokens", "model"]
+"""The mean of an item's tokens, the first token of its row (``[CLS]``), its first token, each token as an item, or the
+vector that the model's own modules make of a row."""
 
 LENGTH = 512  # where nobody says otherwise: a sentence is not longer
 _CORE_TOKENS = 1024  # of a batch on one core: what its caches hold; 512 and 2048 are 7 and 12 % slower
@@ -140,6 +142,15 @@ class LayerPass:
     ) -> None:
         self.encoder = encoder
         self.layers = chosen_layers(layers, encoder.depth)
+        self.head = sentence_head_of(encoder) if pooling == "model" else None
+        if pooling == "model":
+            if self.head is None:
+                raise ConfigError("the model makes no vector of a sentence by itself", remedy="pool with mean or first")
+            if layers != "all" and self.layers != (encoder.depth,):
+                raise ConfigError("the model makes its vector of a sentence of the last layer", remedy="pool with mean")
+            self.layers = (encoder.depth,)
+            longest = min(encoder.length, LENGTH if self.head.length is None else self.head.length)
+            length = longest if length is None else length
         self.pooling = pooling
         self.language = None if language is None else language_code(language)
         self.length = row_length(encoder, length)
@@ -149,6 +160,11 @@ class LayerPass:
         if precision == "bfloat16" and not isinstance(encoder, nn.Module):
             raise ConfigError("only a torch module can compute in bfloat16", remedy="choose float32")
         self.precision = precision
+
+    @property
+    def width(self) -> int:
+        """Numbers in a vector."""
+        return self.encoder.width if self.head is None else self.head.width(self.encoder.width)
 
     @contextmanager
     def ready(self) -> Iterator[LayerPass]:
@@ -224,8 +240,11 @@ class LayerPass:
             items_K = np.repeat(items_K, lengths_K)
         places, lengths = (sent(torch.from_numpy(array), encoder.device) for array in (places_N, lengths_K))
         found = []
-        for layer, hidden_BTD in self._states(_sent(batch, encoder.device)):
-            if layer in self.layers:
+        moved = _sent(batch, encoder.device)
+        for layer, hidden_BTD in self._states(moved):
+            if layer in self.layers and self.head is not None:
+                found.append(self.head(hidden_BTD, moved.mask_BT))
+            elif layer in self.layers:
                 # Padding is never touched: what an encoder leaves there may be anything.
                 states_ND = hidden_BTD.flatten(0, 1).index_select(0, places).float()
                 found.append(_means(states_ND, lengths) if self.pooling == "mean" else states_ND)

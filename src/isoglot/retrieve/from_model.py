@@ -46,7 +46,7 @@ def sentence_sides(
     parallel: ParallelSet,
     *,
     layers: Layers = "all",
-    pool: Pool = "mean",
+    pool: Pool | None = None,
     name: str = "",
     known: Mapping[str, Side] | None = None,
     progress: Progress = SILENT,
@@ -57,7 +57,7 @@ def sentence_sides(
         encoder: Any encoder.
         parallel: The set.
         layers: Which layers.
-        pool: What a sentence's vector is.
+        pool: What a sentence's vector is; by default the model's own where it has one, else the mean of its subwords.
         name: What to call the encoder.
         known: What this gave for another set with the same options: a language with the same sentences is taken over.
         progress: Shows sentences done.
