@@ -99,9 +99,10 @@ def expected(model: Any, folder: Path, texts: list[str], mode: str) -> torch.Ten
 def test_the_vectors_are_those_of_the_modules(model, mode: str, hf_folder, sentences):
     folder, texts = hf_folder(model), list(sentences)
     write(folder, (mode,))
-    weights = torch.manual_seed(1) and (torch.randn(8, 32), torch.randn(8))
+    torch.manual_seed(1)
+    weight, bias = torch.randn(8, 32), torch.randn(8)
     pooled = expected(model, folder, texts, mode)
-    wanted = F.normalize(torch.tanh(F.linear(pooled, *weights)), dim=1)
+    wanted = F.normalize(torch.tanh(F.linear(pooled, weight, bias)), dim=1)
     found = extract(load_encoder(folder, device="cpu"), texts)
     assert (found.header["pool"], found.layers, found.width) == ("model", (2,), 8)
     np.testing.assert_allclose(found[2], wanted.numpy(), atol=1e-5)

@@ -88,6 +88,7 @@ def diagnose(
     from isoglot.diagnose import diagnose as check_up
     from isoglot.model import load_encoder
     from isoglot.report.diagnosis import diagnosis_page
+    from isoglot.represent.extraction import sentence_pool
 
     output = Output(json=json, quiet=quiet)
     chosen = parse_layers(layers)
@@ -96,6 +97,7 @@ def diagnose(
     asked = parse_estimates(means_from, csls_from, folds=config.folds)
     given = read_sets(parallel, langs, sentences or MOST) if parallel else []
     encoder = load_encoder(model, device=device)
+    pool = pool or sentence_pool(encoder)
     sets = given or [_builtin(encoder, langs, sentences, seed)]
     where = str(choose_device(device))
     files: list[Path] = []

@@ -73,9 +73,10 @@ class EstimatesOption:
         from isoglot.steer.language_files import MEANS
         from isoglot.steer.means import LanguageMeans
 
-        if pool == "first":
+        if pool != "mean":
+            takes = "takes one token of a sentence" if pool == "first" else "makes vectors of another kind"
             raise ConfigError(
-                f"{self.folder} has means of tokens, and --pool first takes one token of a sentence",
+                f"{self.folder} has means of tokens, and --pool {pool} {takes}",
                 remedy="name other text instead: --means-from en=FILE",
             )
         means = LanguageMeans.load(_means_file(self.folder, MEANS))

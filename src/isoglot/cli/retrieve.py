@@ -202,7 +202,7 @@ def sentences(
         sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
         sets = [one.without_repeats() for one in sets]
         languages = dict.fromkeys(code for one in sets for code in one.sentences)
-        others = asked.others(encoder, languages, layers=chosen, pool=pool, progress=output.progress)
+        others = asked.others(encoder, languages, layers=chosen, pool=chosen_pool, progress=output.progress)
         found = []
         by_language: dict[str, Side] = {}
         for one in sets:

@@ -42,6 +42,8 @@ Pool = Literal["mean", "first", "words", "word-first", "model"]
 """``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of
 its subwords (``words``) or as its first one (``word-first``); ``model``: the vector that the modules of a
 sentence-transformers model make of the last layer, in which special tokens count."""
+SentencePool = Literal["mean", "first", "model"]
+"""Those that give one row for each sentence."""
 
 _POOLS: dict[Pool, tuple[Kind, Pooling]] = {
     "mean": ("text", "mean"),
@@ -64,7 +66,7 @@ def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
     return [f"Longer than the model takes, and cut: {', '.join(found)}"] if found else []
 
 
-def sentence_pool(encoder: EncoderLike) -> Pool:
+def sentence_pool(encoder: EncoderLike) -> SentencePool:
     """How a sentence becomes a vector unless told: as the model does it by itself, or as the mean of its subwords."""
     return "mean" if sentence_head_of(encoder) is None else "model"
 

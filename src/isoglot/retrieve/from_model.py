@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OTHER_SENTENCES = 2000
 """Sentences of other text that a mean is estimated on, at most."""
 Layers = Literal["all"] | list[int]
-Pool = Literal["mean", "first"]
+Pool = Literal["mean", "first", "model"]
 """A sentence is the mean of its subwords, or its first token."""
 Case = Literal["auto", "keep", "lower"]
 """Words of a text are compared with the dictionary's as they stand, or in lower case; ``auto`` takes lower case for a
