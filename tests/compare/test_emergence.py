@@ -62,7 +62,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_checkpoints_say_what_the_probe_saw_on_the_way(run: Run):
     found = trace_emergence(run.folder, run.pairs, ("en", "fr"), measures=MEASURES, device="cpu")
     assert [moment.step for moment in found.moments] == [4, 8, 12]
-    assert [moment.tokens for moment in found.moments] == [4 * 128, 8 * 128, 12 * 128]
+    assert [moment.tokens for moment in found.moments] == [4 * 112, 8 * 112, 12 * 112]  # of text: 8 rows of 14
     assert {moment.step: moment.values for moment in found.moments} == {
         step: {name: pytest.approx(values, abs=1e-6) for name, values in seen.items()}
         for step, seen in run.probe.moments.items()
