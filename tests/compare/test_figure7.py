@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from isoglot.compare import figure7
+from isoglot.align import IterativeNormalization, Procrustes, Steps
+from isoglot.compare import builtin_pairs, figure7
 from isoglot.compare.figure7 import Cell, Column, Figure7, measure_figure7, read_figure7
-from isoglot.compare.figure7_claims import claims
+from isoglot.compare.figure7_claims import claims, correlation_interval
 from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS, Row, paper_average, paper_pair
 from isoglot.compare.forms import FORMS
 from isoglot.compare.jackknife import groups_of
@@ -21,6 +23,7 @@ from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import extract
+from isoglot.text.parallel import unrepeated
 from isoglot.vocab import train_vocabulary
 
 COLUMN = """
@@ -67,7 +70,7 @@ def test_cells_are_the_cka_of_what_their_models_read(spec, folder: Path):
     assert found.empty == {}
     assert found.sentences == {"en-fr": 60}
     work = figure7._Work(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
-    pairs = work.sentences(found.columns[0])
+    pairs = work.texts(found.columns[0]).compared
     models = {"bilingual": ("both", "both"), "monolingual": ("en", "fr")}
     for row, names in models.items():
         X, Y = (
@@ -255,11 +258,13 @@ def papers_figure(noise: float = 0.001) -> Figure7:
         values = PAPER[pair][row]
         groups = tuple(tuple(np.array(values) + rng.normal() * noise / 3) for _ in range(10))
         found = tuple(np.array(values) ** 2) if row == "monolingual" else None
+        hits = None if found is None else tuple(tuple((np.arange(500) < 500 * share).astype(float)) for share in found)
         cells[pair, row] = Cell(
             layers=tuple(range(9)),
             values=dict.fromkeys(FORMS, values),
             without=dict.fromkeys(FORMS, groups),
             found=found,
+            hits=hits,
             models=("a", "b"),
         )
         assert form in FORMS
@@ -289,3 +294,93 @@ def test_noise_makes_them_undecided_and_swapped_rows_refuted():
     cells = {(pair, swapped[row]): cell for (pair, row), cell in figure.cells.items()}
     other = Figure7(columns=figure.columns, sentences=figure.sentences, cells=cells, empty={})
     assert {claim.verdict for claim in claims(other) if claim.text.startswith("Bilingual")} == {"does not hold"}
+
+
+# --- Figure 6, and how CKA goes with it ---
+
+
+def lines(words: list[str]) -> str:
+    return "".join(f"{word}\n" for word in words)
+
+
+def test_a_rotation_fitted_on_the_files_finds_the_sentences_of_the_test_by_cosine(spec, folder: Path):
+    """Against NumPy: iterative normalization and Procrustes on the one set, nearest by cosine in the other."""
+    made = builtin_pairs(("en", "fr"), 160, seed=11)
+    for name, some in (("fit", made[:100]), ("ask", made[100:])):
+        for side, code in enumerate(("en", "fr")):
+            (folder / f"{name}.{code}").write_text(lines([pair[side] for pair in some]))
+    files = 'files = { en = "fit.en", fr = "fit.fr" }\ntest = { en = "ask.en", fr = "ask.fr" }\n'
+    found = spec(COLUMN + files)
+    cell = found.cell("en-fr", "monolingual")
+    work = figure7._Work(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
+    texts = work.texts(found.columns[0])
+    assert (len(texts.fitted), len(texts.compared)) == (100, 60)
+    assert {sentence for pair in texts.fitted for sentence in pair}.isdisjoint(
+        sentence for pair in texts.tested for sentence in pair
+    )
+    assert cell.fitted == 100
+    learned = [number for number, _ in unrepeated(texts.fitted)]
+    for layer in cell.layers:
+        fit, ask = [], []
+        for side, name in enumerate(("en", "fr")):
+            encoder = work._open(name)
+            for kept, some in ((fit, [texts.fitted[row] for row in learned]), (ask, texts.tested)):
+                kept.append(extract(encoder, [pair[side] for pair in some], language=name)[layer])
+        mapping = Steps([IterativeNormalization(), Procrustes()]).fit(fit[0], fit[1])
+        X, Y = mapping.transform(ask[0]), mapping.transform_target(ask[1])
+        X, Y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (X, Y))
+        right = np.arange(len(X))
+        both = ((X @ Y.T).argmax(axis=1) == right).mean(), ((Y @ X.T).argmax(axis=1) == right).mean()
+        assert cell.found[layer] == pytest.approx(np.mean(both))
+        assert len(cell.hits[layer]) == len(texts.tested)
+
+
+def test_without_a_test_of_their_own_files_have_no_figure_6(spec, folder: Path):
+    made = builtin_pairs(("en", "fr"), 80, seed=11)
+    for side, code in enumerate(("en", "fr")):
+        (folder / f"fit.{code}").write_text(lines([pair[side] for pair in made]))
+    found = spec(COLUMN + 'files = { en = "fit.en", fr = "fit.fr" }\n')
+    assert found.cell("en-fr", "monolingual").found is None
+    (w14, *_) = [claim for claim in claims(found) if claim.name == "W14"]
+    assert (w14.verdict, w14.numbers) == ("undecided", ("the cells that it speaks of are empty",))
+
+
+def with_found(found: dict[str, list[float]], tested: int = 1000) -> Figure7:
+    """The paper's CKA beside made-up numbers of Figure 6, for some columns; what is hard is hard in every layer."""
+    figure = papers_figure()
+    ease = np.random.default_rng(1).random(tested)
+    cells = dict(figure.cells)
+    for pair, shares in found.items():
+        hits = tuple(tuple((ease < share).astype(float)) for share in shares)
+        cell = cells[pair, "monolingual"]
+        cells[pair, "monolingual"] = replace(cell, found=tuple(float(np.mean(each)) for each in hits), hits=hits)
+    return replace(figure, cells=cells)
+
+
+def w14(figure: Figure7):
+    (claim,) = [claim for claim in claims(figure) if claim.name == "W14" and claim.form == "paper"]
+    return claim
+
+
+def test_english_twice_is_shown_and_does_not_count():
+    flipped = [1 - value for value in PAPER["en-en'"]["monolingual"]]
+    claim = w14(with_found({"en-en'": flipped}))
+    assert claim.verdict == "holds"
+    assert claim.numbers[0].startswith("en-en': r = -")
+    assert claim.numbers[0].endswith("; English twice does not count")
+    assert w14(with_found({"en-fr": [1 - value for value in PAPER["en-fr"]["monolingual"]]})).verdict == "does not hold"
+
+
+def test_a_correlation_that_other_sentences_could_change_is_undecided():
+    """The interval is that of drawing sentences: narrower of more of them, and decided where it leaves 0.9 out."""
+    values = np.array(PAPER["en-zh"]["monolingual"])
+    bent = np.where(np.arange(9) % 2, 1.0, -1.0)
+    by_scale = {scale: np.corrcoef(values, values + scale * bent)[0, 1] for scale in np.linspace(0, 0.1, 200)}
+    scale = min(by_scale, key=lambda each: abs(by_scale[each] - 0.9))
+    ends = {}
+    for tested in (40, 1000):
+        figure = with_found({"en-zh": list(values + scale * bent)}, tested=tested)
+        ends[tested] = correlation_interval(figure.cells["en-zh", "monolingual"], "paper")
+        assert w14(figure).verdict == "undecided"
+        assert ends[tested][0] < 0.9 < ends[tested][1]
+    assert ends[1000][1] - ends[1000][0] < ends[40][1] - ends[40][0]

@@ -207,6 +207,9 @@ def grid(
     built-in. Paths begin beside the file. What is not there stays empty; a model that was trained on other languages
     than its row is about is refused, and one that does not say is named.
 
+    With test = { en = "c.txt", fr = "d.txt" }, such as Tatoeba's, its sentences are looked for by cosine after a
+    rotation fitted on those of files (the paper's Figure 6), which CKA is then correlated with over layers.
+
     --out gets figure7.json, figure7.csv, figure7.svg and figure7.html.
     """
     from isoglot.compare.figure7 import measure_figure7, read_figure7

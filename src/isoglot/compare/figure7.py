@@ -10,8 +10,13 @@ A TOML file names for each column the two languages, their sentences, and the mo
     [[columns]]
     languages = ["en", "fr"]
     files = { en = "xnli.en", fr = "xnli.fr" }   # left out: built-in sentences
+    test = { en = "tatoeba.fra-eng.eng", fr = "tatoeba.fra-eng.fra" }
     bilingual = "runs/en-fr"
     monolingual = ["runs/en", "runs/fr"]
+
+Beside CKA stand the numbers of Figure 6: in each layer a rotation is fitted on pairs of ``files`` (10,000, as many as
+the paper has) and sentences of ``test`` are looked for by cosine. Without ``test`` there are none; built-in sentences
+bring other ones to be tested on.
 
 The random encoder stands in for the second side only. A model that is not there leaves its cell empty, with the reason;
 one that was trained on other languages than its row is about is refused, and one that does not say is named.
@@ -25,7 +30,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -42,6 +47,8 @@ from isoglot.core.recipe import load_recipe
 from isoglot.core.seeds import LARGEST_SEED
 from isoglot.model.folder import read_about
 from isoglot.model.load import Weights, encoder_folder, run_weights
+from isoglot.retrieve.methods import Direction
+from isoglot.text.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +70,8 @@ class Column(Config):
     """what to call the column; left out: the two languages"""
     files: dict[str, str] | None = None
     """a file of sentences for each language, line by line; left out: built-in sentences"""
+    test: dict[str, str] | None = None
+    """a file of other sentences for each language, such as Tatoeba's, that are looked for after a rotation"""
     builtin: Builtin | None = None
     """without files: translations, or paraphrases, which are taken where both sides are one language"""
     bilingual: str | None = None
@@ -83,8 +92,9 @@ class Column(Config):
 
     @model_validator(mode="after")
     def _each_has_a_file(self) -> Column:
-        if self.files is not None and {language_code(code) for code in self.files} != set(self.languages):
-            raise ValueError(f"should have files of {' and '.join(self.languages)}, not {', '.join(self.files)}")
+        for files in (self.files, self.test):
+            if files is not None and {language_code(code) for code in files} != set(self.languages):
+                raise ValueError(f"should have files of {' and '.join(self.languages)}, not {', '.join(files)}")
         return self
 
     @property
@@ -104,6 +114,10 @@ class Figure7Config(Config):
     """a sentence is the mean of its subwords, or its first token"""
     retrieval: Literal["procrustes", "none"] = "procrustes"
     """whether sentences are also looked for after a rotation, which the paper's Figure 6 has and CKA goes with"""
+    pairs: int = Field(10_000, ge=4, le=1_000_000)
+    """pairs of sentences that rotations are fitted on, at most; of built-in ones, those that CKA is of"""
+    tested: int = Field(1000, ge=1, le=100_000)
+    """sentences that are looked for, at most"""
     weights: Weights = "best"
     """of training runs: the weights with the lowest dev perplexity (best), or the last"""
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
@@ -131,7 +145,12 @@ class Cell:
     without: dict[Form, tuple[tuple[float, ...], ...]] = field(repr=False)
     """The same without each group of sentences: groups × layers, none of few sentences."""
     found: tuple[float, ...] | None
-    """P@1 of held-out sentences in each layer after a rotation (CSLS); None where that was not measured."""
+    """P@1 by cosine, both directions' mean, of the test sentences in each layer after a rotation that was fitted on
+    other pairs; None where that was not measured."""
+    hits: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False)
+    """The same for each test sentence: layers × sentences."""
+    fitted: int = 0
+    """Pairs that rotations were fitted on."""
     models: tuple[str, str]
     cut: tuple[int, int] = (0, 0)
     """Sentences that were longer than their model takes, by side."""
@@ -155,6 +174,7 @@ class Cell:
             "average": {form: self.average(form) for form in self.values},
             "average_half_width": {form: self.half_width(form) for form in self.values},
             "found": None if self.found is None else list(self.found),
+            "found_by": None if self.hits is None else {"pairs": self.fitted, "test": len(self.hits[0])},
         }
 
 
@@ -242,14 +262,14 @@ def measure_figure7(
     """
     work = _Work(config, Path(folder), device)
     work.check()
-    pairs = {column.title: work.sentences(column) for column in config.columns}  # whatever will not do is found here
+    texts = {column.title: work.texts(column) for column in config.columns}  # whatever will not do is found here
     cells, empty = {}, {}
     with progress.task("figure 7", total=len(config.columns) * len(ROWS), unit="cells") as task:
         for column in config.columns:
             for row in ROWS:
                 task.note(f"{column.title}, {row}")
                 try:
-                    cells[column.title, row] = work.cell(column, row, pairs[column.title])
+                    cells[column.title, row] = work.cell(column, row, texts[column.title])
                 except _EmptyError as reason:
                     empty[column.title, row] = str(reason)
                 task.advance()
@@ -257,8 +277,16 @@ def measure_figure7(
         title, first = next(iter(empty))
         why = empty[title, first]
         raise ConfigError(f"no cell has its models; {title}, {first}: {why}", remedy="train them first")
-    sentences = {title: len(some) for title, some in pairs.items()}
+    sentences = {title: len(some.compared) for title, some in texts.items()}
     return Figure7(columns=config.columns, sentences=sentences, cells=cells, empty=empty, untold=tuple(work.untold))
+
+
+class _Texts(NamedTuple):
+    """The pairs of a column: rotations are fitted on some, CKA is of the first of these, and others are looked for."""
+
+    fitted: list[SentencePair]
+    compared: list[SentencePair]
+    tested: list[SentencePair]
 
 
 class _EmptyError(Exception):
@@ -291,18 +319,33 @@ class _Work:
                     else:
                         self._check_untrained(name)
 
-    def sentences(self, column: Column) -> list[SentencePair]:
+    def texts(self, column: Column) -> _Texts:
+        """The sentences of a column; no sentence that is looked for is among those that rotations are fitted on."""
+        count, wanted = self.config.sentences, self.config.retrieval != "none"
+        if column.files is None:
+            tested = min(self.config.tested, count) if wanted and column.test is None else 0
+            made = builtin_pairs(column.languages, count + tested, kind=column.builtin, seed=self.config.seed)
+            fitted, test = made[:count], made[count:]
+        else:
+            fitted, test = self._pairs(column.files, column)[: max(count, self.config.pairs if wanted else 0)], []
+        if wanted and column.test is not None:
+            test = self._pairs(column.test, column)
+        check_count(len(fitted[:count]))
+        known = {sentence for pair in fitted for sentence in pair}
+        rows = [pair for _, pair in unrepeated(test) if not known.intersection(pair)]
+        return _Texts(fitted, fitted[:count], rows[: self.config.tested])
+
+    def _pairs(self, files: dict[str, str], column: Column) -> list[SentencePair]:
         from isoglot.align.bitext import read_sentence_pairs
 
-        if column.files is None:
-            return builtin_pairs(column.languages, self.config.sentences, kind=column.builtin, seed=self.config.seed)
-        files = {language_code(code): self.folder / path for code, path in column.files.items()}
-        pairs = read_sentence_pairs(files, column.languages)[: self.config.sentences]
-        check_count(len(pairs))
-        return pairs
+        return read_sentence_pairs(
+            {language_code(code): self.folder / path for code, path in files.items()}, column.languages
+        )
 
-    def cell(self, column: Column, row: Row, pairs: Sequence[SentencePair]) -> Cell:
+    def cell(self, column: Column, row: Row, texts: _Texts) -> Cell:
         names = self._models(column, row)
+        # Rows of random encoders are not looked for, and nothing is fitted on them.
+        pairs = texts.compared if row == "random" else [*texts.fitted, *texts.tested]
         one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
         second = self._open(names[1])
         if row == "random" and column.random == "untrained":
@@ -311,12 +354,22 @@ class _Work:
             second = random_encoder_like(second, seed=self.config.seed)
         other = self._read(second, column.languages[1], [pair[1] for pair in pairs], names[1])
         layers = tuple(layer for layer in one.layers if layer in other)
-        values, without = _grouped([(one[layer], other[layer]) for layer in layers], self.config.seed)
-        found = self._found(one, other, layers, pairs) if row != "random" else None
+        count = len(texts.compared)
+        values, without = _grouped([(one[layer][:count], other[layer][:count]) for layer in layers], self.config.seed)
+        hits = self._hits(one, other, layers, texts) if row != "random" else None
         names = self._told(names[0]), self._told(names[1])
         names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
         cut = (one.header["cut"], other.header["cut"])
-        return Cell(layers=layers, values=values, without=without, found=found, models=names, cut=cut)
+        return Cell(
+            layers=layers,
+            values=values,
+            without=without,
+            found=None if hits is None else tuple(fmean(each) for each in hits),
+            hits=hits,
+            fitted=len(texts.fitted),
+            models=names,
+            cut=cut,
+        )
 
     def _models(self, column: Column, row: Row) -> tuple[str, str]:
         if row == "bilingual":
@@ -388,27 +441,25 @@ class _Work:
         except ConfigError as error:
             raise ConfigError(f"{name}: {error.problem}", remedy=error.remedy) from error
 
-    def _found(
-        self, one: Representations, other: Representations, layers: tuple[int, ...], pairs: Sequence[SentencePair]
-    ) -> tuple[float, ...] | None:
-        """P@1 in each layer after a rotation learned from four fifths, on the fifth that is held out."""
+    def _hits(
+        self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
+    ) -> tuple[tuple[float, ...], ...] | None:
+        """Which test sentences are found in each layer by cosine, after a rotation fitted on the other pairs."""
+        import numpy as np
+
         from isoglot.align import AlignConfig
         from isoglot.align.layers import LayerRows, align_layers
-        from isoglot.align.sentences import split_sentences
 
-        if self.config.retrieval == "none" or one.width != other.width or len(pairs) < FEWEST:
+        if one.width != other.width or not texts.tested or len(texts.fitted) < FEWEST:
             return None
-        config = AlignConfig(seed=self.config.seed, resamples=1)
-        learn_N, ask_N, _ = split_sentences(pairs, None, config)
+        config = AlignConfig(seed=self.config.seed, resamples=1, retrieval="cosine", test_limit=len(texts.tested))
+        learned = [number for number, _ in unrepeated(texts.fitted)]
+        asked = range(len(texts.fitted), len(texts.fitted) + len(texts.tested))
+        learn_P2, ask_P2 = (np.repeat(np.array(rows)[:, None], 2, axis=1) for rows in (learned, asked))
         rows = (LayerRows(layer, layer, one[layer], other[layer]) for layer in layers)
-        done = align_layers(rows, _twice(learn_N), _twice(ask_N), config, total=len(layers))
-        return tuple(float(layer.after.of(config.retrieval).precision[1].value) for layer in done)
-
-
-def _twice(rows_N: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    return np.stack([rows_N, rows_N], axis=1)
+        done = align_layers(rows, learn_P2, ask_P2, config, total=len(layers))
+        both = [[layer.after.of("cosine", way).ranks_Q == 1 for way in get_args(Direction)] for layer in done]
+        return tuple(tuple(np.mean(each, axis=0).tolist()) for each in both)
 
 
 def _grouped(
