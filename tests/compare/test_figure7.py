@@ -321,7 +321,8 @@ def test_a_rotation_fitted_on_the_files_finds_the_sentences_of_the_test_by_cosin
     assert cell.fitted == 100
     learned = [number for number, _ in unrepeated(texts.fitted)]
     for layer in cell.layers:
-        fit, ask = [], []
+        fit: list[np.ndarray] = []
+        ask: list[np.ndarray] = []
         for side, name in enumerate(("en", "fr")):
             encoder = work._open(name)
             for kept, some in ((fit, [texts.fitted[row] for row in learned]), (ask, texts.tested)):
@@ -380,7 +381,7 @@ def test_a_correlation_that_other_sentences_could_change_is_undecided():
     ends = {}
     for tested in (40, 1000):
         figure = with_found({"en-zh": list(values + scale * bent)}, tested=tested)
-        ends[tested] = correlation_interval(figure.cells["en-zh", "monolingual"], "paper")
+        ends[tested] = correlation_interval(figure.cells["en-zh", "monolingual"], "paper") or (0.0, 0.0)
         assert w14(figure).verdict == "undecided"
         assert ends[tested][0] < 0.9 < ends[tested][1]
     assert ends[1000][1] - ends[1000][0] < ends[40][1] - ends[40][0]

@@ -332,7 +332,7 @@ class _Work:
             test = self._pairs(column.test, column)
         check_count(len(fitted[:count]))
         known = {sentence for pair in fitted for sentence in pair}
-        rows = [pair for _, pair in unrepeated(test) if not known.intersection(pair)]
+        rows = [test[number] for number, pair in unrepeated(test) if not known.intersection(pair)]
         return _Texts(fitted, fitted[:count], rows[: self.config.tested])
 
     def _pairs(self, files: dict[str, str], column: Column) -> list[SentencePair]:
