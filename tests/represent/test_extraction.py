@@ -59,6 +59,8 @@ def test_words_are_what_the_definition_says(encoder: EncoderLike, pool):
     assert found.offsets.tolist() == [0, 3, 4, 12]
     for number, words in enumerate(sentences):
         ids = [encoder.vocabulary.encode(word, "en") for word in words]
+        if words[-1] == ".":  # no blank is written before it
+            ids[-1] = encoder.vocabulary.encode("".join(words[-2:]), "en")[len(ids[-2]) :]
         batch = batch_of_ids(encoder.vocabulary, [functools.reduce(operator.iadd, ids, [])])
         with torch.no_grad():
             states = torch.stack(encoder.layers(batch, "en"))[:, 0].numpy()
@@ -66,6 +68,8 @@ def test_words_are_what_the_definition_says(encoder: EncoderLike, pool):
         rows = found.offsets[number]
         for place, own in enumerate(ids):
             tokens = states[:, at : at + len(own)]
+            if encoder.vocabulary.pieces[own[0]] == "▁":  # a blank: no letter of the word
+                tokens = tokens[:, 1:]
             expected = tokens[:, 0] if pool == "word-first" else tokens.mean(axis=1)
             np.testing.assert_allclose(found.stacked()[:, rows + place], expected, **CLOSE)
             at += len(own)

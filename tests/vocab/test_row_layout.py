@@ -16,9 +16,9 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from isoglot.model import make_batch
-from isoglot.transfer.encoding import Reader
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.layout import row_layout
+from isoglot.vocab.reader import Reader
 
 WORDS = "the cat sleeps a dog sees big house".split()
 TEXTS = ["the cat sleeps", "a dog sees the big house", "cat"]

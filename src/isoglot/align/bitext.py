@@ -14,6 +14,7 @@ from isoglot.core.progress import SILENT
 from isoglot.core.seeds import derive_seed
 from isoglot.text.alignment import read_gold, read_pharaoh
 from isoglot.text.parallel import read_aligned, read_parallel
+from isoglot.text.processing import check_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,9 +86,11 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
     """The sentence pairs of two files or of a table.
 
     Raises:
+        ConfigError: A file was segmented.
         InputError: A sentence is blank, or there is none; and as for :func:`read_rows`.
         StorageError: A file cannot be read.
     """
+    check_as_written(*(files.values() if isinstance(files, Mapping) else [files]))
     pairs = []
     for place, number, pair in read_rows(files, languages):
         blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
@@ -207,11 +210,12 @@ def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split =
         ConfigError: A language is not built in.
     """
     from isoglot.languages import align, parallel
+    from isoglot.languages.sentence import written_words
 
     made = list(islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences))
     return Bitext(
-        source=[list(first.tokens()) for first, _ in made],
-        target=[list(second.tokens()) for _, second in made],
+        source=[written_words(first) for first, _ in made],
+        target=[written_words(second) for _, second in made],
         links=[align(first, second) for first, second in made],
     )
 

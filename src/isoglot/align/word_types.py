@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
@@ -12,12 +11,9 @@ from isoglot.align.word_pairs import WordSplit
 from isoglot.core.progress import SILENT
 from isoglot.represent import frequent_words, word_types
 from isoglot.retrieve.from_model import MOST_WORDS
-from isoglot.text.lines import line_writer, read_lines
-from isoglot.text.segment import LineSegmenter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from pathlib import Path
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
@@ -25,9 +21,6 @@ if TYPE_CHECKING:
     from isoglot.represent.sentences import Sentences
     from isoglot.represent.word_means import Case
     from isoglot.text.dictionary import Entry
-    from isoglot.text.segment import Method
-
-_LINES = 4096  # segmented at a time
 
 
 def align_types(
@@ -54,7 +47,8 @@ def align_types(
     Args:
         source: The model whose vectors are mapped.
         target: The model they are mapped to; it may be the same.
-        texts: Text of either language: lists of words, or a file with blanks between words. They need not be parallel.
+        texts: Text of either language: lists of words, a file with blanks between words, or one as it is written
+            (:class:`isoglot.represent.sentences.SegmentedFile`). They need not be parallel.
         train: The dictionary to learn from.
         test: The dictionary to score on; None holds out a share of the first, whole source words.
         languages: Those of the dictionary.
@@ -114,26 +108,3 @@ def align_types(
             progress=progress,
         ),
     )
-
-
-def segmented(text: str | Path, out: Path, language: str, method: Method | None = None) -> Path:
-    """Write a text with one blank between words and without its blank lines; returns the file.
-
-    Args:
-        text: One sentence a line.
-        out: Where to.
-        language: Its language.
-        method: How words are found; None takes the best for the language.
-
-    Raises:
-        MissingPartError: The method needs a library that is not installed.
-        StorageError: A file cannot be read or written.
-    """
-    segment = LineSegmenter(language, method)
-    lines = (line for _, line in read_lines(text))
-    with line_writer(out) as writer:
-        while chunk := list(islice(lines, _LINES)):
-            for line in segment(chunk):
-                if line:
-                    writer.write(line)
-    return out

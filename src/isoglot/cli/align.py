@@ -193,11 +193,11 @@ def types(
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
         from isoglot.align import align_types
-        from isoglot.align.word_types import segmented
+        from isoglot.represent.sentences import SegmentedFile
 
         check = _leak_check([(one, source), (other, target or source)], allow=config.allow_leak)
         cut = None if segment == "auto" else segment
-        words = [segmented(texts[code], scratch / f"{code}.txt", code, cut) for code in languages]
+        words = [SegmentedFile(texts[code], code, cut) for code in languages]
         found = align_types(
             one,
             other,

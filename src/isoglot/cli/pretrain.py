@@ -218,12 +218,14 @@ def _dictionaries(named: list[str]) -> dict[tuple[str, str], list[Entry]]:
 
 def _parallel(named: list[str]) -> list[dict[str, str]]:
     from isoglot.text.parallel import read_aligned
+    from isoglot.text.processing import check_as_written
 
     if not named:
         return []
     files = one_each(named, "--parallel")
     if len(files) < 2:
         raise ConfigError("--parallel names one language", remedy="name two: --parallel en=a.txt --parallel fr=b.txt")
+    check_as_written(*files.values())
     return list(read_aligned(files))
 
 

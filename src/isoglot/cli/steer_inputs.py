@@ -95,14 +95,16 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
         InputError: Nothing is written there, or it is no text.
         StorageError: The file cannot be read.
     """
-    from isoglot.text.lines import read_lines
+    from isoglot.text.plain import read_sentence_lines
+    from isoglot.text.processing import check_as_written
 
     if text is not None and text != "-":
         if file is not None:
             raise ConfigError("TEXT and --text are both given", remedy="give one of them")
         lines, where = _typed(text).splitlines(), "the text"
     elif file is not None:
-        lines, where = [line for _, line in read_lines(file)], str(file)
+        check_as_written(file)
+        lines, where = [line for _, line in read_sentence_lines(file)], str(file)
     elif sys.stdin is not None and (text == "-" or not sys.stdin.isatty()):
         lines, where = _piped().splitlines(), "standard input"
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -14,6 +14,9 @@ from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoglot.text.processing import Segmentation
     from isoglot.vocab import Grading, Vocabulary
     from isoglot.vocab.sharing import Keep
 
@@ -66,6 +69,16 @@ def train(
     normalization: Annotated[
         Literal["nfc", "nfkc", "none"], typer.Option("--normalization", help="The Unicode form text is brought to.")
     ] = "nfc",
+    segment: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--segment",
+            metavar="[LANG=]METHOD",
+            help="Segment text into words first, here and wherever the vocabulary is used: none, auto, unicode, moses, "
+            "jieba, thai or characters, for all languages or for one. Repeat for several. Text made by isoglot text "
+            "segment is known to be segmented.",
+        ),
+    ] = None,
     sentences: Annotated[
         int | None, typer.Option("--sentences", min=1, help="Use the first so many lines of each language.")
     ] = None,
@@ -93,6 +106,7 @@ def train(
     output = Output(json=json, quiet=quiet)
     texts = parse_named(text)
     grading = _grading(keep, band, dictionary)
+    segmentation = _segmentation(segment or [], texts)
     if is_stored(out / INDEX):
         raise ConfigError(
             f"{out} holds a vocabulary already, and what was made with it would not fit another",
@@ -109,6 +123,7 @@ def train(
             coverage=coverage,
             unknown=None if unknown == "auto" else unknown,
             normalization=normalization,
+            segmentation=segmentation,
             grading=grading,
             sentences=sentences,
             seed=seed,
@@ -190,6 +205,26 @@ def _grading(keep: Keep | None, band: str | None, dictionary: list[str] | None) 
     return Grading(keep=keep, band=ranks, dictionaries=parse_pairs(dictionary or []))
 
 
+def _segmentation(values: list[str], languages: Iterable[str]) -> dict[str, Segmentation]:
+    """How each language is segmented: ``zh=jieba``, or a method for all languages that none is named for."""
+    from isoglot.core.errors import ConfigError, nearest_name, shown
+    from isoglot.core.language_codes import language_code
+    from isoglot.text.processing import Segmentation
+    from isoglot.text.segment import word_method
+
+    known = (*get_args(Segmentation), "auto")
+    found: dict[str, str] = {}
+    for value in sorted(values, key=lambda value: "=" in value):
+        name, _, method = value.rpartition("=")
+        if method not in known:
+            raise ConfigError(
+                f"--segment {shown(value)}: no method {shown(method)}", remedy=nearest_name(method, known)
+            )
+        found.update(dict.fromkeys([language_code(name)] if name else languages, method))
+    chosen = ((code, word_method(code) if method == "auto" else method) for code, method in found.items())
+    return {code: cast("Segmentation", method) for code, method in chosen}
+
+
 def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
     from itertools import combinations
 
@@ -204,6 +239,7 @@ def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
         "anchors": {
             f"{first}-{second}": len(vocabulary.anchors(first, second)) for first, second in combinations(languages, 2)
         },
+        "processing": {code: vocabulary.processing(code).facts() for code in languages},
         "special": vocabulary.special,
         "about": {key: value for key, value in vocabulary.about.items() if key != "provenance"},
         "dictionaries": without_words(vocabulary.provenance.dictionaries),
@@ -221,12 +257,13 @@ def _shown(vocabulary: Vocabulary) -> Any:  # noqa: ANN401 - what Rich can print
     if not facts["languages"]:
         return Text("\n".join(lines))
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("language", "pieces", "shared with"):
+    for column in ("language", "pieces", "text is", "shared with"):
         table.add_column(column, justify="right" if column == "pieces" else "left")
     for code, count in facts["languages"].items():
         others = [other for other in vocabulary.languages if other != code]
         shared = [f"{other} {len(vocabulary.anchors(code, other)):,}" for other in others]
-        table.add_row(code, f"{count:,}", "  ".join(shared))
+        processing = vocabulary.processing(code)
+        table.add_row(code, f"{count:,}", str(processing) if processing else "read as written", "  ".join(shared))
     if len(facts["languages"]) < 2:
         return Group(Text("\n".join(lines)), table)
     meaning = "Shared pieces have one id for both; isoglot anchors counts those that are met in text of both."

@@ -82,9 +82,7 @@ def token_facts(vocabulary: Vocabulary, sentences: Sequence[str], language: str)
     split, method = _word_splitter(language)
     unknown_id = vocabulary.special.get("[UNK]")
     tokens = unknown = spelt = lettered = 0
-    for text, encoding in zip(
-        sentences, vocabulary.tokenizer(language).encode_batch(list(sentences), add_special_tokens=False), strict=True
-    ):
+    for text, encoding in zip(sentences, vocabulary.encode_with_offsets(sentences, language), strict=True):
         tokens += len(encoding.ids)
         for index, (first, last) in zip(encoding.ids, encoding.offsets, strict=True):
             if index == unknown_id:

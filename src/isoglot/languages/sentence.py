@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from isoglot.languages.meaning import PLAIN, Meaning, Wording
+from isoglot.text.segment import Words
 
 
 @dataclass(slots=True)
@@ -102,6 +103,15 @@ class Sentence:
     def has_name(self) -> bool:
         """Whether there is a named entity in it."""
         return any(entity != "O" for entity in self.entities)
+
+
+def written_words(sentence: Sentence) -> Words:
+    """The written tokens of a sentence, with the blanks its text has.
+
+    Joined, they are :attr:`Sentence.text`.
+    """
+    spans = sentence.spans()
+    return Words([form for form, _, _ in spans], [last not in sentence.glued for _, _, last in spans])
 
 
 def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from isoglot.model.plan import SharingPlan
+    from isoglot.text.processing import TextProcessing
     from isoglot.vocab.line_encoder import LineEncoder
     from isoglot.vocab.vocabulary import Vocabulary
 
@@ -212,9 +213,10 @@ def _encoded(
 ) -> tuple[np.ndarray, np.ndarray]:
     """All ids end to end, int32; and of each place (M, 3): its language, where its ids begin, how many there are."""
     parts, sizes = [], []
-    encoders: dict[str, LineEncoder] = {}  # one for all languages that have one view: words met before are known
+    # One for all languages that have one view and are read as written: words met before are known.
+    encoders: dict[tuple[str, TextProcessing | None], LineEncoder] = {}
     for code, texts in sentences.items():
-        view = vocabulary.view(code)
+        view = vocabulary.view(code), vocabulary.processing(code) or None
         encoder = encoders[view] = encoders.get(view) or vocabulary.line_encoder(code)
         raw = encoder.encode(texts) if texts else []
         parts.append(np.frombuffer(b"".join(raw), encoder.dtype).astype(np.int32))

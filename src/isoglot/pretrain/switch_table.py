@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.plan import SharingPlan
     from isoglot.text.dictionary import Entry
+    from isoglot.text.processing import TextProcessing
     from isoglot.text.provenance import UsedDictionary
     from isoglot.vocab.vocabulary import Vocabulary
 
@@ -259,20 +260,21 @@ class _Pieces:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._tokenizers: dict[str, Tokenizer] = {}
-        self._known: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+        self._known: dict[tuple[str, TextProcessing | None], dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {}
 
     def of(self, texts: Iterable[str], language: str) -> Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]:
         """By text, in the language's view: these and those asked for before."""
         from tokenizers import Tokenizer
 
+        processing = self.vocabulary.processing(language)
         view = self.vocabulary.view(self.vocabulary.code_of(language))
         if view not in self._tokenizers:
-            self._tokenizers[view], self._known[view] = literal(Tokenizer.from_str(view)), {}
-        tokenizer, known = self._tokenizers[view], self._known[view]
+            self._tokenizers[view] = literal(Tokenizer.from_str(view))
+        tokenizer, known = self._tokenizers[view], self._known.setdefault((view, processing or None), {})
         new = sorted(set(texts) - known.keys())
         normalizer = tokenizer.normalizer
         tokenizer.normalizer = None  # texts come to it normalised and marked, or not marked
-        marked = [normalizer.normalize_str(text) for text in new]
+        marked = [normalizer.normalize_str(processing(text)) for text in new]
         bare = [text.removeprefix(MARK) for text in marked]
         encodings = [tokenizer.encode_batch_fast(some, add_special_tokens=False) for some in (bare, marked)]
         tokenizer.normalizer = normalizer

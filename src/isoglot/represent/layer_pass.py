@@ -222,20 +222,19 @@ class LayerPass:
         batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=self.length)
         width = batch.ids_BT.shape[1]
         lengths_K = np.concatenate([rows.lengths[row] for row in group])
-        sizes_B = np.array([len(rows.ids[row]) for row in group])
         counts_B = np.array([len(rows.lengths[row]) for row in group])
         first_B = np.array([rows.first[row] for row in group])
         items_K = np.repeat(first_B - np.cumsum(counts_B) + counts_B, counts_B) + np.arange(len(lengths_K))
-        row_N = np.repeat(np.arange(len(group)), sizes_B)
-        before_B = np.cumsum(sizes_B) - sizes_B
-        texts_B = first_places(encoder.vocabulary, sizes_B, width)
-        tokens_N = row_N * width + texts_B[row_N] + np.arange(len(row_N)) - before_B[row_N]
+        texts_B = first_places(encoder.vocabulary, np.array([len(rows.ids[row]) for row in group]), width)
+        begins_K = np.repeat(np.arange(len(group)) * width + texts_B, counts_B)
+        begins_K += np.concatenate([rows.starts[row] for row in group])
         if self.pooling == "first":
             places_N = np.arange(len(group)) * width + texts_B - len(encoder.vocabulary.layout.before)
         elif self.pooling == "word-first":
-            places_N = tokens_N[np.cumsum(lengths_K) - lengths_K]
-        else:
-            places_N = tokens_N
+            places_N = begins_K
+        else:  # every token of every item
+            before_K = np.cumsum(lengths_K) - lengths_K
+            places_N = np.repeat(begins_K - before_K, lengths_K) + np.arange(int(lengths_K.sum()))
         if self.pooling == "tokens":
             items_K = np.repeat(items_K, lengths_K)
         places, lengths = (sent(torch.from_numpy(array), encoder.device) for array in (places_N, lengths_K))

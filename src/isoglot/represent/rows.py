@@ -1,8 +1,9 @@
 """Sentences as rows of tokens that fit the encoder, and rows as batches.
 
-A sentence of words is encoded word by word, so that it is known exactly which tokens are whose, whatever the tokenizer.
-Too long a text is cut; a sentence of words that is too long goes through in several windows, so no word is lost. What
-a tokenizer reads as nothing stands as ``[UNK]``. Each of the three is counted.
+A sentence of words is read as it is written, as tasks read it (:mod:`isoglot.vocab.reader`): a word's tokens are those
+with letters of it, and a token with letters of two words is cut apart. Too long a text is cut; a sentence of words that
+is too long goes through in several windows, so no word is lost. A text that the tokenizer reads as nothing stands as
+``[UNK]``, and such a word has the token before it. Each of the three is counted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.model.batch import check_room
+from isoglot.vocab.reader import Reader, windows
 from isoglot.vocab.whole_words import blank_before_words
 
 if TYPE_CHECKING:
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 
     from isoglot.represent.sentences import Kind, Sentence
     from isoglot.vocab import Vocabulary
-
-_REMEMBERED = 300_000  # words
+    from isoglot.vocab.reader import Pieces
 
 
 @dataclass
@@ -31,7 +32,8 @@ class Rows:
 
     Args:
         ids: The tokens of each row, special ones not included.
-        lengths: How many of them each item of a row has, in order; an item is a word, or the whole text.
+        starts: Where in its row each item begins, in order; an item is a word, or the whole text.
+        lengths: How many tokens each item has.
         first: The number of a row's first item, counted over all sentences.
         begins: Whether a row is the beginning of a sentence; it is not if the sentence goes on from another window.
         special: The special tokens of a row.
@@ -39,6 +41,7 @@ class Rows:
     """
 
     ids: list[Any] = field(default_factory=list)
+    starts: list[np.ndarray] = field(default_factory=list)
     lengths: list[np.ndarray] = field(default_factory=list)
     first: list[int] = field(default_factory=list)
     begins: list[bool] = field(default_factory=list)
@@ -46,10 +49,11 @@ class Rows:
     events: Counter[str] = field(default_factory=Counter)
     items: int = 0
 
-    def add(self, ids: np.ndarray, lengths: Sequence[int], *, begins: bool = True) -> None:
+    def add(self, ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, *, begins: bool = True) -> None:
         """One more row."""
         self.ids.append(ids)
-        self.lengths.append(np.asarray(lengths, dtype=np.int64))
+        self.starts.append(starts)
+        self.lengths.append(lengths)
         self.first.append(self.items)
         self.begins.append(begins)
         self.items += len(lengths)
@@ -92,7 +96,6 @@ class RowMaker:
         self.kind = kind
         self.room = length - vocabulary.layout.size
         self._unknown = np.array([vocabulary.unknown_id])
-        self._words: dict[str, np.ndarray] = {}
         self._blank = blank_before_words(vocabulary, language)
         self._lines = vocabulary.line_encoder(language)
 
@@ -107,12 +110,12 @@ class RowMaker:
                     rows.events["unread"] += 1
                 rows.events["cut"] += len(ids) > self.room
                 kept = ids[: self.room]
-                rows.add(kept, [len(kept)])
+                rows.add(kept, np.zeros(1, dtype=np.int64), np.array([len(kept)]))
             return rows
-        marked = [[sentence[0], *(self._blank + word for word in sentence[1:])] for sentence in sentences]
-        self._learn({word for sentence in marked for word in sentence})
-        for sentence in marked:
-            self._add_windows(rows, sentence)
+        reader = Reader(self.vocabulary, self.language, max(5, self.room + 2))
+        words = [[sentence] if isinstance(sentence, str) else sentence for sentence in sentences]
+        for pieces in reader.words(words, [getattr(sentence, "blanks", None) for sentence in words]):
+            self._add_windows(rows, pieces)
         return rows
 
     def word_ids(self, words: Sequence[str]) -> list[np.ndarray]:
@@ -120,30 +123,15 @@ class RowMaker:
         ids = self.vocabulary.encode_batch([self._blank + word for word in words], self.language)
         return [np.asarray(found, dtype=np.int64) for found in ids]
 
-    def _learn(self, words: set[str]) -> None:
-        if len(self._words) > _REMEMBERED:
-            self._words.clear()
-        new = sorted(words - self._words.keys())
-        if new:
-            ids = self.vocabulary.encode_batch(new, self.language)
-            self._words.update((word, np.asarray(found, dtype=np.int64)) for word, found in zip(new, ids, strict=True))
-
-    def _add_windows(self, rows: Rows, words: Sequence[str]) -> None:
+    def _add_windows(self, rows: Rows, pieces: Pieces) -> None:
         """Add one sentence: in as few windows as hold it, each of whole words."""
-        window: list[np.ndarray] = []
-        taken = windows = 0
-        for word in words:
-            ids = self._words[word]
-            if not len(ids):
-                ids = self._unknown
-                rows.events["unread"] += 1
-            rows.events["cut"] += len(ids) > self.room
-            ids = ids[: self.room]
-            if taken + len(ids) > self.room:
-                rows.add(np.concatenate(window), [len(part) for part in window], begins=not windows)
-                window, taken = [], 0
-                windows += 1
-            window.append(ids)
-            taken += len(ids)
-        rows.add(np.concatenate(window), [len(part) for part in window], begins=not windows)
-        rows.events["split"] += windows > 0
+        cut = windows(pieces.firsts_W, len(pieces.ids_N), self.room)
+        rows.events["unread"] += pieces.unread
+        rows.events["cut"] += sum(window.lost > 0 for window in cut)
+        rows.events["split"] += len(cut) > 1
+        for number, window in enumerate(cut):
+            chosen = slice(window.words.start, window.words.stop)
+            starts_W = np.minimum(pieces.firsts_W[chosen], window.tokens.stop - 1)
+            lengths_W = np.maximum(np.minimum(pieces.ends_W[chosen], window.tokens.stop) - starts_W, 1)
+            ids_N = pieces.ids_N[window.tokens.start : window.tokens.stop]
+            rows.add(ids_N, starts_W - window.tokens.start, lengths_W, begins=not number)

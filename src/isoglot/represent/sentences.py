@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -12,13 +13,40 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.text.lines import read_lines
+from isoglot.text.plain import read_sentence_lines
+from isoglot.text.processing import check_as_written
+from isoglot.text.segment import Method, Words, split_words, word_method
 from isoglot.vocab.line_encoder import check_chunks
 
 Sentence = str | Sequence[str]
-"""A text, or the list of its words."""
-Sentences = Sequence[str] | Sequence[Sequence[str]] | str | Path
-"""Sentences in memory, or a file with one a line (its words with blanks between them)."""
+"""A text, or the list of its words (:class:`isoglot.text.segment.Words` knows where there are blanks between them)."""
+
+
+@dataclass(frozen=True)
+class SegmentedFile:
+    """A file of text as written, a sentence a line, blank lines left out, whose words are found by a method.
+
+    Args:
+        path: The file.
+        language: Its language.
+        method: How words are found; None takes the best for the language.
+    """
+
+    path: str | Path
+    language: str
+    method: Method | None = None
+
+    def sentences(self) -> Iterator[tuple[int, Words]]:
+        """The words of each line, with its number."""
+        method = self.method or word_method(self.language)
+        check_as_written(self.path)
+        for number, line in read_sentence_lines(self.path):
+            if words := split_words(line, self.language, method):
+                yield number, words
+
+
+Sentences = Sequence[str] | Sequence[Sequence[str]] | str | Path | SegmentedFile
+"""Sentences in memory, or a file with one a line (its words with blanks between them, or as they are written)."""
 Kind = Literal["text", "words"]
 """Whether sentences are taken as running text or as lists of words."""
 
@@ -40,13 +68,20 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
     """The sentences one by one: strings, or for ``words`` lists of words.
 
     Raises:
-        InputError: A sentence is empty or no text, there are none, or a list of words is given as text.
+        ConfigError: The file was segmented, where text is wanted.
+        InputError: A sentence is empty or no text, there are none, the file is a table, or a list of words is given as
+            text.
         StorageError: The file cannot be read.
     """
     file = sentences if isinstance(sentences, str | Path) else None
     number = 0
-    if isinstance(sentences, str | Path):
-        given: Iterator[tuple[int, Sentence]] = read_lines(sentences)
+    given: Iterator[tuple[int, Sentence]]
+    if isinstance(sentences, SegmentedFile):
+        file, given = sentences.path, iter(sentences.sentences())
+    elif isinstance(sentences, str | Path):
+        if kind == "text":
+            check_as_written(sentences)
+        given = read_sentence_lines(sentences)
     else:
         given = enumerate(sentences, start=1)
     for number, sentence in given:

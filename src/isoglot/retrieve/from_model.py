@@ -13,8 +13,9 @@ from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.estimates import Other
 from isoglot.retrieve.layers import Side
 from isoglot.static.words import own_words, word_vectors
-from isoglot.text.lines import read_lines
-from isoglot.text.segment import segmenter, word_method
+from isoglot.text.plain import read_sentence_lines
+from isoglot.text.processing import check_as_written
+from isoglot.text.segment import split_words, word_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,8 +150,9 @@ def context_side(
     compared: Literal["keep", "lower"] = "lower" if case == "lower" else "keep"
     if case == "auto":
         compared = "lower" if all(word == word.lower() for word in words) else "keep"
-    split = segmenter(language, word_method(language))
-    sentences = [cut for path in texts for line in _lines(path, limit) if (cut := split(line))]
+    method = word_method(language)
+    lines = (line for path in texts for line in _lines(path, limit))
+    sentences = [cut for line in lines if (cut := split_words(line, language, method))]
     if not sentences:
         raise InputError("there is no sentence", remedy="give text with a sentence a line", file=texts[0])
     frequent = frequent_words(sentences, vocabulary, case=compared)
@@ -226,4 +228,5 @@ def _by_layer(found: Representations) -> dict[int | None, np.ndarray]:
 
 
 def _lines(path: Path, limit: int | None) -> Iterator[str]:
-    return islice((line for _, line in read_lines(path) if line.strip()), limit)
+    check_as_written(path)
+    return islice((line for _, line in read_sentence_lines(path) if line.strip()), limit)

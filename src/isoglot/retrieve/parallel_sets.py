@@ -10,6 +10,7 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
 from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files, unrepeated
+from isoglot.text.processing import check_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,7 +66,7 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
     """The set of files that hold the same sentences line by line.
 
     Raises:
-        ConfigError: There is only one language.
+        ConfigError: There is only one language, or a file was segmented.
         InputError: The files have different numbers of lines, or no row is whole.
         StorageError: A file cannot be read.
     """
@@ -74,6 +75,7 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
             f"--parallel names one language, {next(iter(files))}",
             remedy="name two: --parallel en=a.txt --parallel de=b.txt",
         )
+    check_as_written(*files.values())
     first = next(iter(files.values()))
     found = _collected(read_aligned(files), list(files), first, first_line=1, limit=limit)
     return replace(found, name=", ".join(map(str, files.values())))

@@ -9,6 +9,7 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.text.bad import Skip, parsed
 from isoglot.text.lines import line_writer, read_lines, scan_lines
+from isoglot.text.plain import check_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,12 +88,13 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
 
     Raises:
         ConfigError: There is no such language, none at all, or one twice.
-        InputError: The files have different numbers of lines (known only at the end of the shortest).
+        InputError: The files have different numbers of lines (known only at the end of the shortest), or one of them
+            is a table.
         StorageError: A file cannot be read.
     """
     columns = _canonical(list(paths))
     files = list(paths.values())
-    readers = [scan_lines(path) for path in files]
+    readers = [_sentences(path) for path in files]
     count = 0
     while True:
         lines = [next(reader, None) for reader in readers]
@@ -117,6 +119,18 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
                 file=path,
                 line=count + 1,
             )
+
+
+def _sentences(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
+    """Every line of a file, or what is wrong with it: a table has tabs."""
+    for number, line in scan_lines(path):
+        try:
+            if isinstance(line, str):
+                check_sentence(line, path, number)
+        except InputError as error:
+            yield number, error
+        else:
+            yield number, line
 
 
 def unrepeated(rows: Iterable[Sequence[str]]) -> Iterator[tuple[int, Sequence[str]]]:

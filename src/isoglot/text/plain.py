@@ -1,11 +1,15 @@
-"""Plain text: one sentence or paragraph a line, a blank line between documents."""
+"""Plain text: one sentence or paragraph a line, a blank line between documents; or sentences, one a line.
+
+A table is not plain text: its tabs and labels would be read as words of the sentences.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import shown
-from isoglot.text.lines import line_writer, read_blocks
+from isoglot.core.errors import InputError, shown
+from isoglot.text.inference import LABELS
+from isoglot.text.lines import line_writer, read_blocks, read_lines
 from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
 
     from isoglot.text.bad import Skip
     from isoglot.text.provenance import Provenance
+
+
+_LABELS = frozenset((*LABELS, "contradictory", "label", "gold_label"))
 
 
 def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[str]]:
@@ -29,6 +36,53 @@ def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[li
     """
     for block in read_blocks(path, skip=skip):
         yield [line for _, line in block]
+
+
+def read_sentence_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with a sentence a line, with their numbers from 1.
+
+    Raises:
+        InputError: A line is not UTF-8 text, or has a tab: the file is a table.
+        StorageError: The file cannot be read.
+    """
+    for number, line in read_lines(path):
+        check_sentence(line, path, number)
+        yield number, line
+
+
+def check_sentence(line: str, path: str | Path, number: int) -> None:
+    """Refuse a line of a sentence file that is a row of a table.
+
+    Raises:
+        InputError: It has a tab.
+    """
+    check_text(line, path, number)
+    if "\t" in line:
+        raise InputError(
+            f"a tab in a file with a sentence a line: {shown(line)}",
+            remedy="is it a table? Write the column that is wanted to a file of its own, or put a blank for the tab",
+            file=path,
+            line=number,
+        )
+
+
+def check_text(line: str, path: str | Path, number: int) -> None:
+    """Refuse a line of running text that is a row of an inference table: its label would be read as a word.
+
+    Raises:
+        InputError: It is a premise, a hypothesis and a label with tabs between.
+    """
+    if "\t" not in line:
+        return
+    cells = line.split("\t")
+    label = next((cell for cell in cells if cell.strip() in _LABELS), None)
+    if len(cells) > 2 and label is not None:
+        raise InputError(
+            f"a row of an inference table ({len(cells)} columns, one of them {shown(label)}), not text",
+            remedy="write the column that is wanted to a file of its own",
+            file=path,
+            line=number,
+        )
 
 
 def write_documents(

@@ -27,6 +27,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
@@ -35,7 +36,7 @@ from isoglot.core.parts import import_part
 from isoglot.text.scripts import RANGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 Method = Literal["unicode", "moses", "jieba", "thai", "blanks", "characters"]
 
@@ -93,6 +94,32 @@ def word_method(language: str) -> Method:
     """
     methods: dict[str, Method] = {"zh": "jieba", "th": "thai"}
     return methods.get(language_code(language).partition("-")[0], "unicode")
+
+
+class Words(list[str]):
+    """The words of a text, with whether a blank follows each in the text as written.
+
+    >>> words = split_words("It rains.", "en")
+    >>> words, words.blanks
+    (['It', 'rains', '.'], (True, False, False))
+    """
+
+    def __init__(self, words: Iterable[str], blanks: Iterable[bool]) -> None:
+        super().__init__(words)
+        self.blanks = tuple(blanks)
+
+
+def split_words(text: str, language: str, method: Method = "unicode") -> Words:
+    """The words of a text, with where it has blanks.
+
+    Raises:
+        ConfigError: There is no such language or method, or the method is not for that language.
+        MissingPartError: The method needs a library that is not installed.
+    """
+    words = segmenter(language, method)(text)
+    spans = word_spans(text, words)
+    blanks = [end < start for (_, end), (start, _) in pairwise(spans)]
+    return Words(words, [*blanks, False] if words else [])
 
 
 def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
@@ -230,17 +257,21 @@ def _only_for(
 
 def _moses(language: str) -> Callable[[str], list[str]]:
     tokenizer = import_part("sacremoses").MosesTokenizer(lang=language)
+    return _lossless(lambda text: tokenizer.tokenize(text, escape=False))  # escapes would turn & into &amp;
 
-    def split(text: str) -> list[str]:
-        words: list[str] = tokenizer.tokenize(text, escape=False)
-        return words
 
-    return split
+def _lossless(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """The segmenter of a library, made to insert blanks and nothing else: a line it changes is split at its blanks."""
+
+    def split_line(text: str) -> list[str]:
+        words = [part for word in split(text) for part in word.split()]
+        return words if "".join(words) == "".join(text.split()) else text.split()
+
+    return split_line
 
 
 def _jieba() -> Callable[[str], list[str]]:
-    cut = import_part("rjieba").cut
-    return lambda text: [word for word in cut(text) if not word.isspace()]
+    return _lossless(import_part("rjieba").cut)
 
 
 def _thai() -> Callable[[str], list[str]]:
@@ -248,8 +279,7 @@ def _thai() -> Callable[[str], list[str]]:
     for wish in ("PYTHAINLP_OFFLINE", "PYTHAINLP_READ_ONLY"):
         os.environ.setdefault(wish, "1")
     tokenize = import_part("pythainlp.tokenize").word_tokenize
-    # A repeated word may have a blank before its sign.
-    return lambda text: [part for word in tokenize(text, engine="newmm") for part in word.split()]
+    return _lossless(lambda text: tokenize(text, engine="newmm"))
 
 
 def _characters(text: str) -> list[str]:

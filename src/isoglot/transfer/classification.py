@@ -16,8 +16,8 @@ from isoglot.transfer.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.transfer.encoding import Reader
     from isoglot.transfer.examples import Data
+    from isoglot.vocab.reader import Reader
 
 _MANY_LABELS = 20  # fewer are believed whatever the number of examples
 _MOST_LABELS = 0.5  # of the examples

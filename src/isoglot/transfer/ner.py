@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.languages.corpus import Split
-    from isoglot.transfer.encoding import Joined
     from isoglot.transfer.task import Labels, Rows
+    from isoglot.vocab.reader import Joined
 
 
 class Entities(Tagging):

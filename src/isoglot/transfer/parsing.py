@@ -18,11 +18,11 @@ import numpy as np
 from isoglot.text.conllu import read_conllu
 from isoglot.text.lines import read_blocks
 from isoglot.transfer.builtin import sentences
-from isoglot.transfer.encoding import windows
 from isoglot.transfer.examples import Data, Parsed
 from isoglot.transfer.heads import BiaffineHead, Head, HeadConfig
 from isoglot.transfer.parse_score import ParseScore, parse_score
 from isoglot.transfer.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, Unseen, register
+from isoglot.vocab.reader import windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from isoglot.languages.corpus import Split
     from isoglot.text.conllu import Tree
-    from isoglot.transfer.encoding import Reader
+    from isoglot.vocab.reader import Reader
 
 _JOINT = ("parataxis", "dep")  # how a later piece hangs under the first: as the training data has it, else the last
 
@@ -70,7 +70,7 @@ class Parsing(Task[Parsed]):
         there = [index for index, example in enumerate(examples) if example.words]
         found.counts["empty"] += len(examples) - len(there)
         pieces = reader.words([examples[i].words for i in there], [examples[i].blanks for i in there])
-        for index, (ids_N, firsts_W, unread, joined) in zip(there, pieces, strict=True):
+        for index, (ids_N, firsts_W, _, unread, joined) in zip(there, pieces, strict=True):
             example = examples[index]
             cut = windows(firsts_W, len(ids_N), reader.room)
             found.counts["unread"] += unread

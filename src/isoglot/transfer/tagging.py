@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from isoglot.transfer.encoding import Joined, windows
 from isoglot.transfer.examples import Tagged
 from isoglot.transfer.heads import Head, HeadConfig, LinearHead
 from isoglot.transfer.task import IGNORED, Kind, Labels, Row, Rows, Task
+from isoglot.vocab.reader import Joined, windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.transfer.encoding import Reader
+    from isoglot.vocab.reader import Reader
 
 
 class Tagging(Task[Tagged]):
@@ -61,12 +61,12 @@ class Tagging(Task[Tagged]):
         found.counts["empty"] += len(examples) - len(there)
         joined = self.joined(examples, reader.language)
         pieces = reader.words([examples[i].words for i in there], [examples[i].blanks for i in there], joined=joined)
-        for index, (ids_N, words_W, unread, in_one) in zip(there, pieces, strict=True):
-            example, tags, firsts_W = examples[index], examples[index].tags, words_W
-            found.counts["unread"] += unread
-            found.counts["cut apart" if joined == "apart" else "joined"] += in_one
-            if in_one and joined == "share":
-                firsts_W, sizes = np.unique(words_W, return_counts=True)
+        for index, read in zip(there, pieces, strict=True):
+            example, tags, ids_N, firsts_W = examples[index], examples[index].tags, read.ids_N, read.firsts_W
+            found.counts["unread"] += read.unread
+            found.counts["cut apart" if joined == "apart" else "joined"] += read.joined
+            if read.joined and joined == "share":
+                firsts_W, sizes = np.unique(read.firsts_W, return_counts=True)
                 moved, told = self.grouped(example, sizes.tolist())
                 tags = tuple(moved)
                 found.units[index] = sizes.tolist()

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.languages.corpus import Split
-    from isoglot.transfer.encoding import Reader
     from isoglot.transfer.heads import Head, HeadConfig
+    from isoglot.vocab.reader import Reader
 
 Kind = Literal["classification", "tagging", "parsing"]
 Unseen = Literal["refuse", "count"]

@@ -20,9 +20,9 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
 from isoglot.transfer.batches import TaskBatch, whole_batches
-from isoglot.transfer.encoding import Reader
 from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.stored_rows import StoredRows
+from isoglot.vocab.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

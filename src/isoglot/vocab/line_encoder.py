@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from isoglot.text.processing import TextProcessing
+
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -78,13 +80,22 @@ class LineEncoder:
         view: The tokenizer that decides, as ``tokenizer.json`` has it.
         normalization: The tokenizer's Unicode form if it keeps the contract of :mod:`.scheme`, None if it may not.
         dtype: How an id is stored.
+        processing: What is done to lines first; None: nothing.
     """
 
-    def __init__(self, view: str, *, normalization: Normalization | None, dtype: np.dtype[np.unsignedinteger]) -> None:
+    def __init__(
+        self,
+        view: str,
+        *,
+        normalization: Normalization | None,
+        dtype: np.dtype[np.unsignedinteger],
+        processing: TextProcessing | None = None,
+    ) -> None:
         import numpy as np
         from tokenizers import Tokenizer
 
         self.dtype = dtype
+        self.processing = processing
         self._letter = "H" if dtype.itemsize == 2 else "I"
         self._tokenizer = literal(Tokenizer.from_str(view))
         self._splits = normalization is not None
@@ -104,6 +115,8 @@ class LineEncoder:
         Raises:
             LongChunkError: There are a million characters without a blank.
         """
+        if self.processing:
+            lines = [self.processing(line) for line in lines]
         if not self._splits:
             return self._ask(lines)
         chunks_of = [self._prepare(line).split(" ") if line else [] for line in lines]

@@ -23,7 +23,9 @@ from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.lines import read_lines
+from isoglot.text.plain import check_text
 from isoglot.text.pool import map_chunks
+from isoglot.text.processing import processing_left
 from isoglot.text.provenance import derived, merged
 from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, ahead, id_type
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
@@ -31,6 +33,7 @@ from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from isoglot.text.processing import TextProcessing
     from isoglot.vocab.scheme import Normalization
     from isoglot.vocab.vocabulary import Vocabulary
 
@@ -62,7 +65,8 @@ def build_shards(
     prefix of a larger one, split by split, with the same ``dev_share`` and ``seed``.
 
     Args:
-        texts: Files, a sentence or paragraph a line, a blank line between documents.
+        texts: Files, a sentence or paragraph a line, a blank line between documents: as written, or segmented as the
+            vocabulary segments text, by their records.
         vocabulary: What gives the ids.
         language: The language of the text.
         out: The folder; made if missing.
@@ -77,7 +81,8 @@ def build_shards(
         progress: Shows how far it is.
 
     Raises:
-        ConfigError: The folder has shards of something else, or an option is out of range.
+        ConfigError: The folder has shards of something else, an option is out of range, or a text was segmented in
+            another way than the vocabulary's.
         CorruptFileError: A build that was cut short has lost what it had written, or a text has changed since its
             record was written.
         InputError: A file is not text, or has none.
@@ -85,7 +90,7 @@ def build_shards(
     """
     paths = [Path(path) for path in texts]
     _check(paths, window, sentences, dev_share)
-    work = Encoding(vocabulary, language)
+    work = Encoding(vocabulary, language, processing_left(paths, vocabulary.processing(language)))
     recipe = {
         "format": FORMAT,
         "language": language_code(language),
@@ -168,6 +173,7 @@ def _sentences(paths: Sequence[Path], dev_share: float, seed: int) -> Iterator[_
             if not line or line.isspace():
                 run = 0
                 continue
+            check_text(line, path, number)
             opens = run % LONGEST_DOCUMENT == 0
             if opens:
                 split = split_of(line, dev_share, seed)
@@ -208,7 +214,8 @@ def _encoded(
 class Encoding:
     """Encodes blocks of lines, in this process or another, where it is built anew from the vocabulary's view."""
 
-    def __init__(self, vocabulary: Vocabulary, language: str) -> None:
+    def __init__(self, vocabulary: Vocabulary, language: str, processing: TextProcessing) -> None:
+        self.processing = processing
         self.view = vocabulary.view(vocabulary.code_of(language))
         self.normalization: Normalization | None = vocabulary.about.get("normalization")
         self.dtype = id_type(len(vocabulary)).str
@@ -224,7 +231,12 @@ class Encoding:
 
             if parent_process() is not None:  # processes share the cores already
                 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-            self._encoder = LineEncoder(self.view, normalization=self.normalization, dtype=np.dtype(self.dtype))
+            self._encoder = LineEncoder(
+                self.view,
+                normalization=self.normalization,
+                dtype=np.dtype(self.dtype),
+                processing=self.processing,
+            )
         return self._encoder.encode(lines)
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import random_stream
 from isoglot.text.lines import read_lines
+from isoglot.text.plain import check_text
 from isoglot.vocab.line_encoder import check_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from isoglot.text.processing import TextProcessing
 
 SAMPLE = 2_000_000
 """Characters in a sample, at most: enough to see a character or piece that makes up a millionth of the text."""
@@ -29,20 +32,29 @@ class Survey:
     sample: tuple[str, ...]
 
 
-def text_lines(paths: Sequence[str | Path], sentences: int | None = None) -> Iterator[str]:
+def text_lines(
+    paths: Sequence[str | Path], sentences: int | None = None, processing: TextProcessing | None = None
+) -> Iterator[str]:
     """The lines of several files that are not blank, one file after the other; at most so many.
+
+    Args:
+        paths: The files.
+        sentences: How many lines at most; None: all.
+        processing: What is done to each line; None: nothing.
 
     Raises:
         InputError: A line is no text: it has a million characters without a blank, or is not UTF-8.
         StorageError: A file cannot be read.
     """
-    return islice((line for path in paths for line in _lines(path)), sentences)
+    lines = islice((line for path in paths for line in _lines(path)), sentences)
+    return map(processing, lines) if processing else lines
 
 
 def _lines(path: str | Path) -> Iterator[str]:
     for number, line in read_lines(path):
         if line and not line.isspace():
             check_chunks(line, path, number)
+            check_text(line, path, number)
             yield line
 
 

@@ -14,7 +14,9 @@ from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.files import file_hash
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.text.processing import Segmentation, TextProcessing, processing_left, recorded_processing
 from isoglot.text.provenance import Provenance, derived, merged
+from isoglot.text.segment import segmenter
 from isoglot.vocab.scheme import (
     BYTES,
     CONTINUES,
@@ -60,6 +62,7 @@ def train_vocabulary(
     coverage: float = 0.9995,
     unknown: Unknown | None = None,
     normalization: Normalization = "nfc",
+    segmentation: Mapping[str, Segmentation] | None = None,
     grading: Grading | None = None,
     sentences: int | None = None,
     seed: int = 0,
@@ -68,7 +71,8 @@ def train_vocabulary(
     """Learn a vocabulary from text.
 
     Args:
-        texts: Files for each language, a sentence or paragraph a line.
+        texts: Files for each language, a sentence or paragraph a line. If their records say that they were cleaned or
+            segmented, the vocabulary does the same to any other text of the language.
         mode: How the languages share ids.
         size: Of the whole if joint, of each language otherwise (the first paper's 80k joint and 40k/40k).
         count: What the size counts: all pieces, special tokens, bytes and characters included; or for BPE the merges,
@@ -78,13 +82,15 @@ def train_vocabulary(
         coverage: The alphabet is the most frequent characters that make up this share of each language's text.
         unknown: What becomes of other characters; None: bytes where the model can, which all but WordPiece can.
         normalization: The Unicode form text is brought to.
+        segmentation: How text of a language is segmented into words, by language; text of others is left as it is.
+            Text that was segmented so already is not segmented again.
         grading: For graded: which anchors stay shared.
         sentences: Use the first so many lines of each language.
         seed: For the sampling.
         progress: Shows how far it is.
 
     Raises:
-        ConfigError: Options or dictionaries that do not fit together, or a size that is too small.
+        ConfigError: Options, dictionaries or texts that do not fit together, or a size that is too small.
         CorruptFileError: A text has changed since its record was written.
         InputError: A language has no text, or a file is not text.
         StorageError: A file cannot be read.
@@ -94,9 +100,14 @@ def train_vocabulary(
     paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
     if grading is not None:
         friends_of(grading, list(paths))  # what is wrong with them is said before the work is done
+    processing = processing_of(paths, segmentation or {})
+    lines = {
+        code: partial(text_lines, files, sentences, processing_left(files, processing[code]))
+        for code, files in paths.items()
+    }
     surveys: dict[str, Survey] = {}
     for code, files in paths.items():
-        surveys[code] = survey(text_lines(files, sentences), label=f"{code}: reading", progress=progress)
+        surveys[code] = survey(lines[code](), label=f"{code}: reading", progress=progress)
         if not surveys[code].lines:
             raise InputError(f"no text in {code}", remedy="every line is blank: name another file", file=files[0])
     learner = _Learner(size, model, unknown, normalization, coverage, count)
@@ -119,9 +130,7 @@ def train_vocabulary(
     if mode == "joint":
         rates = sampling_rates({code: found.lines for code, found in surveys.items()}, exponent)
         fields, every = learner.learn(
-            lambda: chain.from_iterable(
-                thinned(text_lines(files, sentences), rates[code], seed, code) for code, files in paths.items()
-            ),
+            lambda: chain.from_iterable(thinned(lines[code](), rates[code], seed, code) for code in paths),
             list(surveys.values()),
             label="all languages",
             progress=progress,
@@ -133,15 +142,43 @@ def train_vocabulary(
         for seen in members.values():
             seen[: len(SPECIAL)] = True
         views = {"": whole.to_str()}
-        return Vocabulary(mode="joint", languages=list(paths), views=views, members=members, counts=counts, about=about)
+        return Vocabulary(
+            mode="joint",
+            languages=list(paths),
+            views=views,
+            members=members,
+            counts=counts,
+            processing=processing.values(),
+            about=about,
+        )
     learned: dict[str, dict[str, Any]] = {}
     about["learned"] = {}
-    for code, files in paths.items():
-        learned[code], every = learner.learn(
-            partial(text_lines, files, sentences), [surveys[code]], label=code, progress=progress
-        )
+    for code in paths:
+        learned[code], every = learner.learn(lines[code], [surveys[code]], label=code, progress=progress)
         about["learned"][code] = {"every": every}
-    return _shared(mode, model, normalization, learned, surveys, grading, about)
+    return _shared(mode, model, normalization, learned, surveys, grading, processing, about)
+
+
+def processing_of(
+    paths: Mapping[str, Sequence[Path]], segmentation: Mapping[str, Segmentation]
+) -> dict[str, TextProcessing]:
+    """What a vocabulary learned from texts has to do to text of each language: what their records and the user say.
+
+    Raises:
+        ConfigError: Texts of a language were segmented differently, or otherwise than the user says, or a language has
+            no text.
+    """
+    asked = {language_code(code): method for code, method in segmentation.items()}
+    for code in asked.keys() - paths.keys():
+        raise ConfigError(f"{code} is to be segmented and has no text", remedy=nearest_name(code, paths))
+    found: dict[str, TextProcessing] = {}
+    for code, files in paths.items():
+        done = [recorded_processing(path, code) for path in files]
+        method = asked.get(code, next((one.segmentation for one in done if one.segmentation != "none"), "none"))
+        found[code] = TextProcessing(code, clean=any(one.clean for one in done), segmentation=method)
+        if method != "none":
+            segmenter(code, method)  # refuses a method that is not for the language, before any work
+    return found
 
 
 def _check(
@@ -312,6 +349,7 @@ def _shared(
     learned: Mapping[str, Mapping[str, Any]],
     surveys: Mapping[str, Survey],
     grading: Grading | None,
+    processing: Mapping[str, TextProcessing],
     about: dict[str, Any],
 ) -> Vocabulary:
     """One vocabulary of those learned for each language."""
@@ -340,7 +378,15 @@ def _shared(
     views = {
         code: assemble(model, normalization, _view(fields, types, code)).to_str() for code, fields in learned.items()
     }
-    return Vocabulary(mode=mode, languages=list(pieces), views=views, members=members, counts=totals, about=about)
+    return Vocabulary(
+        mode=mode,
+        languages=list(pieces),
+        views=views,
+        members=members,
+        counts=totals,
+        processing=processing.values(),
+        about=about,
+    )
 
 
 def _pieces(fields: Mapping[str, Any]) -> list[str]:

@@ -5,9 +5,12 @@ pieces the language has stand under their strings, and all others under a name n
 each view opens in ``transformers`` as it is, has the same size as the whole, and gives global ids. A joint vocabulary
 and a tokenizer from elsewhere have one view for all languages.
 
+A vocabulary knows how the text it was learned from was cleaned and segmented, for each language, and does the same to
+every text it encodes (:mod:`isoglot.text.processing`): a text has the same tokens in shards, tasks and all else.
+
 Saved as a folder::
 
-    vocabulary.json          mode, sizes, which ids each language has, hashes, what it was made from
+    vocabulary.json          mode, sizes, which ids each language has, text processing, hashes, what it was made from
     tokenizer.json           joint: the one view (beside it tokenizer_config.json, for transformers)
     en/tokenizer.json        otherwise: a view for each language
     counts.npy               how often each piece occurs in a sample of each language's text (languages x V)
@@ -24,13 +27,14 @@ import io
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.index_file import check_form, read_index_file
 from isoglot.core.language_codes import language_code
+from isoglot.text.processing import Segmentation, TextProcessing
 from isoglot.text.provenance import Provenance, unknown
 from isoglot.vocab.given import open_given
 from isoglot.vocab.layout import RowLayout, Side, row_layout
@@ -61,6 +65,14 @@ _FORM = {
     "files": {...: str},
     "about": dict,
 }
+_PROCESSING = {...: {"clean": bool, "segmentation": get_args(Segmentation)}}
+
+
+class Subwords(NamedTuple):
+    """The ids of a text, and where each begins and ends in the text as written."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
 
 
 class Vocabulary:
@@ -74,6 +86,7 @@ class Vocabulary:
         views: ``tokenizer.json`` of each language, or of ``""`` for all of them.
         members: Which ids each language has, as a mask over V; special tokens included. Empty: not known, so all.
         counts: How often each id occurs in a sample of each language's text.
+        processing: What is done to the text of a language before it is encoded; text of others is read as written.
         about: What it was made from and how: settings, files with their hashes, dictionaries with their words.
         special: The ids of the special tokens, under BERT's names; None: the pieces that have those names.
         padding_side: Where rows are padded.
@@ -87,6 +100,7 @@ class Vocabulary:
         views: Mapping[str, str],
         members: Mapping[str, np.ndarray] | None = None,
         counts: Mapping[str, np.ndarray] | None = None,
+        processing: Iterable[TextProcessing] = (),
         about: Mapping[str, Any] | None = None,
         special: Mapping[str, int] | None = None,
         padding_side: Side = "right",
@@ -99,6 +113,7 @@ class Vocabulary:
         self._counts = dict(counts or {})
         self._special = None if special is None else dict(special)
         self.padding_side: Side = padding_side
+        self._processing = {one.language: one for one in processing if one}
         self._tokenizers: dict[str, Tokenizer] = {}
 
     def __len__(self) -> int:
@@ -231,6 +246,11 @@ class Vocabulary:
         return np.array([piece.startswith((MARK, "Ġ")) for piece in self.pieces])
 
     @cached_property
+    def is_byte_level(self) -> bool:
+        """Whether pieces are strings of bytes, as GPT-2's and RoBERTa's are, which mark a blank with ``Ġ``."""
+        return self.mode == "given" and self._continues is None and any(piece.startswith("Ġ") for piece in self.pieces)
+
+    @cached_property
     def _continues(self) -> str | None:
         """What a tokenizer from elsewhere puts before pieces that continue a word, if it does that."""
         prefix = json.loads(next(iter(self._views.values())))["model"].get("continuing_subword_prefix")
@@ -238,8 +258,25 @@ class Vocabulary:
 
     # --- text to ids and back ---
 
+    def processing(self, language: str | None = None) -> TextProcessing:
+        """What is done to text of a language before it is encoded; a language it has no word on is read as written.
+
+        Raises:
+            ConfigError: It depends on the language, and none is named.
+        """
+        if language is None and len(self.languages) == 1:
+            language = self.languages[0]
+        if language is None and self._processing:
+            raise ConfigError(
+                "the vocabulary segments or cleans text by language and none is named",
+                remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
+            )
+        code = "und" if language is None else language_code(language)
+        found = self._processing.get(code) or self._processing.get(code.partition("-")[0])
+        return found or TextProcessing(code)
+
     def tokenizer(self, language: str | None = None) -> Tokenizer:
-        """The view of a language; special tokens in a text are read as text.
+        """The view of a language, for processed text (see :meth:`processing`); special tokens are read as text.
 
         A vocabulary that reads several languages alike takes any other, too.
 
@@ -255,7 +292,12 @@ class Vocabulary:
 
     def line_encoder(self, language: str | None = None) -> LineEncoder:
         """The fast way to encode many lines; the ids are those of :meth:`encode`."""
-        return LineEncoder(self.view(language), normalization=self.about.get("normalization"), dtype=id_type(len(self)))
+        return LineEncoder(
+            self.view(language),
+            normalization=self.about.get("normalization"),
+            dtype=id_type(len(self)),
+            processing=self.processing(language),
+        )
 
     def view(self, language: str | None = None) -> str:
         """The ``tokenizer.json`` of a language's view."""
@@ -263,12 +305,28 @@ class Vocabulary:
 
     def encode(self, text: str, language: str | None = None) -> list[int]:
         """The ids of a text, without special tokens around it."""
-        return self.tokenizer(language).encode(text, add_special_tokens=False).ids
+        return self.tokenizer(language).encode(self.processing(language)(text), add_special_tokens=False).ids
 
     def encode_batch(self, texts: Sequence[str], language: str | None = None) -> list[list[int]]:
         """The ids of each text."""
-        encodings = self.tokenizer(language).encode_batch_fast(list(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        tokenizer, processing = self.tokenizer(language), self.processing(language)
+        lines = list(map(processing, texts)) if processing else list(texts)
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
+
+    def encode_with_offsets(self, texts: Sequence[str], language: str | None = None) -> list[Subwords]:
+        """The ids of each text, and where in the text as written each of them is."""
+        tokenizer, processing = self.tokenizer(language), self.processing(language)
+        traced = [processing.traced(text) for text in texts] if processing else []
+        lines = [one.text for one in traced] if processing else list(texts)
+        encodings = tokenizer.encode_batch(lines, add_special_tokens=False)
+        mark = tokenizer.token_to_id(MARK)
+        found = []
+        for number, encoding in enumerate(encodings):
+            ids, offsets = encoding.ids, encoding.offsets
+            if ids and ids[0] == mark:  # what is put before a text has none of its letters
+                offsets[0] = (0, 0)
+            found.append(Subwords(ids, traced[number].offsets(offsets) if processing else offsets))
+        return found
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids of any language; special tokens but ``[UNK]`` are left out.
@@ -307,12 +365,14 @@ class Vocabulary:
 
     @cached_property
     def hash(self) -> str:
-        """A SHA-256 that stands for the pieces and their ids: shards and models name the vocabulary they need by it."""
+        """A SHA-256 that stands for how text becomes ids: shards and models name the vocabulary they need by it."""
         digest = hashlib.sha256(self.mode.encode())
         for name, view in sorted(self._views.items()):
             digest.update(f"\0{name}\0".encode() + view.encode())
         if self.mode == "given":  # its special tokens are not known from the view
             digest.update(f"\0{sorted(self.special.items())}\0{self.padding_side}".encode())
+        for code, one in sorted(self._processing.items()):
+            digest.update(f"\0{code}\0".encode() + as_json(one.facts()))
         return digest.hexdigest()
 
     @property
@@ -351,6 +411,7 @@ class Vocabulary:
             views=self._views,
             members=members,
             counts={**self._counts, **exact},
+            processing=self._processing.values(),
             about={**self.about, "sample": {code: one for code, one in self.sampled.items() if code not in exact}},
             special=self._special,
             padding_side=self.padding_side,
@@ -413,6 +474,7 @@ class Vocabulary:
             "hash": self.hash,
             "special": self.special,
             "padding_side": self.padding_side,
+            "processing": {code: one.facts() for code, one in sorted(self._processing.items())},
             "ids": {code: to_ranges(np.flatnonzero(mask)) for code, mask in self._members.items()},
             "counted": sorted(self._counts),
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
@@ -436,6 +498,8 @@ class Vocabulary:
             raise storage_error(FileNotFoundError(), folder / INDEX, doing="read a vocabulary")
         remedy = "make it with isoglot vocab train"
         index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy=remedy)
+        processing = index.get("processing", {})
+        check_form(processing, _PROCESSING, folder / INDEX, remedy=remedy)
         files = {name: stored_bytes(inside(folder, name), sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
             name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
@@ -454,6 +518,7 @@ class Vocabulary:
             views=views,
             members=members,
             counts=counts,
+            processing=[TextProcessing(code, **facts) for code, facts in processing.items()],
             about=index["about"],
             special=index["special"],
             padding_side=index.get("padding_side", "right"),

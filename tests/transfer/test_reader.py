@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from isoglot.core.errors import ConfigError
-from isoglot.transfer.encoding import Reader, usual_blanks, windows, written
 from isoglot.vocab import Vocabulary
+from isoglot.vocab.reader import Reader, usual_blanks, windows, written
 from isoglot.vocab.scheme import SPECIAL
 
 
@@ -47,9 +47,9 @@ def test_what_a_tokenizer_does_not_read_is_counted(tmp_path):
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     reader = Reader(Vocabulary.from_tokenizer(tmp_path / "tokenizer.json"), None, 16)
-    ids, places, unread, joined = reader.words([["a", "\x07", "b"]], [None])[0]
+    ids, places, _, unread, joined = reader.words([["a", "\x07", "b"]], [None])[0]
     assert (len(ids), places.tolist(), unread, joined) == (2, [0, 0, 1], 1, 0)
-    ids, places, unread, _ = reader.words([["\x07"]], [None])[0]
+    ids, places, _, unread, _ = reader.words([["\x07"]], [None])[0]
     assert (ids.tolist(), places.tolist(), unread) == ([reader.vocabulary.special["[UNK]"]], [0], 1)
 
 

@@ -1,0 +1,51 @@
+"""A table is no file of sentences: no label becomes text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.errors import InputError
+from isoglot.represent.sentences import read_sentences
+from isoglot.retrieve.parallel_sets import aligned_set
+from isoglot.text.parallel import read_aligned
+from isoglot.text.plain import read_sentence_lines
+from isoglot.vocab import build_shards, train_vocabulary
+
+ROW = "It rains.\tThe sun shines.\tcontradiction\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "test-en.tsv"
+    path.write_text(ROW * 3, encoding="utf-8")
+    return path
+
+
+def test_an_inference_table_is_refused_wherever_sentences_are_read(table: Path, tmp_path: Path):
+    other = tmp_path / "de.txt"
+    other.write_text("Es regnet.\n" * 3, encoding="utf-8")
+    readers = (
+        lambda: list(read_sentence_lines(table)),
+        lambda: list(read_sentences(table, "text")),
+        lambda: list(read_aligned({"en": table, "de": other})),
+        lambda: aligned_set({"de": other, "en": table}),
+        lambda: train_vocabulary({"en": [table]}, mode="joint", size=300),
+        lambda: build_shards(
+            [table], train_vocabulary({"de": [other]}, mode="joint", size=300, coverage=1.0), "de", tmp_path / "shards"
+        ),
+    )
+    for read in readers:
+        with pytest.raises(InputError) as caught:
+            read()
+        assert "a row of an inference table (3 columns, one of them 'contradiction')" in str(caught.value)
+        assert (Path(str(caught.value.file)).name, caught.value.line) == ("test-en.tsv", 1)
+
+
+def test_any_other_tab_is_refused_in_sentences_and_left_in_running_text(tmp_path: Path):
+    path = tmp_path / "en.txt"
+    path.write_text("One.\nTwo\tthree.\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"en\.txt:2: a tab in a file with a sentence a line: 'Two\\tthree\.'"):
+        list(read_sentences(path, "text"))
+    assert len(train_vocabulary({"en": [path]}, mode="joint", size=290, coverage=1.0))
