@@ -105,7 +105,13 @@ def test_twice_is_the_same_bytes_and_other_files_stay(encoders, tmp_path: Path):
     (tmp_path / "a" / "README.md").write_text("mine")
     again = {path.name: path.read_bytes() for path in export_to_hf(encoder, tmp_path / "a", "fr")}
     assert first == again
-    assert sorted(first) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+    assert sorted(first) == [
+        "config.json",
+        "isoglot_provenance.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["README.md", *sorted(first)]
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 

@@ -14,9 +14,12 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json
 from isoglot.core.index_file import check_form
 from isoglot.represent import Representations
+from isoglot.text.provenance import Provenance, merged
 from isoglot.text.vectors import Vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
 
 Into = Literal["common", "target"]
@@ -36,6 +39,19 @@ def read_maps(path: str | Path) -> dict[int | None, PairMap]:
         StorageError: It cannot be read.
     """
     return {layer: _pair_map(file) for layer, file in _files(Path(path)).items()}
+
+
+def maps_provenance(maps: Iterable[PairMap], name: str = "map") -> Provenance:
+    """The dictionaries that maps were learned from.
+
+    Args:
+        maps: The maps.
+        name: What they are called in an error.
+
+    Raises:
+        CorruptFileError: A map has something else there.
+    """
+    return merged(Provenance.from_packed(each.given_, name) for each in maps if hasattr(each, "given_"))
 
 
 def _files(path: Path) -> dict[int | None, Path]:
@@ -110,6 +126,7 @@ def apply_to_layers(
     arrays = {each: mapped(mapping, found[each], side, into) for each, mapping in chosen.items()}
     width = int(next(iter(arrays.values())).shape[1])
     header = found.header | {"layers": list(arrays), "width": width, "mapped": {"side": side, "into": into}}
+    header["provenance"] = merged([found.provenance, maps_provenance(chosen.values())]).packed
     return Representations(arrays, header, offsets=found.offsets, counts=found.counts)
 
 

@@ -81,6 +81,7 @@ def align_embeddings(
         config=config,
         train=len(pairs.train_P2),
         test=len(pairs.test_P2),
+        given=pairs.given(languages, found[0].words, found[1].words),
         facts={
             **pairs.facts,
             "vocabulary": [len(each) for each in found],

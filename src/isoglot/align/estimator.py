@@ -220,6 +220,8 @@ class PairMap(Estimator):
     """columns of X, of Y, and of the space they meet in"""
     ends_: tuple[tuple[Any, ...], ...] = field(init=False, repr=False)
     """what it goes between, where that was noted: see :class:`isoglot.align.map_ends.End`"""
+    given_: str = field(init=False, repr=False)
+    """the dictionary it was learned from, if it was: see :attr:`isoglot.text.provenance.Provenance.packed`"""
 
     @abstractmethod
     def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
@@ -286,7 +288,8 @@ class PairMap(Estimator):
         """The way back."""
 
     def _keep(self, learned: Mapping[str, Any], like: Array) -> None:
-        self.__dict__.pop("ends_", None)  # they were of the rows of an earlier fit
+        for name in ("ends_", "given_"):  # they were of the rows of an earlier fit
+            self.__dict__.pop(name, None)
         super()._keep(learned, like)
 
     def _apply_target(self, rows_ME: torch.Tensor) -> torch.Tensor:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isoglot.align.estimator import PairMap
     from isoglot.align.settings import AlignConfig
     from isoglot.retrieve.scores import MethodScores, RetrievalScores
+    from isoglot.text.provenance import Provenance
 
 Use = Literal["embeddings", "types", "words", "sentences"]
 """The first paper's four: embedding matrices, words averaged over contexts, words in context, sentences."""
@@ -60,6 +61,7 @@ class Alignment:
         test: Pairs that were held out; of more than ``config.test_limit``, some were drawn.
         facts: What was found of what was asked for, and what leaked.
         layers: A map and its scores each.
+        given: The dictionary that the maps were learned from, if they were.
     """
 
     use: Use
@@ -69,6 +71,7 @@ class Alignment:
     test: int
     facts: dict[str, Any]
     layers: tuple[LayerAlignment, ...]
+    given: Provenance | None = None
 
     def scores(self, layer: LayerAlignment, when: Literal["before", "after"]) -> MethodScores | None:
         """The scores of a layer from the source to the target; None where there are none before."""
@@ -146,6 +149,8 @@ class Alignment:
         for each in self.layers:
             layers = (each.layer, each.target_layer)
             each.mapping.ends_ = tuple(map(End, encoders, self.languages, layers))
+            if self.given is not None:
+                each.mapping.given_ = self.given.packed
         files = [each.mapping.save(target / each.file) for each in self.layers]
         write_json(target / METRICS, self.as_dict())
         write_text(target / TABLE, as_csv(self.rows()))

@@ -15,13 +15,14 @@ from isoglot.core.errors import InputError
 from isoglot.retrieve.leaks import in_case_of, without_known
 from isoglot.retrieve.spelling import SpeltAlike, spelt_alike
 from isoglot.retrieve.words import match_dictionary
+from isoglot.text.dictionary import Entry
+from isoglot.text.provenance import Provenance, use_entries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from isoglot.align.settings import AlignConfig
     from isoglot.retrieve import Gold
-    from isoglot.text.dictionary import Entry
 
 
 class WordPairs(NamedTuple):
@@ -31,6 +32,11 @@ class WordPairs(NamedTuple):
     test_P2: np.ndarray
     alike: SpeltAlike
     facts: dict[str, Any]
+
+    def given(self, languages: tuple[str, str], source_words: Sequence[str], target_words: Sequence[str]) -> Provenance:
+        """The entries that are learned from, as the provenance of what is learned."""
+        entries = [Entry(source_words[one], target_words[other]) for one, other in self.train_P2.tolist()]
+        return Provenance(dictionaries=(use_entries(*languages, entries),))
 
 
 class WordSplit:

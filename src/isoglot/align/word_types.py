@@ -90,6 +90,7 @@ def align_types(
         config=config,
         train=len(pairs.train_P2),
         test=len(pairs.test_P2),
+        given=pairs.given(languages, found[0].words or (), found[1].words or ()),
         facts={
             **pairs.facts,
             "vocabulary": [len(each) for each in found],

@@ -299,8 +299,9 @@ def apply(
     """
     from rich.text import Text
 
-    from isoglot.align.apply import apply_to_layers, apply_to_vectors, read_maps
+    from isoglot.align.apply import apply_to_layers, apply_to_vectors, maps_provenance, read_maps
     from isoglot.represent import Representations
+    from isoglot.text.provenance import merged, provenance_of
     from isoglot.text.vectors import read_vectors, write_vectors
 
     output = Output(json=json, quiet=quiet)
@@ -312,7 +313,8 @@ def apply(
         if layer is not None:
             raise ConfigError("--layer is for what encode wrote, and a .vec has no layers", remedy="leave it out")
         table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
-        write_vectors(out, table.words, table.matrix_ND)
+        origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
+        write_vectors(out, table.words, table.matrix_ND, provenance=origin)
         rows, width, layers, left = len(table), table.matrix_ND.shape[1], [], []
     else:
         given = Representations.open(vectors)
@@ -382,4 +384,4 @@ def _leak_check(sides: Iterable[tuple[EncoderLike | Vectors, str]], *, allow: bo
             files.append(vectors_provenance(Path(name).expanduser()))
         else:
             encoders.append(side)
-    return LeakCheck(training_provenance(encoders, vectors=files), allow)
+    return LeakCheck(training_provenance(encoders, others=files), allow)

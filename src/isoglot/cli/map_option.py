@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.retrieve.layers import Side
+    from isoglot.text.provenance import Provenance
+
+
+def map_provenance(path: Path | None) -> Provenance:
+    """The dictionaries that the maps in a file or folder were learned from; none without maps."""
+    from isoglot.align.apply import maps_provenance, read_maps
+    from isoglot.text.provenance import Provenance
+
+    return Provenance() if path is None else maps_provenance(read_maps(path).values(), path.name)
 
 
 def load_change(path: Path | None) -> Callable[[Side, Side], tuple[Side, Side]]:

@@ -12,7 +12,7 @@ from isoglot.cli.estimates_option import CslsFrom, MeansFrom, parse_estimates
 from isoglot.cli.langs_option import Langs
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_both
-from isoglot.cli.map_option import load_change
+from isoglot.cli.map_option import load_change, map_provenance
 from isoglot.cli.named_pairs import parse_pairs
 from isoglot.cli.named_paths import is_path, parse_named
 from isoglot.cli.options import (
@@ -305,8 +305,8 @@ def words(
     From two files of word vectors, or from models: with --text in every layer. Several models are scored on the
     entries, and among the candidates, that all of them have. Words without a vector are left out and counted.
 
-    Words that a dictionary gave to the model's training are refused, unless --leave-out-known or --allow-leak is given.
-    Where a text or a model has no record of its provenance, a line says so.
+    Words that a dictionary gave to the training of the model, or of the map, are refused, unless --leave-out-known or
+    --allow-leak is given. Where a text or a model has no record of its provenance, a line says so.
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
@@ -331,30 +331,23 @@ def words(
     score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
 
     def find() -> _Found:
-        from isoglot.retrieve.by_dictionary import score_dictionary, words_by_language
+        from isoglot.retrieve.by_dictionary import words_by_language
         from isoglot.retrieve.leaks import LeakCheck, training_provenance
-        from isoglot.retrieve.vector_files import read_side, vectors_provenance
         from isoglot.retrieve.word_systems import WordLookup, score_systems
         from isoglot.text.dictionary import read_dictionary
 
-        change = load_change(mapping)
         if source is not None and target is not None:
-            file = _one_dictionary(dictionary)
-            sides = [read_side(path, layers=chosen, limit=first) for path in (source, target)]
-            check = LeakCheck(training_provenance(vectors=map(vectors_provenance, (source, target))), allow_leak)
-            named = {} if is_path(dictionary[0]) else parse_pairs(dictionary)
-            language = next((pair[0] for pair in named), sides[0].header.get("language"))
-            judges, omitted = check.judging(list(read_dictionary(file)), language, file, leave_out=leave_out_known)
-            pair = score_dictionary(*change(*sides), judges, file, score=score)
-            remarks = [*_covered(pair), *([left_out(omitted)] if omitted else []), str(check)]
-            facts = {"source": str(source), "target": str(target), "left_out_known": omitted}
-            return _Found([pair], facts | {"leak_check": check.facts()}, remarks)
+            leaks = {"leave_out": leave_out_known, "allow": allow_leak}
+            return _of_files((source, target), dictionary, mapping, layers=chosen, limit=first, score=score, **leaks)
+        change = load_change(mapping)
         files = _dictionaries(dictionary)
         entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
         names = {pair: ", ".join(map(str, paths)) for pair, paths in files.items()}
         texts = _texts(text, words_by_language(entries))
         encoders = dict(_encoder(each, device)[::-1] for each in models)
-        check = LeakCheck(training_provenance(encoders.values(), _opened(shards)), allow_leak)
+        check = LeakCheck(
+            training_provenance(encoders.values(), _opened(shards), [map_provenance(mapping)]), allow_leak
+        )
         judged = {
             pair: check.judging(rows, pair[0], names[pair], leave_out=leave_out_known) for pair, rows in entries.items()
         }
@@ -375,6 +368,36 @@ def words(
     read = [*files_of(dictionary), *files_of(text), source, target, mapping]
     read += [_index(each, source) for each in models]
     _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
+
+
+def _of_files(
+    paths: tuple[Path, Path],
+    dictionary: list[str],
+    mapping: Path | None,
+    *,
+    layers: Literal["all"] | list[int],
+    limit: int | None,
+    leave_out: bool,
+    allow: bool,
+    score: Callable[..., PairScores],
+) -> _Found:
+    """Words of two files of vectors."""
+    from isoglot.retrieve.by_dictionary import score_dictionary
+    from isoglot.retrieve.leaks import LeakCheck
+    from isoglot.retrieve.vector_files import read_side, vectors_provenance
+    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.provenance import merged
+
+    file = _one_dictionary(dictionary)
+    source, target = (read_side(path, layers=layers, limit=limit) for path in paths)
+    check = LeakCheck(merged([*map(vectors_provenance, paths), map_provenance(mapping)]), allow)
+    named = {} if is_path(dictionary[0]) else parse_pairs(dictionary)
+    language = next((pair[0] for pair in named), source.header.get("language"))
+    judges, omitted = check.judging(list(read_dictionary(file)), language, file, leave_out=leave_out)
+    pair = score_dictionary(*load_change(mapping)(source, target), judges, file, score=score)
+    remarks = [*_covered(pair), *([left_out(omitted)] if omitted else []), str(check)]
+    facts = {"source": str(paths[0]), "target": str(paths[1]), "left_out_known": omitted, "leak_check": check.facts()}
+    return _Found([pair], facts, remarks)
 
 
 def _check_origin(source: Path | None, target: Path | None, of_model: Mapping[str, object]) -> None:

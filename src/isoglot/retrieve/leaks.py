@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def training_provenance(
-    encoders: Iterable[EncoderLike] = (), shards: Iterable[Shards] = (), vectors: Iterable[Provenance] = ()
+    encoders: Iterable[EncoderLike], shards: Iterable[Shards] = (), others: Iterable[Provenance] = ()
 ) -> Provenance:
     """Which texts and dictionaries went into models and their vocabularies.
 
     Args:
         encoders: The models.
         shards: What they were trained on, where they do not say so themselves.
-        vectors: The provenance of vectors that come from files.
+        others: The provenance of what is used besides: vectors from files, maps.
     """
     found = [one for encoder in encoders for one in (encoder.provenance, encoder.vocabulary.provenance)]
-    return merged([*found, *(one.provenance for one in shards), *vectors])
+    return merged([*found, *(one.provenance for one in shards), *others])
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from isoglot.core.files import read_json, writable_folder, write_json
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
 from isoglot.languages.corpus import documents
+from isoglot.languages.export import builtin_text
 from isoglot.languages.twins import twin, twin_code
 from isoglot.pretrain.budget import parse_budget
 from isoglot.text.plain import write_documents
@@ -290,8 +291,10 @@ def _write_texts(arm: Arm, codes: tuple[str, str], out: Path, config: ThumbnailC
     """English, and the twin of other English: the two texts never say the same."""
     paths = {code: out / f"{code}.txt" for code in codes}
     mine, theirs = (list(_documents(config.sentences, seed=2 * seed + side)) for side in (0, 1))
-    write_documents(paths[codes[0]], ([" ".join(words) for words in text] for text in mine))
-    write_documents(paths[codes[1]], ([" ".join(words) for words in _twins(arm, text, config)] for text in theirs))
+    made = [builtin_text(f"{code}.txt", "en", 2 * seed + side) for side, code in enumerate(codes)]
+    write_documents(paths[codes[0]], ([" ".join(words) for words in text] for text in mine), provenance=made[0])
+    twins = ([" ".join(words) for words in _twins(arm, text, config)] for text in theirs)
+    write_documents(paths[codes[1]], twins, provenance=made[1])
     return paths
 
 
