@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from isoglot.cli.main import main
+from isoglot.core.artifact import SEAL, write_sealed
 from isoglot.languages import documents
 
 if TYPE_CHECKING:
@@ -73,20 +74,21 @@ def nano_encoder() -> Callable[..., Encoder]:
 
 @pytest.fixture(scope="session")
 def each_damage() -> Callable[[Path], Iterator[str]]:
-    """Damages a JSON file in every way: empty, no table, and without or with a wrong value of each key; then mends it."""
+    """Damages a JSON file in every way under a hash that fits: empty, no table, without a key, with a wrong value."""
 
     def damages(path: Path) -> Iterator[str]:
         whole = json.loads(path.read_text())
+        assert whole.pop(SEAL)
         for text in ("{}", "[]", "null"):
             path.write_text(text)
             yield text
         for key in whole:
-            path.write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
+            write_sealed(path, {name: value for name, value in whole.items() if name != key})
             yield f"no {key}"
             for text in ("null", "{}", '"x"'):
-                path.write_text(json.dumps(whole | {key: json.loads(text)}))
+                write_sealed(path, whole | {key: json.loads(text)})
                 yield f"{key} = {text}"
-        path.write_text(json.dumps(whole))
+        write_sealed(path, whole)
 
     return damages
 

@@ -344,7 +344,7 @@ def test_files_of_another_kind_or_encoder_are_refused(encoder: Encoder, table: T
     data = bytearray(file.read_bytes())
     data[-3] ^= 1
     file.write_bytes(bytes(data))
-    with pytest.raises(CorruptFileError, match="the numbers are not those that were written"):
+    with pytest.raises(CorruptFileError, match="the content is not what was written"):
         EncoderAligner.load(file, encoder)
 
 

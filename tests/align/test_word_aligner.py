@@ -235,7 +235,7 @@ def test_saved_and_read_it_aligns_the_same(tmp_path: Path):
     data = bytearray(file.read_bytes())
     data[-20] ^= 1
     file.write_bytes(bytes(data))
-    with pytest.raises(CorruptFileError, match="the numbers are not those that were written"):
+    with pytest.raises(CorruptFileError, match="the content is not what was written"):
         WordAligner.load(file)
     file.write_bytes(b"nonsense")
     with pytest.raises(CorruptFileError):

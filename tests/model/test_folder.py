@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from isoglot.core.artifact import write_index, write_sealed
 from isoglot.core.errors import CorruptFileError, InputError, IsoglotError
+from isoglot.core.files import read_json, write_json
 from isoglot.model import Encoder, encoder_config, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.vocab import Vocabulary, train_vocabulary
@@ -76,8 +78,29 @@ def test_an_index_with_something_missing_is_refused(vocabulary: Vocabulary, tmp_
     for _ in each_damage(tmp_path / "encoder.json"):
         with suppress(IsoglotError):
             load_encoder(tmp_path, device="cpu")
-    (tmp_path / "encoder.json").write_text('{"format": 1}')
+    write_index(tmp_path / "encoder.json", "an encoder", 1, {})
     with pytest.raises(CorruptFileError, match=r"json: no 'config' in it; make it with isoglot pretrain$"):
+        load_encoder(tmp_path, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"norm_eps": 1e-2}, "its content does not match its content_sha256"),
+        ({"width": 10**12}, r"1,000,000,000,000 numbers a piece in encoder\.json and these weights do not go together"),
+        ({"inner": 48}, r"the weight blocks\S+ in encoder\.json and these weights do not go together"),
+    ],
+)
+def test_a_changed_config_is_refused(vocabulary: Vocabulary, tmp_path: Path, change: dict[str, float], message: str):
+    """Without a new hash, because it was changed; with one, because no such weights are there."""
+    save_encoder(build(vocabulary), tmp_path)
+    index = read_json(tmp_path / "encoder.json")
+    index["config"] |= change
+    if "norm_eps" in change:
+        write_json(tmp_path / "encoder.json", index)
+    else:
+        write_sealed(tmp_path / "encoder.json", index)
+    with pytest.raises(CorruptFileError, match=message):
         load_encoder(tmp_path, device="cpu")
 
 

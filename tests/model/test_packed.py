@@ -12,7 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
+from isoglot.core.files import read_json
 from isoglot.model import Encoder, export_to_hf, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import PACKED, WEIGHTS, Form, folder_size, open_encoder, read_about
 from isoglot.model.packed import FINER, STEP, pack, packing_error, quantise, restore, unpack
@@ -224,9 +226,9 @@ def test_a_frame_with_something_else_in_it(tmp_path: Path):
 def test_another_form_is_not_read(encoder: Encoder, tmp_path: Path):
     save_encoder(encoder, tmp_path)
     index = tmp_path / "encoder.json"
-    text = index.read_text()
-    for form, name in (('"folded"', "'folded'"), ("[1]", "[1]")):
-        index.write_text(text.replace('"format": 1,', f'"format": 1, "form": {form},'))
+    content = read_json(index)
+    for form, name in (("folded", "'folded'"), ([1], "[1]")):
+        write_sealed(index, content | {"form": form})
         with pytest.raises(InputError) as failure:
             open_encoder(tmp_path)
         assert str(failure.value) == (

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from isoglot.compare.floor import random_encoder_like
+from isoglot.core.artifact import write_index
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.model import TableEncoder, load_encoder, make_batch
 from isoglot.model.table import open_table, save_table
@@ -90,7 +91,7 @@ def test_an_index_with_something_missing_is_refused(table: TableEncoder, tmp_pat
     for _ in each_damage(tmp_path / "static.json"):
         with suppress(IsoglotError):
             open_table(tmp_path)
-    (tmp_path / "static.json").write_text('{"format": 1}')
+    write_index(tmp_path / "static.json", "static vectors", 1, {})
     with pytest.raises(CorruptFileError, match=r"no 'vocabulary' in it; make them with isoglot static train$"):
         open_table(tmp_path)
 

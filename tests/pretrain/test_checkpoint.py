@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from isoglot.core import files
+from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import StorageError
 from isoglot.core.folders import replace_folder, restore_folder, sweep
 from isoglot.pretrain import checkpoint as module
@@ -127,7 +127,7 @@ def test_whenever_the_process_dies_one_is_whole(tmp_path: Path, monkeypatch, dea
     for name in ("rename", "mkdir", "write_bytes", "write_text"):
         monkeypatch.setattr(Path, name, deadly(getattr(Path, name)))
     monkeypatch.setattr(shutil, "rmtree", deadly(shutil.rmtree))
-    monkeypatch.setattr(module, "write_json", deadly(files.write_json))
+    monkeypatch.setattr(module, "write_sealed", deadly(write_sealed))
     died = False
     try:
         save(checkpoints, 10)

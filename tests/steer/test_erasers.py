@@ -140,7 +140,7 @@ def test_a_file_has_all_of_it(eraser, tmp_path: Path, library: str):
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    with pytest.raises(CorruptFileError, match="the numbers are not those that were written"):
+    with pytest.raises(CorruptFileError, match="the content is not what was written"):
         Eraser.load(file)
 
 

@@ -93,7 +93,7 @@ def test_a_file_has_all_of_it(tmp_path: Path):
     data = bytearray(file.read_bytes())
     data[-3] ^= 1
     (tmp_path / "altered").write_bytes(data)
-    with pytest.raises(CorruptFileError, match="altered: the numbers are not those that were written"):
+    with pytest.raises(CorruptFileError, match="altered: the content is not what was written"):
         LanguageMeans.load(tmp_path / "altered")
     (tmp_path / "cut").write_bytes(bytes(data[:-9]))
     with pytest.raises(CorruptFileError, match="cut: not a whole safetensors file"):

@@ -13,8 +13,9 @@ import torch
 
 from isoglot.align import AlignConfig, Bitext, Procrustes, align_words, builtin_bitext
 from isoglot.align.apply import read_maps
+from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError
-from isoglot.core.files import read_json, write_json
+from isoglot.core.files import read_json
 from isoglot.transfer import layer_maps
 from isoglot.transfer.layer_maps import (
     LayerMaps,
@@ -76,7 +77,7 @@ def test_maps_that_were_half_written_are_fitted_again(nano, bitext, tmp_path: Pa
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(layer_maps, "write_json", killed)
+        patch.setattr(layer_maps, "write_sealed", killed)
         with pytest.raises(KeyboardInterrupt):
             second.save(tmp_path)
     assert map_hash(fit("procrustes").maps[1]) == map_hash(first.maps[1]) != map_hash(second.maps[1])
@@ -94,11 +95,11 @@ def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path, each
                 read(tmp_path)
     about = read_json(tmp_path / "metrics.json")
     about["layers"][1]["target_layer"] = 2
-    write_json(tmp_path / "metrics.json", about)
+    write_sealed(tmp_path / "metrics.json", about)
     with pytest.raises(ConfigError, match="maps layer 1 to layer 2; fit maps between layers of one number"):
         read_layer_maps(tmp_path, ("zh", "en"))
     about["layers"] = [{"layer": None, "target_layer": None, "file": "layer-0.safetensors"}]
-    write_json(tmp_path / "metrics.json", about)
+    write_sealed(tmp_path / "metrics.json", about)
     with pytest.raises(ConfigError, match="is of no layer; fit one with isoglot align words"):
         read_layer_maps(tmp_path, ("zh", "en"))
 

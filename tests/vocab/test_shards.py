@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, StorageError
 from isoglot.core.files import read_json
 from isoglot.text.dictionary import Entry
@@ -147,15 +147,16 @@ text, vocabulary, out, moment = sys.argv[1:]
 shard_build._BLOCK = shard_build._CHECKPOINT = 2000
 calls = 0
 def die_at(function):
-    def call(*given):
+    def call(*given, **options):
         global calls
         calls += 1
         if calls == int(moment):
             os.kill(os.getpid(), signal.SIGKILL)
-        return function(*given)
+        return function(*given, **options)
     return call
 shard_build.os.fsync = die_at(os.fsync)
-shard_build.write_json = die_at(shard_build.write_json)
+shard_build.write_sealed = die_at(shard_build.write_sealed)
+shard_build.write_index = die_at(shard_build.write_index)
 build_shards([text], Vocabulary.load(vocabulary), "en", out, dev_share=0.2, seed=3)
 """
 
@@ -275,7 +276,7 @@ def test_an_index_with_something_missing_is_refused(trained, texts, tmp_path: Pa
     for _ in each_damage(tmp_path / "index.json"):
         with suppress(IsoglotError):
             Shards.open(tmp_path).counts()
-    (tmp_path / "index.json").write_text(json.dumps(shards.index | {"files": {}}))
+    write_sealed(tmp_path / "index.json", shards.index | {"files": {}})
     with pytest.raises(CorruptFileError) as caught:
         Shards.open(tmp_path)
     assert str(caught.value) == f"{tmp_path}/index.json: no 'files.train.ids.bin' in it; build them again"
@@ -285,15 +286,15 @@ def test_a_journal_with_something_missing_is_refused(trained, texts, tmp_path: P
     shards = build_shards(texts["en"], trained("joint"), "en", tmp_path / "whole")
     state = {"done": 0, "tokens": 0, "sizes": dict.fromkeys(shards.index["files"], 0), "open_document": {}}
     state["open_document"] = {"train": 0, "dev": 0}
-    recipe = {key: value for key, value in shards.index.items() if key not in ("counts", "files")}
+    recipe = {key: value for key, value in shards.index.items() if key not in ("kind", "counts", "files")}
     journal = tmp_path / "out" / "building.json"
     journal.parent.mkdir()
-    journal.write_text(json.dumps({"recipe": recipe, "state": state}))
+    write_sealed(journal, {"recipe": recipe, "state": state})
     for _ in each_damage(journal):
         with pytest.raises(IsoglotError):
             build_shards(texts["en"], trained("joint"), "en", tmp_path / "out")
     assert build_shards(texts["en"], trained("joint"), "en", tmp_path / "out").index == shards.index
-    journal.write_text("{}")
+    write_sealed(journal, {})
     (tmp_path / "out" / "index.json").unlink()
     with pytest.raises(CorruptFileError, match=r"building\.json: no 'recipe' in it; begin anew with --restart$"):
         build_shards(texts["en"], trained("joint"), "en", tmp_path / "out")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.languages import documents, twin
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
@@ -288,7 +289,7 @@ def test_an_index_with_something_missing_is_refused(trained, tmp_path: Path, eac
         with suppress(IsoglotError):
             Vocabulary.load(tmp_path)
     index = json.loads((tmp_path / "vocabulary.json").read_text())
-    (tmp_path / "vocabulary.json").write_text(json.dumps(index | {"size": None}))
+    write_sealed(tmp_path / "vocabulary.json", index | {"size": None})
     with pytest.raises(CorruptFileError, match=r"json: 'size' cannot be None; make it with isoglot vocab train$"):
         Vocabulary.load(tmp_path)
 

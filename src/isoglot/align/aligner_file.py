@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isoglot.core.array_file import array_path, load_arrays, save_arrays
+from isoglot.core.artifact import array_path, load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from isoglot.align.estimator import PairMap
 from isoglot.align.map_ends import Side, by_target_layer, check_end
 from isoglot.align.map_file import load_map
 from isoglot.align.result import METRICS
+from isoglot.core.artifact import read_sealed
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import read_json
-from isoglot.core.index_file import check_form
 from isoglot.represent import Representations
 from isoglot.text.provenance import Provenance, merged
 from isoglot.text.vectors import Vectors
@@ -60,13 +59,8 @@ def _files(path: Path) -> dict[int | None, Path]:
         files = sorted(path.glob("layer-*.safetensors")) or [path]
         numbers = [_NAME.fullmatch(file.stem) for file in files]
         return {int(found[1]) if found else None: file for found, file in zip(numbers, files, strict=True)}
-    written = read_json(path / METRICS)
-    if not isinstance(written, dict) or "layers" not in written:
-        raise InputError(
-            "no list of layers", remedy="name a folder written by isoglot align, or a map", file=path / METRICS
-        )
     form = {"layers": [{"layer": int | None, "file": str}]}
-    check_form(written, form, path / METRICS, remedy="make it again with isoglot align")
+    written = read_sealed(path / METRICS, form, remedy="name a folder written by isoglot align, or a map")
     return {each["layer"]: path / each["file"] for each in written["layers"]}
 
 

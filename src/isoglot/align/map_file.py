@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isoglot.core.array_file import array_path, load_arrays, save_arrays
+from isoglot.core.artifact import array_path, load_arrays, save_arrays
 from isoglot.core.errors import InputError
 from isoglot.retrieve.rows import to_tensor
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.map_ends import End
 from isoglot.align.map_file import FILE
-from isoglot.core.files import as_csv, writable_folder, write_json, write_text
+from isoglot.core.artifact import write_sealed
+from isoglot.core.files import as_csv, writable_folder, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,6 +153,6 @@ class Alignment:
             if self.given is not None:
                 each.mapping.given_ = self.given.packed
         files = [each.mapping.save(target / each.file) for each in self.layers]
-        write_json(target / METRICS, self.as_dict())
+        write_sealed(target / METRICS, self.as_dict())
         write_text(target / TABLE, as_csv(self.rows()))
         return [*files, target / METRICS, target / TABLE]

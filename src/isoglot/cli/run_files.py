@@ -176,13 +176,25 @@ def place(out: Path | None) -> dict[str, str]:
 
 def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mapping[str, str]) -> None:
     """Write a result as JSON and its other files to the folder of a run, and record them all."""
-    from isoglot.core.files import write_json, write_text
+    from isoglot.core.files import write_json
+
+    write_texts(run, texts)
+    write_json(run.folder / name, with_opened(value))
+    run.add_output(run.folder / name)
+
+
+def write_texts(run: RunRecord, texts: Mapping[str, str]) -> None:
+    """Write files to the folder of a run, and record them."""
+    from isoglot.core.files import write_text
 
     for file, text in texts.items():
         write_text(run.folder / file, text)
-    write_json(run.folder / name, {**value, "opened": opened()} if opened() else value)
-    for file in (name, *texts):
         run.add_output(run.folder / file)
+
+
+def with_opened(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A result with the weights of training runs it is about, if there are any."""
+    return {**value, "opened": opened()} if opened() else dict(value)
 
 
 def files_of(values: Sequence[str] | None) -> list[Path]:

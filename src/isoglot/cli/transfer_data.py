@@ -100,12 +100,13 @@ def model_folder(folder: Path) -> Path:
     Raises:
         StorageError: There is none.
     """
-    from isoglot.core.index_file import read_form
+    from isoglot.core.artifact import read_sealed
 
     if (folder / "tuned.json").exists():
         return folder
     made = folder / "result.json"
-    found = read_form(made, dict, remedy="make it again with isoglot transfer").get("model") if made.exists() else None
+    again = "make it again with isoglot transfer"
+    found = read_sealed(made, remedy=again).get("model") if made.exists() else None
     if found is not None:  # map transfer has results and no model
         best = Path(str(found))
         inside = folder / best.parent.name / best.name  # the folder may have been moved since

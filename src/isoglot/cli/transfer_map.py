@@ -26,7 +26,7 @@ from isoglot.cli.options import (
     open_run,
 )
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import files_of, place, recorded, write_all
+from isoglot.cli.run_files import files_of, place, recorded, with_opened, write_texts
 from isoglot.cli.transfer_data import (
     EXAMPLES,
     FILES,
@@ -153,6 +153,7 @@ def map_(
     result.csv, a figure for each language, and the maps that were fitted.
     """
     from isoglot.align import AlignConfig, make_map
+    from isoglot.core.artifact import write_sealed
     from isoglot.core.config import build_config
     from isoglot.core.files import writable_folder
     from isoglot.core.recipe import load_recipe
@@ -199,8 +200,7 @@ def map_(
     fitted = {each.name: _maps(each, source, given[each.name], bitexts, chosen, fitting, out, output) for each in every}
     every = [replace(each, maps={code: one.maps for code, one in fitted[each.name].items()}) for each in every]
     check_with_maps(every, source, chosen, config, out, seeds=seeds)  # what is refused leaves the folder as it was
-    where = str(english.device)
-    record = recorded(out, read, seed=seed, device=where, config=config, kind="in place")
+    record = recorded(out, read, seed=seed, device=str(english.device), config=config, kind="in place")
     with output.resumable(out), record as run:
         if out is not None:
             for each in every:
@@ -221,8 +221,8 @@ def map_(
         )
         if run is not None and out is not None:
             figures = {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
-            rows = [line.facts() for line in found.lines]
-            write_all(run, "result.json", found.facts(), {"result.csv": as_csv(rows), **figures})
+            write_texts(run, {"result.csv": as_csv(line.facts() for line in found.lines), **figures})
+            run.add_output(write_sealed(run.folder / "result.json", with_opened(found.facts())))
     output.result({**place(out), **found.facts()}, _table(found, list(others)))
     for code in others:
         output.say(f"\n{finding(found, code)}" + (f"\nThe figure is {out / f'map-{code}.svg'}" if out else ""))

@@ -18,10 +18,10 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoglot.core.artifact import check_form, read_index_file, write_index
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
-from isoglot.core.files import check_file, file_hash, read_bytes, writable_folder, write_bytes, write_json
-from isoglot.core.index_file import read_index_file
+from isoglot.core.files import check_file, file_hash, read_bytes, writable_folder, write_bytes
 from isoglot.model.export_folder import without_folders
 from isoglot.text.provenance import store_provenance, stored_provenance
 from isoglot.vocab.ranges import from_ranges, to_ranges
@@ -93,17 +93,15 @@ def save_encoder(
     record, record_hash = store_provenance(target, encoder.provenance, compression=compression)
     files.append(record)
     index = {
-        "format": FORMAT,
         **({} if form == "whole" else {"form": form}),
         "config": encoder.config.model_dump(mode="json"),
         "members": {code: to_ranges(ids) for code, ids in encoder.member_ids().items()},
         "vocabulary": None if vocabulary is None else vocabulary.hash,
-        "sha256": file_hash(target / stored),
+        "files": {stored: file_hash(target / stored)},
         "provenance": record_hash,
         "about": told,
     }
-    write_json(target / INDEX, index)
-    return [*files, target / INDEX]
+    return [*files, write_index(target / INDEX, "an encoder", FORMAT, index)]
 
 
 def open_encoder(folder: str | Path) -> Encoder:
@@ -115,6 +113,7 @@ def open_encoder(folder: str | Path) -> Encoder:
         StorageError: A file is missing.
     """
     import numpy as np
+    import torch
 
     from isoglot.model.encoder import Encoder
     from isoglot.model.settings import EncoderConfig
@@ -129,11 +128,26 @@ def open_encoder(folder: str | Path) -> Encoder:
     members = {
         code: np.flatnonzero(from_ranges(ranges, config.vocabulary_size)) for code, ranges in index["members"].items()
     }
+    read, name = read_packed if index.get("form") == "packed" else read_weights, _FORMS[index.get("form", "whole")]
+    check_form(index, {"files": {name: str}}, folder / INDEX, remedy="make it with isoglot pretrain")
+    weights = read(folder / name, sha256=index["files"][name])
+    least = config.width * (config.vocabulary_size + config.layers * config.inner)
+    if least > 2 * sum(map(torch.numel, weights.values())):
+        raise _unfit(f"{config.width:,} numbers a piece", folder / name)  # before memory is taken for them
     encoder = Encoder(config, vocabulary, members or None, seed=None)
-    read = read_packed if index.get("form") == "packed" else read_weights
-    encoder.load_state_dict(read(folder / _FORMS[index.get("form", "whole")], sha256=index["sha256"]))
+    shapes = {name: tensor.shape for name, tensor in encoder.state_dict().items()}
+    wrong = [name for name in {*shapes, *weights} if name not in weights or shapes.get(name) != weights[name].shape]
+    if wrong:
+        raise _unfit(f"the weight {min(wrong)}", folder / name)
+    encoder.load_state_dict(weights)
     encoder.provenance = stored_provenance(folder, index["provenance"])
     return encoder.eval()
+
+
+def _unfit(what: str, path: Path) -> CorruptFileError:
+    return CorruptFileError(
+        f"{what} in {INDEX} and these weights do not go together", remedy="copy the folder again, whole", file=path
+    )
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
@@ -145,7 +159,8 @@ def read_index(folder: str | Path) -> dict[str, Any]:
         StorageError: It cannot be read.
     """
     path = Path(folder) / INDEX
-    keys = {"config": dict, "members": {...: [list]}, "vocabulary": str | None, "sha256": str, "provenance": str}
+    keys = {"config": dict, "members": {...: [list]}, "vocabulary": str | None, "files": {...: str}, "about": dict}
+    keys |= {"provenance": str}
     index = read_index_file(path, keys, version=FORMAT, what="an encoder", remedy="make it with isoglot pretrain")
     form = index.get("form", "whole")
     if not isinstance(form, str) or form not in _FORMS:
@@ -164,7 +179,7 @@ def read_about(folder: str | Path) -> dict[str, Any]:
         InputError: ``encoder.json`` is not one of ours.
         StorageError: A file cannot be read.
     """
-    return dict(read_index(folder).get("about", {}))
+    return dict(read_index(folder)["about"])
 
 
 def folder_size(folder: str | Path) -> int:

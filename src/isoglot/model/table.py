@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from isoglot.core.artifact import read_index_file, write_index
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import file_hash, read_bytes, writable_folder, write_bytes, write_json
-from isoglot.core.index_file import read_index_file
+from isoglot.core.files import file_hash, read_bytes, writable_folder, write_bytes
 from isoglot.model.edits import Edits, check_layer
 from isoglot.model.folder import VOCABULARY, read_vocabulary
 from isoglot.text.provenance import store_provenance, stored_provenance, unknown
@@ -149,17 +149,15 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
     record, record_hash = store_provenance(target, table.provenance)
     files = [target / VECTORS, record, *table.vocabulary.save(target / VOCABULARY)]
     index = {
-        "format": FORMAT,
         "width": table.width,
         "size": len(table.known),
         "known": int(table.known.sum()),
         "vocabulary": table.vocabulary.hash,
-        "sha256": file_hash(target / VECTORS),
+        "files": {VECTORS: file_hash(target / VECTORS)},
         "provenance": record_hash,
         "about": table.about,
     }
-    write_json(target / INDEX, index)
-    return [*files, target / INDEX]
+    return [*files, write_index(target / INDEX, "static vectors", FORMAT, index)]
 
 
 def open_table(folder: str | Path) -> TableEncoder:
@@ -173,12 +171,12 @@ def open_table(folder: str | Path) -> TableEncoder:
     from safetensors.torch import load
 
     folder = Path(folder)
-    keys = {"vocabulary": str, "sha256": str, "provenance": str, "about": dict}
+    keys = {"vocabulary": str, "files": {VECTORS: str}, "provenance": str, "about": dict}
     again = "make them with isoglot static train"
     index = read_index_file(folder / INDEX, keys, version=FORMAT, what="static vectors", remedy=again)
     remedy = "put back the vocabulary the vectors were learned with"
     vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
-    tensors = load(read_bytes(folder / VECTORS, sha256=index["sha256"]))
+    tensors = load(read_bytes(folder / VECTORS, sha256=index["files"][VECTORS]))
     table = TableEncoder(tensors["vectors"], tensors["known"].bool(), vocabulary, index["about"])
     table.provenance = stored_provenance(folder, index["provenance"])
     return table.eval()

@@ -13,15 +13,15 @@ the one before it is used, and the caller is told.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.config import Config
-from isoglot.core.errors import CorruptFileError, IsoglotError
-from isoglot.core.files import check_file, read_json, writable_folder, write_json
+from isoglot.core.errors import IsoglotError
+from isoglot.core.files import check_file, writable_folder
 from isoglot.core.folders import remove_folder, replace_folder
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ class Checkpoints:
                 data = save({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()})
                 hashes[name] = hashlib.sha256(data).hexdigest()
                 (folder / name).write_bytes(data)
-            content = {"step": step, **state, "files": hashes}
-            write_json(folder / STATE, {**content, "sha256": _digest(content)})
+            write_sealed(folder / STATE, {"step": step, **state, "files": hashes})
 
         replace_folder(target, fill)
         for old in self._steps()[self.keep :]:
@@ -166,16 +165,7 @@ class Checkpoints:
         return sorted((int(name) for name in names if name.isdecimal()), reverse=True)
 
     def _open(self, path: Path) -> Checkpoint:
-        found = read_json(path / STATE)
-        content = {key: value for key, value in found.items() if key != "sha256"} if isinstance(found, dict) else {}
-        if not content or found.get("sha256") != _digest(content):
-            raise CorruptFileError(
-                "not what was written", remedy="the checkpoint was cut short or altered", file=path / STATE
-            )
+        content = read_sealed(path / STATE, {"step": int, "files": {...: str}}, remedy="use an earlier checkpoint")
         for name, sha256 in content["files"].items():
             check_file(path / name, sha256=sha256)
         return Checkpoint(path, content)
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

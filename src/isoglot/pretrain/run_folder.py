@@ -15,10 +15,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import file_hash, writable_folder, write_json
+from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import restore_folder, sweep
-from isoglot.core.index_file import read_form
 from isoglot.model.load import BEST, LAST, RUN
 from isoglot.pretrain.checkpoint import FOLDER
 from isoglot.pretrain.settings import changed_key
@@ -99,7 +99,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
     if path.exists():
         if not resume:
             raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
-        there = read_form(path, {"config": dict, "data": dict}, remedy="name another --out")
+        there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
         parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
         check_same(out, there, identity, parts)
         for name in (BEST, LAST):
@@ -107,7 +107,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
         sweep(out / FOLDER)
         return True
     writable_folder(out)
-    write_json(path, identity)
+    write_sealed(path, identity)
     return False
 
 

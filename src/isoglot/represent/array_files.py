@@ -16,24 +16,37 @@ import os
 import struct
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, shown
-from isoglot.core.files import inside, read_bytes, read_json, storage_error, writable_folder, write_json
-from isoglot.core.index_file import check_form
+from isoglot.core.artifact import array_digest, array_header, check_arrays, read_index_file, write_index
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, shown
+from isoglot.core.files import (
+    check_file,
+    file_hash,
+    inside,
+    move_into_place,
+    read_bytes,
+    storage_error,
+    writable_folder,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Header = dict[str, Any]
+Check = Literal["hashes", "sizes"]
+"""What opening verifies: all numbers, or only the headers and sizes, which takes no time."""
 
 INDEX = "representations.json"
 FORMAT = 1
+KIND = "representations"
 _JOURNAL = "journal.jsonl"
-_ROOM = 256  # bytes of a safetensors header left free for the counts that are known only at the end
+_ROOM = 256  # bytes of a safetensors header left free for the counts that are known only at the end; a multiple of 64
 _TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
+_CHUNK = 1 << 20
+_REMEDY = "name a file or folder made by isoglot encode"
 _UNFINISHED = "it was not finished: go on with --resume, or make it again"
 
 
@@ -71,8 +84,7 @@ class ArrayWriter:
         beside = self.path.with_name(f".{self.path.name}")
         self.data = beside.with_name(f"{beside.name}.partial") if self.one_file else self.path
         self.journal = beside.with_name(f"{beside.name}.{_JOURNAL}") if self.one_file else self.path / _JOURNAL
-        self.room = len(_file_header(self.shapes, self.header)) + _ROOM
-        self.room += -self.room % 64
+        self.room = len(array_header(KIND, self.header, _entries(self.shapes), "0" * 64)) + _ROOM
         self.done: list[Header] = self._finished_parts() if resume else []
         try:
             if not self.done:
@@ -147,18 +159,31 @@ class ArrayWriter:
                 array.flush()
         self.arrays = {}
         if self.one_file:
-            text = _file_header(self.shapes, header)
+            self._give_header(header)
+            move_into_place(self.data, self.path)
+        else:
+            arrays = {
+                name: {"type": shape.kind, "shape": list(shape.sides), "sha256": file_hash(self.path / f"{name}.npy")}
+                for name, shape in self.shapes.items()
+            }
+            write_index(self.path / INDEX, KIND, FORMAT, {**header, "arrays": arrays})
+        self.journal.unlink(missing_ok=True)
+
+    def _give_header(self, header: Header) -> None:
+        """Hash the numbers of the one file, and write its header into the place that was left for it."""
+        entries = _entries(self.shapes)
+        digest = array_digest(KIND, header, entries)
+        with self.data.open("r+b") as file:
+            file.seek(8 + self.room)
+            while part := file.read(_CHUNK):
+                digest.update(part)
+            text = array_header(KIND, header, entries, digest.hexdigest())
             if len(text) > self.room:
                 raise StorageError("the header has outgrown its place", remedy="make it again", file=self.path)
-            with self.data.open("r+b") as file:
-                file.write(struct.pack("<Q", self.room) + text.ljust(self.room))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(self.data, self.path)  # noqa: PTH105 - the pair fsync/replace reads as one
-        else:
-            arrays = {name: {"type": shape.kind, "shape": list(shape.sides)} for name, shape in self.shapes.items()}
-            write_json(self.path / INDEX, {**header, "arrays": arrays})
-        self.journal.unlink(missing_ok=True)
+            file.seek(0)
+            file.write(struct.pack("<Q", self.room) + text.ljust(self.room))
+            file.flush()
+            os.fsync(file.fileno())
 
     def discard(self) -> None:
         """Remove what is unfinished."""
@@ -182,17 +207,17 @@ def check_same(path: Path, found: Header, wanted: Header) -> None:
             )
 
 
-def read_arrays(path: str | Path) -> tuple[Header, dict[str, np.ndarray]]:
+def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict[str, np.ndarray]]:
     """The header and the arrays, mapped and not to be written to.
 
     Raises:
-        CorruptFileError: A file is cut short.
+        CorruptFileError: A file is not what was written.
         InputError: It is no such file or folder of ours.
         StorageError: There is nothing of that name, or it was not finished.
     """
     path = Path(path)
     if path.is_dir():
-        return _read_folder(path)
+        return _read_folder(path, check)
     if not path.exists():
         writing = path.with_name(f".{path.name}.{_JOURNAL}").exists()
         raise StorageError(
@@ -200,47 +225,30 @@ def read_arrays(path: str | Path) -> tuple[Header, dict[str, np.ndarray]]:
             remedy=_UNFINISHED if writing else "make it with isoglot encode",
             file=path,
         )
-    header, shapes, begin = _read_file_header(path)
-    starts = _starts(shapes)
-    size = begin + sum(shape.bytes for shape in shapes.values())
-    _check_size(path, size)
-    return header, {name: _mapped(path, shape, begin + starts[name], "r") for name, shape in shapes.items()}
+    with path.open("rb") as file:
+        header, entries, begin = check_arrays(file, path, KIND, remedy=_REMEDY, numbers=check == "hashes")
+    return header, {
+        name: _mapped(path, Shape(each["dtype"], tuple(each["shape"])), begin + each["data_offsets"][0], "r")
+        for name, each in entries.items()
+    }
 
 
-def _read_folder(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
+def _read_folder(path: Path, check: Check) -> tuple[Header, dict[str, np.ndarray]]:
     if not (path / INDEX).exists():
         remedy = _UNFINISHED if (path / _JOURNAL).exists() else "make it with isoglot encode"
         raise StorageError(f"no {INDEX} in this folder", remedy=remedy, file=path)
-    header = read_json(path / INDEX)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise _foreign(path / INDEX)
-    form = {"arrays": {...: {"type": tuple(_TYPES), "shape": [int]}}}
-    check_form(header, form, path / INDEX, remedy="make it again with isoglot encode")
+    form = {"arrays": {...: {"type": tuple(_TYPES), "shape": [int], "sha256": str}}}
+    header = read_index_file(path / INDEX, form, version=FORMAT, what=KIND, remedy=_REMEDY)
+    del header["kind"]
     arrays = {}
     for name, facts in header.pop("arrays").items():
         shape = Shape(facts["type"], tuple(facts["shape"]))
         file = inside(path, f"{name}.npy")
         _check_size(file, len(_npy_header(shape)) + shape.bytes)
-        arrays[name] = np.load(file, mmap_mode="r", allow_pickle=False) if shape.bytes else _nothing(shape)
+        if check == "hashes":
+            check_file(file, sha256=facts["sha256"])
+        arrays[name] = _mapped(file, shape, len(_npy_header(shape)), "r")
     return header, arrays
-
-
-def _read_file_header(path: Path) -> tuple[Header, dict[str, Shape], int]:
-    with path.open("rb") as file:
-        start = file.read(8)
-        size = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-        raw = file.read(min(size, 100_000_000))
-    try:
-        whole = json.loads(raw)
-        header = json.loads(whole.pop("__metadata__")["isoglot"])
-        order = sorted(whole.items(), key=lambda item: item[1]["data_offsets"])
-        shapes = {name: Shape(facts["dtype"], tuple(facts["shape"])) for name, facts in order}
-        known = header.get("format") == FORMAT and all(shape.kind in _TYPES for shape in shapes.values())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _foreign(path) from error
-    if not known:
-        raise _foreign(path)
-    return header, shapes, 8 + size
 
 
 def _check_size(path: Path, size: int) -> None:
@@ -253,20 +261,17 @@ def _check_size(path: Path, size: int) -> None:
         )
 
 
-def _foreign(path: Path) -> InputError:
-    return InputError(
-        f"no representations of format {FORMAT}", remedy="name a file or folder made by isoglot encode", file=path
-    )
-
-
-def _file_header(shapes: Mapping[str, Shape], header: Header) -> bytes:
-    """The header of a safetensors file."""
+def _entries(shapes: Mapping[str, Shape]) -> dict[str, dict[str, Any]]:
+    """What the header of a safetensors file says of each array."""
     starts = _starts(shapes)
-    entries: dict[str, Any] = {"__metadata__": {"isoglot": json.dumps(header, ensure_ascii=False)}}
-    for name, shape in shapes.items():
-        end = starts[name] + shape.bytes
-        entries[name] = {"dtype": shape.kind, "shape": list(shape.sides), "data_offsets": [starts[name], end]}
-    return json.dumps(entries, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return {
+        name: {
+            "dtype": shape.kind,
+            "shape": list(shape.sides),
+            "data_offsets": [starts[name], starts[name] + shape.bytes],
+        }
+        for name, shape in shapes.items()
+    }
 
 
 def _starts(shapes: Mapping[str, Shape]) -> dict[str, int]:

@@ -169,7 +169,7 @@ def extract(
                 writer.discard()
             raise
     writer.finish(header | {event: events[event] for event in EVENTS})
-    return Representations.open(out)
+    return Representations.open(out, check="sizes")
 
 
 def description(through: LayerPass, name: str, sha256: str | None) -> Header:

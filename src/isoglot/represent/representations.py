@@ -17,7 +17,7 @@ from isoglot.text.provenance import Provenance, unknown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoglot.represent.array_files import Header
+    from isoglot.represent.array_files import Check, Header
 
 
 class Representations:
@@ -147,17 +147,19 @@ class Representations:
         write_vectors(path, self.words, next(iter(self._arrays.values())), provenance=self.provenance)
 
     @classmethod
-    def open(cls, path: str | Path) -> Representations:
+    def open(cls, path: str | Path, *, check: Check = "hashes") -> Representations:
         """What was saved or extracted to a file or folder, mapped into memory and read only when used.
 
-        Sizes are checked; hashing what may be many gigabytes is left to who needs it.
+        Args:
+            path: The file or folder.
+            check: What is verified: all numbers, or only headers and sizes.
 
         Raises:
-            CorruptFileError: A file is cut short.
+            CorruptFileError: A file is not what was written.
             InputError: It is no file or folder of ours.
             StorageError: There is nothing of that name, or it was not finished.
         """
-        header, arrays = read_arrays(path)
+        header, arrays = read_arrays(path, check)
         names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
         if not names or not all(map(str.isdecimal, names.values())):
             raise InputError("no representations", remedy="name what isoglot encode made", file=path)

@@ -8,15 +8,14 @@ Shapes: ``N`` rows, ``D`` width, ``L`` layers, ``K`` items of a batch.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
-from isoglot.core.files import write_bytes
+from isoglot.core.artifact import load_arrays, save_arrays
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import description
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from isoglot.represent.representations import Representations
     from isoglot.represent.sentences import Sentences
 
-_FORMAT = 1
+_KIND = "moments of a language"
 
 
 @dataclass(frozen=True)
@@ -99,33 +98,21 @@ class LanguageMoments:
         Raises:
             StorageError: It cannot be written.
         """
-        from safetensors.numpy import save
-
-        facts = {"format": _FORMAT, "layers": list(self.layers), "count": self.count, "about": self.about}
+        facts = {"layers": list(self.layers), "count": self.count, "about": self.about}
         arrays = {"means": self.means_LD, "covariances": self.spreads_LDD()}
-        write_bytes(path, save(arrays, metadata={"isoglot": json.dumps(facts, ensure_ascii=False)}))
+        save_arrays(path, _KIND, facts, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> LanguageMoments:
         """Read what :meth:`save` wrote.
 
         Raises:
-            CorruptFileError: The file is cut short, or is something else.
+            CorruptFileError: The file is not what was written.
+            InputError: It is something else.
             StorageError: There is no such file.
         """
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, "numpy") as file:
-                facts = json.loads((file.metadata() or {})["isoglot"])
-                arrays = {name: file.get_tensor(name) for name in ("means", "covariances")}
-                return cls(
-                    tuple(facts["layers"]), facts["count"], arrays["means"], arrays["covariances"], facts["about"]
-                )
-        except FileNotFoundError as error:
-            raise StorageError("no such file", remedy="check the spelling of the path", file=path) from error
-        except (SafetensorError, KeyError, ValueError) as error:
-            raise CorruptFileError("no moments of a language", remedy="make it again", file=path) from error
+        facts, arrays = load_arrays(path, _KIND, remedy="make it again")
+        return cls(tuple(facts["layers"]), facts["count"], arrays["means"], arrays["covariances"], facts["about"])
 
 
 class LanguageStatistics:

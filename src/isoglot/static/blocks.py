@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.compiled import COMPILED
-from isoglot.core.files import storage_error, writable_folder, write_json
-from isoglot.core.index_file import read_form
+from isoglot.core.files import storage_error, writable_folder
 from isoglot.core.progress import SILENT
 from isoglot.static.counting_loops import deal_compiled, deal_plain
 
@@ -110,7 +110,7 @@ def write_blocks(
         for block in range(groups * groups):
             _file(folder, block).unlink(missing_ok=True)
         raise storage_error(error, folder, doing="write") from error
-    write_json(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist()})
+    write_sealed(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist()})
 
 
 def column_ranks(types: int) -> np.ndarray:
@@ -138,7 +138,7 @@ def open_blocks(folder: Path) -> Blocks | None:
     if not (folder / INDEX).exists():
         return None
     form = {"types": int, "groups": int, "sizes": [int]}
-    index = read_form(folder / INDEX, form, remedy="remove the file: the pairs are then dealt again")
+    index = read_sealed(folder / INDEX, form, remedy="remove the file: the pairs are then dealt again")
     groups, sizes = index["groups"], index["sizes"]
     blocks = []
     for number, size in enumerate(sizes):

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import torch
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import file_hash, writable_folder, write_json
+from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import sweep
-from isoglot.core.index_file import read_form
 from isoglot.core.progress import SILENT
-from isoglot.core.run import RECORD, record_run
+from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.table import INDEX as FINISHED
 from isoglot.model.table import TableEncoder, open_table, save_table
 from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints
@@ -169,13 +169,13 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
         for name in _OF_OTHERS:
             if (out / name).exists():
                 raise ConfigError(f"{out} holds {name}, which is of something else", remedy="name another --out")
-        write_json(path, identity)
+        write_sealed(path, identity)
         return
-    there = read_form(path, {"config": dict, "data": dict}, remedy="name another --out")
+    there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
     if _has_nothing(out):
         if there != identity:
             _clear(out)
-            write_json(path, identity)
+            write_sealed(path, identity)
         return
     if not resume:
         state = "already" if (out / FINISHED).exists() else "that are not finished"
@@ -189,7 +189,7 @@ def _has_nothing(out: Path) -> bool:
     """Whether learning ended before it had anything to go on with; what may still run elsewhere has not ended."""
     if (out / FINISHED).exists() or any((out / FOLDER).glob("step-*")) or not (out / RECORD).exists():
         return False
-    return bool(read_form(out / RECORD, {"status": str}, remedy="name another --out")["status"] != "running")
+    return (read_record(out) or {}).get("status") != "running"
 
 
 def _clear(out: Path) -> None:

@@ -13,17 +13,16 @@ Shapes: ``V`` vocabulary, ``N`` tokens.
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.compressed import store_bytes, stored_json
+from isoglot.core.artifact import read_index_file, write_sealed
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     import numpy as np
 
@@ -37,6 +36,7 @@ THRESHOLD: int | None = None
 Large texts have a little of every language in them; without that, most tokens would be in most sets."""
 _ONCE_IN = 100_000
 _FORMAT = 1
+_KIND = "token sets"
 _CHUNK = 4096  # sentences
 _REMEDY = "learn token sets of it too"
 
@@ -264,15 +264,15 @@ class TokenSets:
             met_N = np.flatnonzero(count_V)
             counts[code] = {"ids": met_N.tolist(), "counts": count_V[met_N].tolist()}
         facts = {
+            "kind": _KIND,
             "format": _FORMAT,
-            "kind": "token sets",
             "size": self.size,
             "vocabulary": self.vocabulary,
             **self.about(),
             "counts": counts,
         }
         # In one line: indented, every id would have one of its own.
-        return store_bytes(path, (json.dumps(facts) + "\n").encode(), compression)
+        return write_sealed(path, facts, compression=compression, indented=False)
 
     @classmethod
     def load(cls, path: str | Path) -> TokenSets:
@@ -284,15 +284,14 @@ class TokenSets:
         """
         import numpy as np
 
-        facts = stored_json(path)
-        wrong = InputError("no token sets of ours", remedy="make them with save", file=path)
-        if not isinstance(facts, dict) or (facts.get("format"), facts.get("kind")) != (_FORMAT, "token sets"):
-            raise wrong
+        remedy = "make them with isoglot steer fit"
+        wrong = InputError("no token sets of ours", remedy=remedy, file=path)
+        facts = read_index_file(Path(path), {"counts": dict}, version=_FORMAT, what=_KIND, remedy=remedy)
         try:
             counts = {}
             for code, met in facts["counts"].items():
                 counts[code] = np.zeros(facts["size"], dtype=np.int64)
                 counts[code][met["ids"]] = met["counts"]
             return cls(counts, threshold=facts["threshold"], vocabulary=facts["vocabulary"])
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError) as error:
             raise wrong from error

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.config import Config, build_config
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import read_json, writable_folder, write_json
+from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
 from isoglot.languages.corpus import documents
@@ -190,7 +191,7 @@ def run_arm(
         return result_from_json(former["result"])
     if former:
         shutil.rmtree(out, ignore_errors=True)
-    write_json(writable_folder(out) / RESULT, {"key": key})
+    write_sealed(writable_folder(out) / RESULT, {"key": key})
     codes = ("en", _code(arm))
     texts = _write_texts(arm, codes, out, config, seed)
     vocabulary = train_vocabulary(
@@ -232,7 +233,7 @@ def run_arm(
             for step, found in probe.moments.items()
         ),
     )
-    write_json(out / RESULT, {"key": key, "result": asdict(result)})
+    write_sealed(out / RESULT, {"key": key, "result": asdict(result)})
     return result
 
 
@@ -384,7 +385,7 @@ def _former(out: Path, arm: Arm) -> dict[str, Any]:
         ConfigError: The folder holds something that is not of this arm, which must not be removed.
     """
     if (out / RESULT).exists():
-        match read_json(out / RESULT):
+        match read_sealed(out / RESULT, remedy="move it, or name another --out"):
             case {"key": {"arm": {"name": arm.name}}} as found:
                 return dict(found)
     if out.is_dir() and any(out.iterdir()):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.artifact import load_arrays, read_sealed
 from isoglot.core.errors import InputError, StorageError
-from isoglot.core.index_file import read_form
 from isoglot.retrieve.chosen import holm
-from isoglot.transfer.experiment import RESULT, SENTENCES
+from isoglot.transfer.experiment import COUNTS, RESULT, SENTENCES
 from isoglot.transfer.significance import compare
 
 if TYPE_CHECKING:
@@ -94,15 +94,15 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
 def _facts(folder: Path) -> dict[str, Any]:
     if not (folder / RESULT).exists() or not (folder / SENTENCES).exists():
         raise StorageError("no experiment in this folder", remedy="make one with isoglot transfer", file=folder)
-    return dict(read_form(folder / RESULT, {"task": str, "tests": dict}, remedy="make it again with isoglot transfer"))
+    form = {"task": str, "tests": dict}
+    return read_sealed(folder / RESULT, form, remedy="make it again with isoglot transfer")
 
 
 def _counts(folder: Path, way: Way) -> dict[str, list[np.ndarray]]:
     """Two counts a sentence for every seed and setting, by language."""
-    from safetensors.numpy import load_file
-
+    _, counts = load_arrays(folder / SENTENCES, COUNTS, remedy="make it again with isoglot transfer")
     found: dict[str, list[np.ndarray]] = {}
-    for name, counts_S2 in sorted(load_file(folder / SENTENCES).items()):
+    for name, counts_S2 in sorted(counts.items()):
         _, language, chosen = name.rsplit("/", 2)
         if chosen == way:
             found.setdefault(language, []).append(counts_S2)

@@ -20,9 +20,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.artifact import save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.files import as_csv, writable_folder, write_bytes, write_json, write_text
+from isoglot.core.files import as_csv, writable_folder, write_text
 from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.tuned import Tuned
 
 RESULT, TABLE, SENTENCES = "result.json", "result.csv", "sentences.safetensors"
+COUNTS = "counts of test sentences"
 
 
 @dataclass
@@ -399,14 +401,13 @@ def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str
 
 def _write(outcome: Outcome, folder: Path) -> None:
     import numpy as np
-    from safetensors.numpy import save
 
     counts = {
         f"{trial.seed}/{trial.setting}/{one.language}/{one.way}": np.ascontiguousarray(one.test.scores.ratio_S2)
         for trial in outcome.trials
         for one in trial.tests
     }
-    write_bytes(folder / SENTENCES, save(counts))
+    save_arrays(folder / SENTENCES, COUNTS, {}, counts)
     about = {"task": outcome.task, "metric": outcome.metric}
     write_text(folder / TABLE, as_csv({**about, **line.facts()} for line in outcome.lines))
-    write_json(folder / RESULT, outcome.facts())
+    write_sealed(folder / RESULT, outcome.facts())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isoglot.core.files import writable_folder, write_bytes
-from isoglot.model.folder import read_weights
+from isoglot.core.artifact import load_tensors, save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 FOLDER = "epochs"
+_KIND = "weights of an epoch"
 
 
 @dataclass
@@ -40,14 +40,11 @@ class KeptEpochs:
         Raises:
             StorageError: They cannot be written.
         """
-        from safetensors.torch import save
-
         held = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
         if self.out is None:
             self._memory[epoch] = held
         else:
-            writable_folder(self.out / FOLDER)
-            write_bytes(self._path(epoch), save(held))
+            save_arrays(self._path(epoch), _KIND, {"epoch": epoch}, held)
 
     def get(self, epoch: int) -> dict[str, torch.Tensor]:
         """The weights of an epoch, on the CPU.
@@ -56,7 +53,9 @@ class KeptEpochs:
             CorruptFileError: The file was cut short.
             StorageError: It is not there.
         """
-        return self._memory[epoch] if self.out is None else read_weights(self._path(epoch))
+        if self.out is None:
+            return self._memory[epoch]
+        return load_tensors(self._path(epoch), _KIND, remedy="make it again with isoglot transfer")
 
     def only(self, epochs: Sequence[int]) -> None:
         """Forget all others."""

@@ -19,9 +19,8 @@ from isoglot.align.result import METRICS
 from isoglot.align.segmented import read_word_pairs
 from isoglot.align.word_aligner import train_aligner
 from isoglot.align.words import align_words
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import read_json, write_json
-from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.seeds import random_stream
@@ -55,7 +54,7 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     folder = Path(folder)
     wanted = tuple(map(language_code, languages))
     form = {"languages": [str], "layers": [{"layer": int | None, "target_layer": int | None}]}
-    about = read_form(folder / METRICS, form, remedy="name a folder written by isoglot align")
+    about = read_sealed(folder / METRICS, form, remedy="name a folder written by isoglot align")
     if tuple(about["languages"]) != wanted:
         raise ConfigError(
             f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
@@ -115,7 +114,7 @@ class LayerMaps:
         if self.aligned is not None:
             (folder / _MADE_OF).unlink(missing_ok=True)  # it must not vouch for these, if they are half-written
             self.aligned.save(folder)
-            write_json(folder / _MADE_OF, self.made_of)
+            write_sealed(folder / _MADE_OF, self.made_of or {})
 
 
 def fit_layer_maps(
@@ -157,7 +156,7 @@ def fit_layer_maps(
         "bitext": digest.hexdigest(),
         "encoders": encoders,
     }
-    if folder is not None and (folder / _MADE_OF).exists() and read_json(folder / _MADE_OF) == made_of:
+    if folder is not None and (folder / _MADE_OF).exists() and _fitted_from(folder) == made_of:
         return LayerMaps(read_layer_maps(folder, languages))
     with TemporaryDirectory(prefix="isoglot-") as scratch:
         aligned = align_words(
@@ -172,6 +171,10 @@ def fit_layer_maps(
         ).between(encoders)
     maps = {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
     return LayerMaps(maps, aligned, made_of)
+
+
+def _fitted_from(folder: Path) -> dict[str, Any]:
+    return read_sealed(folder / _MADE_OF, remedy="remove the folder: the maps are then fitted again")
 
 
 def check_maps(

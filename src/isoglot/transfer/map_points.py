@@ -6,14 +6,13 @@ a grid of settings a point holds all of them: each one's dev score, and the test
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, CorruptFileError
-from isoglot.core.files import read_bytes, writable_folder, write_bytes
+from isoglot.core.artifact import load_arrays, save_arrays
+from isoglot.core.errors import ConfigError
 from isoglot.retrieve.chosen import holm
 from isoglot.transfer.significance import Comparison, Estimate, compare, estimate_runs
 
@@ -29,7 +28,7 @@ taken into the first model's space."""
 Way = tuple[str, Arm]
 """Models and an arm."""
 FOLDER = "points"
-_KEY = "isoglot"
+_KIND = "a point of map transfer"
 _PAIRS: tuple[tuple[Way, Way], ...] = (
     (("monolingual", "mapped"), ("monolingual", "unmapped")),
     (("bilingual", "unmapped"), ("monolingual", "mapped")),
@@ -132,13 +131,10 @@ class Points:
         Raises:
             StorageError: It cannot be written.
         """
-        from safetensors.numpy import save
-
         key = point.facts["models"], point.facts["layer"], point.facts["seed"]
         self._known[key] = point
         if self.out is not None:
-            writable_folder(self.out / FOLDER)
-            write_bytes(self._path(*key), save(dict(point.ratios), metadata={_KEY: json.dumps(dict(point.facts))}))
+            save_arrays(self._path(*key), _KIND, point.facts, point.ratios)
 
     def get(self, models: str, layer: int, seed: int) -> Point:
         """A point that is done.
@@ -158,16 +154,7 @@ class Points:
 
 
 def _read(path: Path) -> Point:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    data = read_bytes(path)
-    try:
-        ratios = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        return Point(json.loads(header["__metadata__"][_KEY]), ratios)
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise CorruptFileError("no point of map transfer", remedy="delete it, and run again", file=path) from error
+    return Point(*load_arrays(path, _KIND, remedy="delete it, and run again"))
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoglot.core.artifact import read_sealed
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.index_file import read_form
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
@@ -349,7 +349,8 @@ def _origin(tuned: Tuned) -> str | None:
     if out is None or not (out / IDENTITY).exists():
         return None
     form = {"data": {"encoder": str | None}}
-    found: str | None = read_form(out / IDENTITY, form, remedy="make it again with isoglot transfer")["data"]["encoder"]
+    about = read_sealed(out / IDENTITY, form, remedy="make it again with isoglot transfer")
+    found: str | None = about["data"]["encoder"]
     return found
 
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from isoglot.core.artifact import read_index_file, read_sealed, write_index, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.core.files import file_hash, writable_folder, write_bytes, write_json
+from isoglot.core.files import file_hash, writable_folder, write_bytes
 from isoglot.core.folders import sweep
-from isoglot.core.index_file import read_form, read_index_file
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder, read_weights, save_encoder
 from isoglot.pretrain.checkpoint import FOLDER
@@ -52,7 +52,7 @@ _FORM = {
     "history": [dict],
     "ours": bool,
     "source": str | None,
-    "sha256": {HEAD: str},
+    "files": {HEAD: str},
 }
 
 
@@ -85,7 +85,7 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
         sweep(out / FOLDER)
     else:
         writable_folder(out)
-        write_json(path, {"format": _FORMAT, **identity})
+        write_sealed(path, {"format": _FORMAT, **identity})
 
 
 def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
@@ -98,7 +98,7 @@ def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
         other = "is another run: "
         parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
         form = {"task": str, "config": dict, "data": dict}
-        check_same(out, read_form(out / IDENTITY, form, remedy="name another --out"), identity, parts)
+        check_same(out, read_sealed(out / IDENTITY, form, remedy="name another --out"), identity, parts)
 
 
 def check_free(out: Path) -> None:
@@ -140,7 +140,6 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
         files.append(target / CHANGED)
         hashes[CHANGED] = file_hash(target / CHANGED)
     index: dict[str, Any] = {
-        "format": _FORMAT,
         "task": tuned.task.name,
         "labels": list(tuned.labels.names),
         "languages": list(tuned.languages),
@@ -149,12 +148,11 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
         "history": tuned.history,
         "ours": isinstance(tuned.encoder, Encoder),
         "source": source,
-        "sha256": hashes,
+        "files": hashes,
     }
     if source is not None and not index["ours"] and Path(source).expanduser().exists():
         index["source_folder"] = str(Path(source).expanduser().resolve())  # who reads it may be somewhere else
-    write_json(target / INDEX, index)
-    return [*files, target / INDEX]
+    return [*files, write_index(target / INDEX, "a fine-tuned model", _FORMAT, index)]
 
 
 def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike | None = None) -> Tuned:
@@ -189,7 +187,7 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
     ours = open_encoder(folder / ENCODER).to(place) if index["ours"] else None
     own = _foreign(folder, index, encoder, str(place)) if ours is None else ours
     head = task.head(own.width, labels, config.head)
-    head.load_state_dict(read_weights(folder / HEAD, sha256=index["sha256"][HEAD]))
+    head.load_state_dict(read_weights(folder / HEAD, sha256=index["files"][HEAD]))
     return Tuned(
         own,
         head.to(place).eval(),
@@ -210,8 +208,8 @@ def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None
     if encoder is None and not index["source"]:
         raise ConfigError(f"{folder} does not say which encoder it was tuned from", remedy="give the encoder")
     found = copied(encoder) if encoder is not None else load_encoder(_source(folder, index), device=device)
-    if isinstance(found, nn.Module) and CHANGED in index["sha256"]:
-        weights = read_weights(folder / CHANGED, sha256=index["sha256"][CHANGED])
+    if isinstance(found, nn.Module) and CHANGED in index["files"]:
+        weights = read_weights(folder / CHANGED, sha256=index["files"][CHANGED])
         if weights:
             found.load_state_dict(weights)
     return found

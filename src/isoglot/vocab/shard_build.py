@@ -17,9 +17,9 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from isoglot.core.artifact import read_index_file, read_sealed, write_index, write_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, one_line, shown
-from isoglot.core.files import file_hash, read_json, storage_error, writable_folder, write_json
-from isoglot.core.index_file import read_form
+from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.lines import read_lines
@@ -279,18 +279,19 @@ _FORM = {"recipe": dict, "state": {"done": int, "tokens": int, **_COUNTS}}
 def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | None:
     """Where to go on from; None if all is done."""
     if resume and (folder / INDEX).exists():
-        found = read_json(folder / INDEX)
-        if isinstance(found, dict) and all(found.get(key) == value for key, value in recipe.items()):
+        again = "begin anew with --restart"
+        found = read_index_file(folder / INDEX, {}, version=FORMAT, what="shards", remedy=again)
+        if all(found.get(key) == value for key, value in recipe.items()):
             (folder / JOURNAL).unlink(missing_ok=True)
             return None
         _refuse(folder, found, recipe)
     (folder / INDEX).unlink(missing_ok=True)
     if resume and (folder / JOURNAL).exists():
-        found = read_form(folder / JOURNAL, _FORM, remedy="begin anew with --restart")
+        found = read_sealed(folder / JOURNAL, _FORM, remedy="begin anew with --restart")
         if found["recipe"] != recipe:
             _refuse(folder, found["recipe"], recipe)
         return _State(**found["state"])
-    write_json(folder / JOURNAL, {"recipe": recipe, "state": _State().facts()})
+    write_sealed(folder / JOURNAL, {"recipe": recipe, "state": _State().facts()})
     return _State()
 
 
@@ -347,7 +348,7 @@ class _Writer:
                 self.state.sizes[name] = file.tell()
         except OSError as error:
             raise storage_error(error, self.folder, doing="write") from error
-        write_json(self.folder / JOURNAL, {"recipe": self.recipe, "state": self.state.facts()})
+        write_sealed(self.folder / JOURNAL, {"recipe": self.recipe, "state": self.state.facts()})
         self.since = 0
 
     def _append(self, split: Split, block: Sequence[_Sentence], encoded: Sequence[bytes]) -> None:
@@ -398,7 +399,7 @@ def _finish(folder: Path, recipe: dict[str, Any], state: _State) -> Shards:
         for split in SPLITS
     }
     files = {name: {"bytes": size, "sha256": file_hash(folder / name)} for name, size in bytes_of.items()}
-    write_json(folder / INDEX, {**recipe, "counts": counts, "files": files})
+    write_index(folder / INDEX, "shards", FORMAT, {**recipe, "counts": counts, "files": files})
     with suppress(OSError):
         (folder / JOURNAL).unlink()
     return Shards.open(folder, check="sizes")

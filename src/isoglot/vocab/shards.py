@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoglot.core.artifact import read_index_file
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, nearest_name, shown
 from isoglot.core.files import check_file
-from isoglot.core.index_file import read_index_file
 from isoglot.text.provenance import Provenance
 
 if TYPE_CHECKING:

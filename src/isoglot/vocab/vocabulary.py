@@ -29,10 +29,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
+from isoglot.core.artifact import check_form, read_index_file, write_index
 from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
-from isoglot.core.index_file import check_form, read_index_file
 from isoglot.core.language_codes import language_code
 from isoglot.text.processing import Segmentation, TextProcessing
 from isoglot.text.provenance import Provenance, unknown
@@ -55,6 +55,7 @@ Mode = Literal["joint", "union", "disjoint", "graded", "given"]
 
 INDEX = "vocabulary.json"
 _FORMAT = 1
+_LARGEST = 2**28  # pieces
 _FORM = {
     "mode": str,
     "size": int,
@@ -467,7 +468,6 @@ class Vocabulary:
             writable_folder((target / name).parent)
             written.append(store_bytes(target / name, data, compression))
         index = {
-            "format": _FORMAT,
             "mode": self.mode,
             "size": len(self),
             "languages": list(self.languages),
@@ -480,7 +480,7 @@ class Vocabulary:
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
             "about": self.about,
         }
-        return [*written, store_bytes(target / INDEX, as_json(index), compression)]
+        return [*written, write_index(target / INDEX, "a vocabulary", _FORMAT, index, compression=compression)]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -506,6 +506,8 @@ class Vocabulary:
             for name, data in files.items()
             if name.endswith("tokenizer.json")
         }
+        if not 0 < index["size"] <= _LARGEST:
+            raise CorruptFileError(f"a vocabulary of {shown(index['size'], 30)} pieces", remedy=remedy, file=folder)
         members = {code: from_ranges(ranges, index["size"]) for code, ranges in index["ids"].items()}
         counts = {}
         if index["counted"]:

@@ -1,0 +1,316 @@
+"""The one way to save and load: every file of ours carries a hash of its content, and reading checks it.
+
+* **JSON** (an index of a folder, a journal, the identity of a run): ``content_sha256`` is the SHA-256 of everything
+  else in it, as canonical JSON. An index also has ``kind`` and ``format``, and the hashes of the files beside it.
+* **Arrays** are one safetensors file. Its metadata has, as JSON under ``isoglot``, ``kind``, ``format``, ``facts``
+  (what is known about the arrays), ``sha256``, which covers all of these, the names, types and shapes, and the numbers,
+  and ``header_sha256``, which covers the same without the numbers.
+
+What a JSON file must hold is written down as a form: a type, a union of types, a tuple of the values there may be, a
+table of the keys that must be there, ``{...: form}`` for a table with keys of any name, or ``[form]`` for a list of any
+length.
+
+>>> check_form({"size": 3, "files": {"a": "00"}}, {"size": int, "files": {...: str}}, "index.json", remedy="")
+>>> check_form({"size": 3}, {"size": int, "files": {...: str}}, "index.json", remedy="build them again")
+Traceback (most recent call last):
+isoglot.core.errors.CorruptFileError: index.json: no 'files' in it; build them again
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from isoglot.core.compressed import Compression, store_bytes, stored_json
+from isoglot.core.errors import CorruptFileError, InputError, shown
+from isoglot.core.files import as_json, atomic_file, parse_json, refuse_read_pipe, storage_error, writable_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+    import torch
+
+SEAL = "content_sha256"
+_MISSING = object()
+_ALTERED = "the file was cut short or altered: make it again or fetch it again"
+
+
+# --- JSON ---
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with its hash.
+
+    >>> sealed({"size": 3})["content_sha256"][:12]
+    '5437a864e4e7'
+    """
+    return {**content, SEAL: _digest(content)}
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    # Through JSON once, because tuples, keys that are numbers and the like come back as something else.
+    plain = json.loads(json.dumps({key: value for key, value in content.items() if key != SEAL}))
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_sealed(
+    path: str | Path, content: Mapping[str, Any], *, compression: Compression = "none", indented: bool = True
+) -> Path:
+    """Write a table as JSON with its hash; returns the file, which ends in ``.zst`` if it is compressed.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    whole = sealed(content)
+    data = as_json(whole) if indented else (json.dumps(whole) + "\n").encode()
+    return store_bytes(path, data, compression)
+
+
+def read_sealed(path: str | Path, form: Any = dict, *, remedy: str) -> dict[str, Any]:  # noqa: ANN401 - as check_form
+    """What :func:`write_sealed` wrote, without the hash, if it is still that.
+
+    Args:
+        path: Where it is.
+        form: What must be in it.
+        remedy: How to make it again.
+
+    Raises:
+        CorruptFileError: It was altered, or something is missing in it or of another type.
+        InputError: It is not JSON.
+        StorageError: It cannot be read.
+    """
+    found = stored_json(path)
+    if not isinstance(found, dict):
+        raise CorruptFileError(f"what is in it cannot be {shown(found)}", remedy=remedy, file=path)
+    if found.get(SEAL) != _digest(found):
+        raise CorruptFileError(f"its content does not match its {SEAL}", remedy=f"it was altered: {remedy}", file=path)
+    check_form(found, form, path, remedy=remedy)
+    return {key: value for key, value in found.items() if key != SEAL}
+
+
+def write_index(
+    path: str | Path, kind: str, version: int, content: Mapping[str, Any], *, compression: Compression = "none"
+) -> Path:
+    """Write the JSON file that says what a folder holds: what is in it, and the hashes of the files beside it.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    return write_sealed(path, {"kind": kind, "format": version, **content}, compression=compression)
+
+
+def read_index_file(path: Path, form: dict[Any, Any], *, version: int, what: str, remedy: str) -> dict[str, Any]:
+    """An index of ours, compressed or not.
+
+    Args:
+        path: Where it is.
+        form: What must be in it, beside ``kind`` and ``format``.
+        version: The ``format`` that is understood.
+        what: The ``kind`` that is wanted.
+        remedy: How to make it again.
+
+    Raises:
+        CorruptFileError: It was altered, or something is missing in it or of another type.
+        InputError: It is not an index of that kind and format.
+        StorageError: It cannot be read.
+    """
+    found = stored_json(path)
+    if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (what, version):
+        raise InputError(f"not {what} of format {version}", remedy=remedy, file=path)
+    return read_sealed(path, form, remedy=remedy)
+
+
+def check_form(value: Any, form: Any, path: str | Path, *, remedy: str) -> None:  # noqa: ANN401 - whatever JSON can hold
+    """Refuse a value that was read from a file of ours and has not the form it was written in.
+
+    Raises:
+        CorruptFileError: Something is missing in it, or of another type; the message has the first such key.
+    """
+    for key, wrong in _misfits(value, form, ""):
+        named = repr(key) if key else "what is in it"
+        problem = f"no {named} in it" if wrong is _MISSING else f"{named} cannot be {shown(wrong)}"
+        raise CorruptFileError(problem, remedy=remedy, file=path)
+
+
+def _misfits(value: Any, form: Any, key: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - as check_form
+    inner: list[tuple[Any, Any]] = []
+    if isinstance(form, dict) and isinstance(value, dict):
+        inner = [(name, each) for name, each in form.items() if name is not ...]
+        inner += [(name, form[...]) for name in value if ... in form]
+    elif isinstance(form, list) and isinstance(value, list):
+        inner = [(number, form[0]) for number in range(len(value))]
+        value = dict(enumerate(value))
+    elif isinstance(form, dict | list) or not (value in form if isinstance(form, tuple) else isinstance(value, form)):
+        yield key, value
+    for name, each in inner:
+        yield from _misfits(value.get(name, _MISSING), each, f"{key}.{name}".lstrip("."))
+
+
+# --- arrays ---
+
+FORMAT = 1
+_KEY = "isoglot"
+_LONGEST_HEADER = 100_000_000  # bytes; safetensors has the same limit
+_CHUNK = 1 << 20
+
+
+def array_path(path: str | Path, name: str) -> Path:
+    """The file that is meant: a path that ends in ``.safetensors``, or the file of that name in a folder."""
+    path = Path(path)
+    return path if path.suffix == ".safetensors" else path / name
+
+
+def save_arrays(
+    path: str | Path,
+    kind: str,
+    facts: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray] | Mapping[str, torch.Tensor],
+) -> None:
+    """Write the file, and its folder if that is missing.
+
+    Args:
+        path: Where.
+        kind: What the arrays are.
+        facts: What is known about them, as JSON holds it.
+        arrays: NumPy arrays, or tensors on any device.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    data = _serialized(arrays)
+    begin = 8 + int.from_bytes(data[:8], "little")
+    entries = json.loads(data[8:begin])
+    digest = array_digest(kind, facts, entries)
+    digest.update(memoryview(data)[begin:])
+    header = array_header(kind, facts, entries, digest.hexdigest())
+    writable_folder(Path(path).parent)
+    with atomic_file(path) as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.write(memoryview(data)[begin:])
+
+
+def _serialized(arrays: Mapping[str, Any]) -> bytes:
+    import numpy as np
+
+    if all(isinstance(array, np.ndarray) for array in arrays.values()):
+        from safetensors.numpy import save
+
+        return save({name: np.asarray(array, order="C") for name, array in arrays.items()})
+    from safetensors.torch import save as save_tensors
+
+    return save_tensors({name: tensor.detach().cpu().contiguous() for name, tensor in arrays.items()})
+
+
+def load_arrays(path: str | Path, kind: str, *, remedy: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What :func:`save_arrays` wrote: the facts and the arrays.
+
+    Args:
+        path: The file.
+        kind: What it must hold.
+        remedy: Where one gets such a file.
+
+    Raises:
+        CorruptFileError: The file is not what was written.
+        InputError: It is not one of ours, or of another kind or format.
+        StorageError: It cannot be read.
+    """
+    from safetensors.numpy import load
+
+    facts, data = _checked(path, kind, remedy=remedy)
+    return facts, load(data)
+
+
+def load_tensors(path: str | Path, kind: str, *, remedy: str) -> dict[str, torch.Tensor]:
+    """The same as tensors on the CPU, without the facts.
+
+    Raises:
+        CorruptFileError: The file is not what was written.
+        InputError: It is not one of ours, or of another kind or format.
+        StorageError: It cannot be read.
+    """
+    from safetensors.torch import load
+
+    return load(_checked(path, kind, remedy=remedy)[1])
+
+
+def _checked(path: str | Path, kind: str, *, remedy: str) -> tuple[dict[str, Any], bytes]:
+    refuse_read_pipe(path)
+    try:
+        with Path(path).open("rb") as file:
+            facts, _, _ = check_arrays(file, path, kind, remedy=remedy)
+            file.seek(0)
+            return facts, file.read()
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def check_arrays(
+    file: IO[bytes], path: str | Path, kind: str, *, remedy: str, numbers: bool = True
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]], int]:
+    """Check an open safetensors file of ours, a part at a time.
+
+    Args:
+        file: The file, at its beginning.
+        path: For messages.
+        kind: What it must hold.
+        remedy: Where one gets such a file.
+        numbers: Whether the numbers are read and hashed, too; if not, only the header and the size are checked.
+
+    Returns:
+        The facts; type, shape and place of each array; and where the numbers begin.
+
+    Raises:
+        CorruptFileError: It is not what was written.
+        InputError: It is not one of ours, or of another kind or format.
+    """
+    damaged = CorruptFileError("the content is not what was written", remedy=_ALTERED, file=path)
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    if not 2 <= length <= min(_LONGEST_HEADER, size - 8):
+        raise CorruptFileError("not a whole safetensors file", remedy=_ALTERED, file=path)
+    wrong = InputError(f"no {kind} of format {FORMAT}", remedy=remedy, file=path)
+    try:
+        entries = parse_json(file.read(length), path)
+        about = parse_json(entries.pop("__metadata__")[_KEY], path)
+        found = about["kind"], about["format"]
+        facts, sha256, header_sha256 = about["facts"], about["sha256"], about["header_sha256"]
+    except InputError as error:
+        raise damaged from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise wrong from error
+    if found != (kind, FORMAT):
+        raise wrong
+    digest = array_digest(kind, facts, entries)
+    # Of a file whose numbers are too many to be read each time, at least the header is known to be right.
+    if digest.hexdigest() != header_sha256:
+        raise damaged
+    end = max((each["data_offsets"][1] for each in entries.values()), default=0)
+    if size != 8 + length + end:
+        raise CorruptFileError(f"{size:,} bytes where {8 + length + end:,} were written", remedy=_ALTERED, file=path)
+    if numbers:
+        while part := file.read(_CHUNK):
+            digest.update(part)
+        if digest.hexdigest() != sha256:
+            raise damaged
+    return facts, entries, 8 + length
+
+
+def array_digest(kind: str, facts: Mapping[str, Any], entries: Mapping[str, Any]) -> hashlib._Hash:
+    """The hash of all that stands before the numbers, ready to take them."""
+    about = {"kind": kind, "format": FORMAT, "facts": facts, "arrays": entries}
+    return hashlib.sha256(_digest(about).encode())
+
+
+def array_header(kind: str, facts: Mapping[str, Any], entries: Mapping[str, Any], sha256: str) -> bytes:
+    """The header of a safetensors file of ours, padded so that the numbers are aligned."""
+    about = {"kind": kind, "format": FORMAT, "sha256": sha256}
+    about["header_sha256"] = array_digest(kind, facts, entries).hexdigest()
+    metadata = json.dumps({**about, "facts": facts}, ensure_ascii=False)
+    text = json.dumps({"__metadata__": {_KEY: metadata}, **entries}, ensure_ascii=False)
+    data = text.encode("utf-8", "backslashreplace")
+    return data.ljust(len(data) + -len(data) % 64)
