@@ -15,8 +15,11 @@ import pytest
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli.main import app
+from isoglot.cli.main import EXAMPLES, app
+from isoglot.cli.main import VERBS as ALL
 from isoglot.cli.options import MODEL
+from isoglot.cli.readable_help import make_readable
+from isoglot.cli.steer import EXAMPLE
 from isoglot.core.files import read_json
 from isoglot.study.real_languages import see_real_languages
 
@@ -102,12 +105,32 @@ def test_every_verb_that_opens_a_model_takes_weights():
 def test_help_imports_nothing_heavy():
     program = (
         "import sys; from isoglot.cli.main import main; code = main(['--help']);"
-        "heavy = {'torch', 'numpy', 'transformers', 'pydantic', 'scipy'} & set(sys.modules);"
-        "sys.exit(f'imported {heavy}' if heavy else code)"
+        "heavy = {'torch', 'numpy', 'transformers', 'pydantic', 'scipy', 'langcodes', 'tokenizers'} & set(sys.modules);"
+        "rooms = {'text', 'languages', 'vocab', 'model', 'pretrain', 'static', 'represent', 'retrieve', 'align', "
+        "'compare', 'steer', 'transfer', 'diagnose', 'study', 'report'};"
+        "own = {n for n in sys.modules if n.startswith('isoglot.') and n.split('.')[1] in rooms};"
+        f"verbs = {{'isoglot.cli.' + v for v in {list(ALL)!r}}} & set(sys.modules);"
+        "slow = {'importlib.metadata', 'email', 'asyncio', 'unittest', 'xml', 'multiprocessing'} & set(sys.modules);"
+        "found = heavy | own | verbs | slow;"
+        "sys.exit(f'imported {found}' if found else code)"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     assert "Usage: isoglot" in run.stdout
+
+
+def test_verbs_are_listed_with_their_own_help_and_only_one_is_imported():
+    """The list is written down so that nothing is imported for it; what a verb says of itself is the same."""
+    whole = get_command(app)
+    make_readable(whole)
+    assert {name: command.help.split("\n\n")[0] for name, command in whole.commands.items()} == ALL
+    assert EXAMPLES[0] == EXAMPLE.removeprefix("Example: ")
+    program = (
+        "import sys; from isoglot.cli.main import main; main(['doctor', '--help']);"
+        f"print([v for v in {list(ALL)!r} if 'isoglot.cli.' + v in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "['doctor']"
 
 
 def test_version(isoglot):

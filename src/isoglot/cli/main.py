@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,25 +16,6 @@ import typer
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli import (
-    align,
-    anchors,
-    compare,
-    demo,
-    diagnose,
-    doctor,
-    encode,
-    export,
-    languages,
-    pretrain,
-    retrieve,
-    shards,
-    static,
-    steer,
-    text,
-    transfer,
-    vocab,
-)
 from isoglot.cli.output import OPENED
 from isoglot.cli.readable_help import HELP, make_readable
 from isoglot.cli.run_files import Session
@@ -43,31 +25,69 @@ from isoglot.core.files import storage_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-app = typer.Typer(
-    name="isoglot",
-    help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
-    epilog=f"Examples:\n\n{steer.EXAMPLE.removeprefix('Example: ')}\n\n"
-    "isoglot diagnose --out report/\n\nisoglot doctor",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": HELP},
+VERBS = {
+    "demo": "Turn English towards four languages by adding a vector; then train small encoders and see which "
+    "share a space.",
+    "diagnose": "Check an encoder up: which layer to use, which languages are badly aligned, what would help for free.",
+    "doctor": "Show versions, devices, the encoder that comes along and optional parts; measure how fast the device"
+    " is.",
+    "anchors": "Report what languages share: types, tokens by direction and frequency, true and false friends.",
+    "encode": "Write an encoder's layers for every sentence, word or word type of a file.",
+    "export": "Write an encoder as a BERT or ModernBERT with its tokenizer, for from_pretrained to open; or packed "
+    "small.",
+    "pretrain": "Train an encoder whose languages share what the plan says.",
+    "languages": "Five built-in languages that share one world: list, sample and export them.",
+    "text": "Clean, split, segment and switch text; find test sentences in it; move entity labels.",
+    "vocab": "Subword vocabularies that share as much between languages as they are told to.",
+    "shards": "Token shards: text as ids that training reads straight from the disk.",
+    "align": "Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find "
+    "which word is which in bitext, and the dictionary in it.",
+    "compare": "How alike two encoders, or two languages in one, arrange the same sentences: by CKA and its rivals, "
+    "with null, interval, floor and ceiling.",
+    "retrieve": "How often the nearest neighbour in the other language is the translation, layer by layer.",
+    "static": "Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
+    "steer": "Language as a direction: learn its mean in every layer, add the difference of two and the model "
+    "answers in the other language; or take languages out.",
+    "transfer": "Learn a task in one language and test it in others, zero-shot.",
+}
+"""Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
+EXAMPLES = (
+    'isoglot steer translate "The government must protect all citizens." --from en --to de',
+    "isoglot diagnose --out report/",
+    "isoglot doctor",
 )
-app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
-app.command("diagnose", epilog=diagnose.EXAMPLE)(diagnose.diagnose)
-app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
-app.add_typer(languages.app, name="languages")
-app.add_typer(text.app, name="text")
-app.add_typer(vocab.app, name="vocab")
-app.add_typer(shards.app, name="shards")
-app.command("anchors", epilog=anchors.EXAMPLE)(anchors.anchors)
-app.command("encode", epilog=encode.EXAMPLE)(encode.encode)
-app.add_typer(align.app, name="align")
-app.add_typer(compare.app, name="compare")
-app.command("export", epilog=export.EXAMPLE)(export.export)
-app.command("pretrain", epilog=pretrain.EXAMPLE)(pretrain.pretrain)
-app.add_typer(retrieve.app, name="retrieve")
-app.add_typer(static.app, name="static")
-app.add_typer(steer.app, name="steer")
-app.add_typer(transfer.app, name="transfer")
+
+
+def build(*verbs: str) -> typer.Typer:
+    """The command line with some verbs imported; the others are there by name and help alone."""
+    found = typer.Typer(
+        name="isoglot",
+        help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
+        epilog="\n\n".join(["Examples:", *EXAMPLES]),
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": HELP},
+    )
+    found.callback()(_root)
+    for name, text in VERBS.items():
+        if name not in verbs:
+            found.command(name, help=text)(_named)
+            continue
+        module = import_module(f"isoglot.cli.{name}")
+        if hasattr(module, "app"):
+            found.add_typer(module.app, name=name)
+        else:
+            found.command(name, epilog=module.EXAMPLE)(getattr(module, name))
+    return found
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":  # all of it, for whoever goes through every verb
+        return build(*VERBS)
+    raise AttributeError(name)
+
+
+def _named() -> None:
+    """A verb that was not imported: nobody calls it."""
 
 
 def _print_version(value: bool) -> None:
@@ -76,7 +96,6 @@ def _print_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -95,7 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None, session: Session) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
-        command = get_command(app)
+        verb = next((each for each in arguments if not each.startswith("-")), "")
+        command = get_command(build(verb))
         make_readable(command)
         code = command(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
         sys.stdout.flush()

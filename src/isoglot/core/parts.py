@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import platform
 from dataclasses import dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 import isoglot
@@ -43,6 +42,8 @@ _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensor
 
 def version_of(library: str) -> str | None:
     """The installed version of a library, or None; nothing is imported."""
+    from importlib import metadata  # which imports half of email
+
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
