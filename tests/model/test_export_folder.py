@@ -1,14 +1,16 @@
-"""The folder of an export is renewed with its index last."""
+"""An export takes the place of an earlier one in one step, and files of the user come along."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from isoglot.core import folders
 from isoglot.core.errors import StorageError
+from isoglot.core.run import sole_writer
 from isoglot.model.export_folder import written_together
+from tests.core.test_sole_writer import another_process
 
 FILES = ("encoder.json", "means", "vocabulary/pieces", "weights")
 
@@ -24,29 +26,36 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def renew(target: Path) -> None:
-    with written_together(target, index="encoder.json", stale=("means",)) as scratch:
+    with written_together(target, stale=("means",)) as scratch:
         write(scratch, "new", ("encoder.json", "vocabulary/pieces", "weights"))
 
 
-@pytest.mark.parametrize("failing", ["vocabulary/pieces", "weights", "encoder.json"])
-def test_until_all_is_there_the_index_is_the_old_one(failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_until_all_is_there_the_earlier_export_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     target = tmp_path / "out"
     write(target, "old")
-    replace = os.replace
+    write(target, "mine", ("README.md", "notes/a.txt"))
+    before = contents(target)
 
-    def fail(source: Path, place: Path) -> None:
-        if place == target / failing:
-            raise OSError(28, "No space left on device")
-        replace(source, place)
+    def fail(*_: Path) -> None:
+        raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("isoglot.model.export_folder.os.replace", fail)
+        patched.setattr(folders, "_put", fail)
         with pytest.raises(StorageError):
             renew(target)
-    found = contents(target)
-    assert found["encoder.json"] == found[failing] == "old"
-    if failing == "encoder.json":  # all else was done, and what is stale is gone
-        assert found == {"encoder.json": "old", "vocabulary/pieces": "new", "weights": "new"}
+    assert contents(target) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    (tmp_path / ".out.new").mkdir()  # as a killed process leaves it
+    (tmp_path / ".out.new" / "weights").write_text("half")
     renew(target)
-    assert contents(target) == dict.fromkeys(("encoder.json", "vocabulary/pieces", "weights"), "new")
+    new = dict.fromkeys(("encoder.json", "vocabulary/pieces", "weights"), "new")
+    assert contents(target) == new | {"README.md": "mine", "notes/a.txt": "mine"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_of_two_exports_at_once_the_second_is_refused(tmp_path: Path):
+    with another_process(tmp_path / "out"), pytest.raises(StorageError, match="another process is writing there"):
+        renew(tmp_path / "out")
+    with sole_writer(tmp_path / "out"):
+        renew(tmp_path / "out")
+    assert set(contents(tmp_path / "out").values()) == {"new"}

@@ -120,7 +120,11 @@ def test_frequent_subwords_have_vectors_and_others_do_not(given: Given, config, 
     ]
     record = read_json(tmp_path / "out" / "run.json")
     assert (record["status"], record["config"]["dimensions"]) == ("finished", 12)
+    left = tmp_path / "out" / "work" / "pairs"  # by a run that was killed when its vectors were written
+    left.mkdir(parents=True)
+    (left / "block-000.pairs").write_bytes(b"pairs")
     again = learn(config, shards, vocabulary, tmp_path / "out", resume=True)
+    assert not left.parent.exists()
     assert torch.equal(again.table.weight, learned.table.weight)
     assert torch.equal(load_encoder(tmp_path / "out", device="cpu").weight, learned.table.weight)  # type: ignore[attr-defined]
 

@@ -34,6 +34,8 @@ def built_aside(target: Path) -> Iterator[Path]:
     scratch, _ = _aside(target)
     try:
         restore_folder(target)
+        if target.exists() and not target.is_dir():
+            raise NotADirectoryError
         scratch.mkdir(parents=True)
     except OSError as error:
         raise _beside(error, target) from error

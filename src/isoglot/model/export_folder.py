@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import IsoglotError, StorageError
-from isoglot.core.files import storage_error
+from isoglot.core.files import real_path, storage_error
+from isoglot.core.folders import built_aside
+from isoglot.core.run import sole_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -62,42 +63,35 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
 
 
 @contextmanager
-def written_together(target: Path, *, index: str, stale: Collection[str] = ()) -> Iterator[Path]:
-    """A folder beside the target to write to first: a full disk leaves the target as it was. Then all is put in place.
+def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[Path]:
+    """A folder to write an export to, which takes the place of an earlier one in one step when the block ends well.
 
-    The index comes last, after what is stale went: until all is there, the folder does not tell of the new export, and
-    it still counts as an earlier one, so that exporting again renews it.
+    Files of the user in the earlier one, such as a README.md, come along.
 
     Args:
         target: Made if missing.
-        index: The file that tells of the others.
         stale: Files of an earlier export that go if this one has none of them.
 
     Raises:
-        StorageError: It cannot be written to.
+        StorageError: It cannot be written to, or another process is writing there.
     """
-    target = target.absolute()
-    scratch = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    with sole_writer(target), built_aside(real_path(target)) as scratch:
+        try:
+            yield scratch
+            for path in sorted(real_path(target).rglob("*")):
+                place = scratch / path.relative_to(real_path(target))
+                if path.is_dir() and not path.is_symlink():
+                    continue
+                if not place.exists() and path.relative_to(real_path(target)).as_posix() not in stale:
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    _linked(path, place)
+        except OSError as error:
+            raise storage_error(error, target, doing="write to this folder") from error
+
+
+def _linked(path: Path, place: Path) -> None:
+    """The same file under another name; where the disk has no such thing, a copy."""
     try:
-        scratch.mkdir(parents=True)
-        yield scratch
-        if target.is_dir():
-            _move(scratch, target, index=index, stale=stale)
-        else:
-            scratch.rename(target)
-    except OSError as error:
-        raise storage_error(error, target, doing="write to this folder") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _move(scratch: Path, target: Path, *, index: str, stale: Collection[str]) -> None:
-    gone = [name for name in stale if not (scratch / name).exists()]
-    files = sorted(path for path in scratch.rglob("*") if path.is_file() and path != scratch / index)
-    for path in files:
-        place = target / path.relative_to(scratch)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(path, place)  # noqa: PTH105 - as in core.files
-    for name in gone:
-        (target / name).unlink(missing_ok=True)
-    os.replace(scratch / index, target / index)  # noqa: PTH105
+        os.link(path, place, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, place, follow_symlinks=False)

@@ -87,7 +87,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         "tokenizer.json": tokenizer.encode(),
         "tokenizer_config.json": _json(tokenizer_config),
     }
-    with written_together(target, index="config.json") as scratch:
+    with written_together(target) as scratch:
         for name, data in files.items():
             write_bytes(scratch / name, data)
         _, config[MARK]["provenance"] = store_provenance(scratch, encoder.provenance, name=PROVENANCE)

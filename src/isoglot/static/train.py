@@ -137,6 +137,7 @@ def train_static(
     _open_folder(out, identity, resume=resume)
     if (out / FINISHED).exists():
         table = open_table(out)
+        _clear(out)  # what a run left that was killed between the last two steps
         return Learned(table, out, dict(table.about))
     with record_run(out, command=command, seed=config.seed, config=config, device="cpu") as run:
         for one in shards.values():
