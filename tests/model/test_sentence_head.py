@@ -143,6 +143,16 @@ def test_other_poolings_are_there_when_asked_for(model, hf_folder, sentences):
         extract(plain, list(sentences), pool="model")
 
 
+def test_without_a_length_of_its_own_the_tokenizers_counts(hf_folder, sentences, shake):
+    kind: Any = hf.AutoModel
+    folder = hf_folder(kind.from_config(CONFIGS["bert"]()))
+    write(folder, ("mean_tokens",))
+    (folder / "sentence_bert_config.json").write_text("{}")
+    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["length"] == 512
+    changed(folder / "tokenizer_config.json", model_max_length=9)
+    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["length"] == 9
+
+
 def changed(file: Path, **changes: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 

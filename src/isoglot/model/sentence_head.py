@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
 
 MODULES = "modules.json"
+_UNLIMITED = 1_000_000  # tokens: what a tokenizer says that has no limit is more
 Fetch = Callable[[str], Path | None]
 """Gives the file of a relative path, or None where there is none."""
 Pool = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -149,8 +150,10 @@ def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
         layers.append(None if kind == "Normalize" else _dense(path, fetch, source))
         last = layers[-1]
         steps.append("normalize" if last is None else f"dense to {len(last[0])} ({last[2]})")
-    length = settings.get("max_seq_length")
-    return SentenceHead(pools, tuple(layers), paths[0], None if length is None else int(length), tuple(steps))
+    stated = _read(fetch(_inside(paths[0], "tokenizer_config.json"))).get("model_max_length")
+    length = settings.get("max_seq_length") or stated
+    length = None if length is None or length > _UNLIMITED else int(length)
+    return SentenceHead(pools, tuple(layers), paths[0], length, tuple(steps))
 
 
 def local_files(folder: Path) -> Fetch:

@@ -107,7 +107,7 @@ class FrozenStates:
     def of(self, batch: Batch) -> torch.Tensor:
         """The states of a batch in this layer (B x T x D), without gradients; zeros at padding."""
         ids_BT, sizes_B = batch.ids_BT.cpu().numpy(), batch.mask_BT.sum(dim=1).tolist()
-        keys = [ids_T[1 : size - 1].tobytes() for ids_T, size in zip(ids_BT, sizes_B, strict=True)]
+        keys = [ids_T[:size].tobytes() for ids_T, size in zip(ids_BT, sizes_B, strict=True)]
         if self._filled and all(key in self._known for key in keys):
             return self._held(batch, [self._known[key] for key in keys])
         with evaluating(self.encoder):
