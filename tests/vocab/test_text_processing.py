@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, CorruptFileError
@@ -71,6 +71,7 @@ ANY = st.text(st.sampled_from("abZ .,'&<№ﬁ，。中国的首都１\u0301\u20
 
 @example(text="ﬁ\u0301", clean=True, method="none")  # two characters of two, and not one of each
 @example(text="½", clean=True, method="unicode")
+@settings(max_examples=60)
 @given(text=ANY, clean=st.booleans(), method=st.sampled_from(["none", "unicode", "moses", "jieba", "characters"]))
 def test_processing_inserts_blanks_and_knows_where_characters_were(text: str, clean: bool, method: Segmentation):
     needs_libraries()
