@@ -190,6 +190,7 @@ def test_words_are_linked_where_no_links_are_given(run, isoglot, folder: Path, t
         (tmp_path / f"{code}.txt").write_text(lines + ("\nx\n" if side else "\n\n"))
         files[2 * side + 1] = f"{code}={tmp_path}/{code}.txt"
     made = tmp_path / "made"
+    files += ["--segment", "blanks"]  # what links are given for is read so: words, and no word on how they are written
     assert isoglot("align", "links", *files, "--method", "intersection", "--out", made, "--quiet").code == 0
     given = ("--parallel", f"en={made}/en.txt", "--parallel", f"fr={made}/fr.txt", "--links", f"{made}/links.txt")
     common = ("--layers", "1", "--json", "--quiet")

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, CorruptFileError
-from isoglot.core.files import read_json, write_json
+from isoglot.core.errors import ConfigError
 from isoglot.languages import documents
 from isoglot.languages.sentence import written_words
 from isoglot.represent.rows import RowMaker
@@ -244,11 +243,6 @@ def test_it_is_saved_and_loaded(vocabulary, tmp_path: Path):
     assert again.hash == used.hash
     assert all(again.processing(code) == used.processing(code) for code in LANGUAGES)
     assert again.observed({"en": np.ones(len(again))}).processing("en") == used.processing("en")
-    index = read_json(tmp_path / "vocabulary.json")
-    index["processing"]["en"]["segmentation"] = "guess"
-    write_json(tmp_path / "vocabulary.json", index)
-    with pytest.raises(CorruptFileError, match=r"'en\.segmentation' cannot be 'guess'"):
-        Vocabulary.load(tmp_path)
 
 
 def test_the_language_must_be_named_where_text_is_segmented_by_it(vocabulary):
