@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import torch
 from rich.console import Console
 from rich.table import Table
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from isoglot.cli.steer_output import Marked, translation_view
 from isoglot.core.files import read_json
@@ -60,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pieces = {piece: index for index, piece in enumerate((*SPECIAL, *ENGLISH, *FRENCH))}
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", pieces["[SEP]"]), ("[CLS]", pieces["[CLS]"]))
     tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.save(str(folder / "tokenizer.json"))
     vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
@@ -142,9 +144,8 @@ def test_translate_prints_source_outputs_and_scores(steer):
         ["0", "0.000", "–", "0.000", "–", "0.000", "1.000", "0.000"],
         ["1", "1.000", "1.000", "1.000", "1.000", "0.000", "1.000", "1.000"],
     ]
-    assert lines[8].startswith(
-        "Shifted at layer 1, mean. Token sets: 10 of en, 10 of fr; 0 shared by en and fr; met at least"
-    )
+    assert lines[8] == "Shifted at layer 1, mean."
+    assert lines[9].startswith("Token sets: 10 of en, 10 of fr; 0 shared by en and fr; met at least")
 
 
 def test_switched_tokens_are_coloured_on_a_terminal(folder: Path):
@@ -219,7 +220,7 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     given = ("sweep", "--model", "ours", *FILES, "--means", "means", "--sentences", "6", *DICTIONARY, "--out", str(out))
     result = steer(*given, "--alpha", "0", "--alpha", "1", "--alpha", "3")
     assert (result.code, result.err) == (0, "")
-    for word in ("en → fr: convert rate / headline", "BLEU-1, decoded without a shift", "(12.18)", "turned round"):
+    for word in ("en → fr: convert rate / headline", "BLEU-1, decoded without a shift", "not shown", "turned round"):
         assert word in result.out
     facts = read_json(out / "sweep.json")
     assert [(one["source"], one["target"]) for one in facts["sweeps"]] == [("en", "fr"), ("fr", "en")]
@@ -227,12 +228,13 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     assert facts["masked"]["en"]["masked"] == 6
     assert facts["remarks"][0].startswith("With nothing shifted and one token masked in each of 6 sentences of en, ")
     best = next(row for row in facts["table2"] if row["row"] == "best BLEU-1")
-    assert best["paper (Liu et al. 2020)"] == {"en-fr": 12.18, "fr-en": 12.27}
-    assert facts["table3"][0]["paper (Liu et al. 2020)"] == {"en": 9140, "fr": 8552}
+    assert best["paper (Liu et al. 2020)"] == {"en-fr": None, "fr-en": None}  # another encoder than the paper's
+    assert facts["table2"][0]["row"] == "BLEU-1, unchanged source"
+    assert facts["table3"][0]["paper (Liu et al. 2020)"] == {"en": None, "fr": None}
     assert len((out / "sweep.csv").read_text().splitlines()) == 19
     page = (out / "sweep.html").read_text()
-    assert page.count("<svg") == 6
-    assert "Liu et al. 2020, Table 2" in page
+    assert page.count("<svg") == 10  # two charts and three heat maps of each way
+    assert "Liu et al. 2020" in page
 
 
 def test_sweep_of_built_in_sentences_judged_by_gold(steer):
@@ -293,6 +295,86 @@ def test_a_sweep_goes_without_built_in_words_that_training_was_all_given(steer, 
     assert (result.code, result.err) == (0, "")
     said = f"en-fr: training has seen all {len(set(words)):,} source words of the dictionary; to judge, give "
     assert f"{said}--dictionary or --allow-leak" in json.loads(result.out)["remarks"]
+
+
+def test_a_sweep_keeps_the_best_layer_and_alpha_with_the_means_and_translate_takes_them(steer, tmp_path: Path):
+    shutil.copytree("means", tmp_path / "m")
+    given = ("--model", "ours", "--means", str(tmp_path / "m"))
+    swept = json.loads(
+        steer(
+            "sweep", *given, *FILES, "--layers", "0,2", "--alpha", "0.2", "--alpha", "1", "--save-choice", "--json"
+        ).out
+    )
+    chosen = swept["choices"]["en-fr"]
+    assert (chosen["layer"], chosen["alpha"], chosen["bleu"], chosen["convert_rate"]) == (0, 1.0, 100.0, 1.0)
+    assert (chosen["source_bleu"], chosen["sentences"], chosen["text"]) == (0.0, 12, "a.txt, b.txt")
+    translate = ("translate", "old girl", "--from", "en", "--to", "fr", *given)
+    result = steer(*translate)
+    assert "fr, α = 1  [vieux fille]" in result.out
+    assert "Layer 0 and α = 1 were chosen for this pair of languages on 12 sentences of a.txt, b.txt" in " ".join(
+        result.out.split()
+    )
+    facts = json.loads(steer(*translate, "--json").out)
+    assert (facts["layer"], [one["alpha"] for one in facts["scores"]], facts["chosen"]) == (0, [1.0], chosen)
+    # What is asked for is what is done; where nothing was measured, the paper's layer and two alphas.
+    for options, expected in (
+        (("--layer", "1"), (1, [1.0, 2.0])),
+        (("--alpha", "3"), (0, [3.0])),
+        (("--kind", "norm-matched"), (1, [1.0, 2.0])),
+        (("--means", "means"), (1, [1.0, 2.0])),
+    ):
+        facts = json.loads(steer(*translate, *options, "--json").out)
+        assert (facts["layer"], [one["alpha"] for one in facts["scores"]], facts["chosen"]) == (*expected, None)
+
+
+def test_what_the_paper_leaves_open_is_a_switch_with_a_preset(steer, tmp_path: Path):
+    for name, lines in (("a", Path("a.txt")), ("b", Path("b.txt"))):
+        rows = lines.read_text().splitlines()
+        both = (f"{one}\t{other}\tneutral\n" for one, other in zip(rows[::2], rows[1::2], strict=True))
+        (tmp_path / f"{name}.tsv").write_text("".join(both))
+    files = ("--parallel", f"en={tmp_path}/a.tsv", "--parallel", f"fr={tmp_path}/b.tsv")
+    facts = json.loads(steer("translate", *files, *WAY, "--alpha", "1", "--input", "pairs", "--json").out)
+    assert facts["sentences"][0]["source"] == "girl sees cat old dog helps man"  # both of a pair, and no label
+    plain = [token["given"] for token in facts["sentences"][0]["outputs"][0]["tokens"]]
+    assert len(plain) == 7
+    assert facts["scores"][0]["bleu"]["score"] == pytest.approx(100.0)
+    paper = json.loads(steer("translate", *files, *WAY, "--alpha", "1", "--preset", "paper", "--json").out)
+    tokens = paper["sentences"][0]["outputs"][0]["tokens"]
+    assert len(tokens) == len(plain) + 3  # [CLS], [SEP] between the two, and [SEP]
+    assert paper["bleu_signature"].startswith("BLEU-1|subword|")
+    swept = json.loads(steer("sweep", "--model", "ours", "--means", "means", *files, "--preset", "paper", "--json").out)
+    protocol = {"reads": "pairs", "special": "include", "bleu_tokens": "subword"}
+    assert swept["sweeps"][0]["protocol"] == protocol
+    less = json.loads(
+        steer("translate", *files, *WAY, "--preset", "paper", "--special", "exclude", "--alpha", "1", "--json").out
+    )
+    assert len(less["sentences"][0]["outputs"][0]["tokens"]) == len(plain)  # a preset only sets defaults
+    assert steer("translate", "no tab here", *WAY, "--input", "pairs").err == (
+        "isoglot: line 1 is no pair: 'no tab here'; write two texts with a tab between them, or read sentences\n"
+    )
+
+
+def test_fit_counts_special_tokens_where_it_is_told(steer, tmp_path: Path):
+    given = ("fit", "ours", "--text", "en=a.txt", "--text", "fr=b.txt", "--out")
+    counts = []
+    for number, options in enumerate(((), ("--special", "include"), ("--preset", "paper"))):
+        assert steer(*given, str(tmp_path / str(number)), *options).code == 0
+        means = LanguageMeans.load(tmp_path / str(number) / "means.safetensors")
+        counts.append((means.count("en"), means.about["special"]))
+    words = sum(len(line.split()) for line in SENTENCES)
+    both = (words + 2 * len(SENTENCES), "include")
+    assert counts == [(words, "exclude"), both, both]
+
+
+def test_bleu_of_the_unchanged_source_and_other_tokens(steer):
+    options = ("translate", *FILES, *WAY, "--alpha", "1")
+    result = steer(*options)
+    assert next(line for line in result.out.splitlines() if line.startswith("source")).split()[-1] == "0.00"
+    for name, tokenizer in (("whitespace", "none"), ("words", "none"), ("subword", "none")):
+        facts = json.loads(steer(*options, "--bleu-tokens", name, "--json").out)
+        assert facts["bleu_signature"].startswith(f"BLEU-1|{name}|")
+        assert f"tok:{tokenizer}" in facts["bleu_signature"]
+        assert facts["source_bleu"] == 0.0
 
 
 # --- erase ---
@@ -385,6 +467,10 @@ def test_erase_saves_the_eraser_that_is_named(steer, tmp_path: Path):
         (
             ("sweep", "--model", "ours", "--parallel", "en=a.txt", "--parallel", "de=b.txt", "--means", "means"),
             "there is no mean of 'de'; choose one of en, fr",
+        ),
+        (
+            ("sweep", "--model", "ours", "--save-choice"),
+            "--save-choice without --means; name the folder that isoglot steer fit wrote",
         ),
         (
             ("erase", "ours", *FILES, "--sentences", "4"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from dataclasses import replace
@@ -9,12 +10,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from isoglot.cli.steer_output import sweep_view
 from isoglot.languages.twins import shift
 from isoglot.report.scatter import Point, scatter
 from isoglot.report.steer import (
     at_layer,
     coloured,
+    example_cell,
     most_switched,
     sweep_finding,
     sweep_page,
@@ -37,6 +41,7 @@ from isoglot.report.steer_tables import (
     translation_rows,
 )
 from isoglot.steer.bleu import Bleu
+from isoglot.steer.protocol import TranslationProtocol
 from isoglot.steer.scores import Scores
 from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.sweep import Sweep
@@ -72,19 +77,40 @@ def sweep(small_texts) -> Sweep:
                 distinct=None if not share else 1 / share,
                 precision=None if not share else 0.5,
                 coverage=None if not share else 0.25,
-                judged=share,
+                judged=10 * share,
                 headline=share / 20,
                 bleu=Bleu(5.0 + share * (3 - layer), "BLEU-1|test"),
             )
-    return Sweep("en", "fr", "mean", (0, 1, 2), (0.0, 1.0, 2.0, 3.0), scores, translations, Seconds())
+    return Sweep(
+        "en",
+        "fr",
+        "mean",
+        (0, 1, 2),
+        (0.0, 1.0, 2.0, 3.0),
+        scores,
+        translations,
+        Seconds(),
+        references=["le homme voit"],
+        source_bleu=Bleu(4.0, "BLEU-1|test"),
+    )
+
+
+@pytest.fixture
+def as_the_papers(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> Sweep:
+    """The same of an encoder with the shape of the paper's, its subwords counted."""
+    vocabulary = next(iter(sweep.translations.values())).vocabulary
+    monkeypatch.setattr("isoglot.report.steer_tables.PAPER_DEPTH", 3)
+    monkeypatch.setattr("isoglot.report.steer_tables.PAPER_PIECES", len(vocabulary))
+    return replace(sweep, protocol=TranslationProtocol(bleu_tokens="subword"))
 
 
 # --- tables ---
 
 
-def test_table_2_has_the_papers_rows_and_its_numbers_beside_ours(sweep: Sweep):
-    rows = {row.name: row for row in table_2([sweep], depth=3)}
+def test_table_2_has_the_papers_rows_and_its_numbers_beside_ours(as_the_papers: Sweep):
+    rows = {row.name: row for row in table_2([as_the_papers], depth=3)}
     assert list(rows) == [
+        "BLEU-1, unchanged source",
         "BLEU-1, decoded without a shift",
         "BLEU-1, layer 2 (paper: 11), α = 3",
         "best BLEU-1",
@@ -97,17 +123,36 @@ def test_table_2_has_the_papers_rows_and_its_numbers_beside_ours(sweep: Sweep):
     assert rows["BLEU-1, decoded without a shift"].ours == (5.0,)
     assert (rows["best BLEU-1"].ours, rows["best BLEU-1"].papers) == ((17.0,), (12.18,))
     assert (rows["best layer"].ours, rows["best α"].ours) == ((1.0,), (3.0,))
-    assert row_texts(rows["convert rate, layer 1 (paper: 10), α = 2"]) == [("0.400", "0.757")]
+    low, high = sweep_interval = as_the_papers.interval("convert_rate", 1, 2.0) or (0.0, 0.0)
+    assert low <= high
+    assert row_texts(rows["convert rate, layer 1 (paper: 10), α = 2"]) == [f"0.400 [{low:.3f}, {high:.3f}] (0.757)"]
+    assert rows["convert rate, layer 1 (paper: 10), α = 2"].spans == (sweep_interval,)
 
 
-def test_a_way_that_the_paper_does_not_have_stands_alone(sweep: Sweep):
-    other = replace(sweep, source="en", target="ru")
-    assert all(papers == "–" for row in table_2([other], depth=3) for _, papers in row_texts(row))
+def papers_numbers(sweep: Sweep) -> dict[str, bool]:
+    return {row.name: any(number is not None for number in row.papers) for row in table_2([sweep], depth=3)}
+
+
+def test_the_papers_numbers_stand_only_beside_what_they_can_be_compared_with(as_the_papers: Sweep, monkeypatch):
+    assert papers_numbers(as_the_papers)["best BLEU-1"]
+    assert not any(papers_numbers(replace(as_the_papers, target="ru")).values())  # not one of the paper's
+    # Other tokens, or an unchanged source that scores more than the paper's best: another scale of BLEU-1.
+    for other in (
+        replace(as_the_papers, protocol=TranslationProtocol()),
+        replace(as_the_papers, source_bleu=Bleu(15.7, "BLEU-1|test")),
+    ):
+        assert not papers_numbers(other)["best BLEU-1"]
+        assert papers_numbers(other)["convert rate, layer 1 (paper: 10), α = 2"]
+    monkeypatch.setattr("isoglot.report.steer_tables.PAPER_PIECES", 119_547)
+    assert not any(papers_numbers(as_the_papers).values())  # another encoder
+    made = sweep_page([as_the_papers], 3, sets=as_the_papers.about_sets(), origin="here")
+    assert "so they are not shown" in made
 
 
 def test_table_3_has_sizes_and_what_is_shared_with_the_first():
     about = {"sizes": {"en": 10, "de": 8}, "shared": {"en-de": 3}, "threshold": 2, "text_tokens": {"en": 70, "de": 50}}
-    sizes, shared = table_3(about)
+    assert [row.papers for row in table_3(about, papers=False)] == [(None, None)] * 2
+    sizes, shared = table_3(about, papers=True)
     assert (sizes.ours, sizes.papers) == ((10, 8), (9140, 9212))
     assert (shared.name, shared.ours, shared.papers) == ("|V ∩ V of en|", (10, 3), (9140, 3230))
     assert about_sets(about, "here") == (
@@ -124,7 +169,8 @@ def test_a_twin_is_named_apart_from_the_language_it_shares_with():
 def test_what_is_known_of_no_cell_has_no_column(sweep: Sweep):
     head, rows = score_table(sweep)
     assert head == ["α", "converted", "precision", "headline", "distinct", "neither", "BLEU-1"]
-    assert rows[0] == ["0", "0.000", "–", "0.000", "–", "0.000", "5.00"]
+    assert rows[0] == ["source", "–", "–", "–", "–", "–", "4.00"]
+    assert rows[1] == ["0", "0.000", "–", "0.000", "–", "0.000", "5.00"]
 
 
 # --- outputs ---
@@ -200,9 +246,10 @@ def test_the_papers_claims_are_asked_of_every_way(sweep: Sweep):
     for words in (
         "The convert rate rises with α, or stays, in 3 of 3 layers.",
         "At layer 1 of 3 it is 0.00 at α = 0, 0.20 at α = 1, 0.40 at α = 2, 0.60 at α = 3.",
-        "Above the embeddings, BLEU-1 is best at layer 1, α = 3: 17.0; what the model decodes without a shift has 5.0.",
+        "Above the embeddings, BLEU-1 is best at layer 1, α = 3: 17.0 [",
+        "]; the unchanged source has 4.0, what the model decodes without a shift 5.0.",
         "Tokens of neither language are at most 0.0 %",
-        "of the 9 tokens that the dictionary judges 50 % are right; the distinct-type ratio is 0.11.",
+        "of the 90 tokens that the dictionary judges 50 % are right; the distinct-type ratio is 0.11.",
     ):
         assert words in said
 
@@ -212,7 +259,7 @@ def test_words_and_table_name_the_same_best_bleu(sweep: Sweep):
     high = replace(sweep.scores[Cell(0, 3.0)], bleu=Bleu(90.0, "BLEU-1|test"))
     odd = replace(sweep, scores=sweep.scores | {Cell(0, 3.0): high})
     assert best_bleu(odd) == (1, 3.0, 17.0)
-    assert "Above the embeddings, BLEU-1 is best at layer 1, α = 3: 17.0;" in sweep_words(odd, depth=3)[0]
+    assert "Above the embeddings, BLEU-1 is best at layer 1, α = 3: 17.0 [" in sweep_words(odd, depth=3)[0]
     assert next(row.ours for row in table_2([odd], depth=3) if row.name == "best BLEU-1") == (17.0,)
     only = at_layer(odd, 0)
     assert best_bleu(only) is None
@@ -224,8 +271,59 @@ def test_words_and_table_name_the_same_bleu_without_a_shift(sweep: Sweep):
     other = replace(sweep.scores[Cell(2, 0.0)], bleu=Bleu(7.0, "BLEU-1|test"))
     odd = replace(sweep, scores=sweep.scores | {Cell(2, 0.0): other})
     for one, value in ((odd, 7.0), (at_layer(odd, 1), 5.0)):
-        assert f"what the model decodes without a shift has {value:.1f}." in sweep_words(one, depth=3)[0]
-        assert table_2([one], depth=3)[0].ours == (value,)
+        assert f"what the model decodes without a shift {value:.1f}." in sweep_words(one, depth=3)[0]
+        assert table_2([one], depth=3)[1].ours == (value,)
+
+
+def test_no_cell_is_named_where_nothing_was_switched_or_little_was_judged(sweep: Sweep):
+    nothing = {
+        cell: replace(scores, switched=0, convert_rate=0.0, precision=None, judged=0, headline=0.0, coverage=None)
+        for cell, scores in sweep.scores.items()
+    }
+    none = replace(sweep, scores=nothing)
+    assert sweep_finding(none) == "en → fr: no token was switched, at no layer and no α."
+    assert "rises" not in sweep_words(none, depth=3)[0]
+    assert "headline" not in sweep_words(none, depth=3)[0]
+    assert translation_finding(none) == "No token was switched to fr, at layer 0 and no α."
+    few = replace(sweep, scores={cell: replace(scores, judged=4) for cell, scores in sweep.scores.items()})
+    assert few.best("headline") is None
+    assert few.has("headline")
+    assert sweep_finding(few).endswith(
+        "; how many are right cannot be said: the dictionary judges 4 of them at most, and 30 are needed."
+    )
+    wrong = {cell: replace(scores, precision=0.0, headline=0.0) for cell, scores in sweep.scores.items()}
+    assert sweep_finding(replace(sweep, scores=wrong)).endswith("none of those that the dictionary judges is right.")
+
+
+def test_examples_are_of_a_cell_with_enough_judged_tokens(sweep: Sweep):
+    """Not of one with the best headline by a handful of them."""
+    lucky = replace(sweep.scores[Cell(0, 1.0)], judged=4, headline=0.99)
+    odd = replace(sweep, scores=sweep.scores | {Cell(0, 1.0): lucky})
+    assert example_cell(odd) == example_cell(sweep) == Cell(2, 3.0)
+    made = sweep_page([odd], 3, sets=odd.about_sets(), origin="here")
+    assert "layer 2: the first 1 of 1 sentences; 90 switched tokens judged, 30 needed" in made
+    assert "<i>le homme voit</i>" in made
+    assert "beside this page" not in made
+    judged_by_none = {cell: replace(scores, headline=None, judged=None) for cell, scores in sweep.scores.items()}
+    assert example_cell(replace(sweep, scores=judged_by_none)) == Cell(1, 3.0)  # the best BLEU-1
+
+
+def test_the_page_of_a_sweep_begins_with_table_2_and_folds_the_heat_maps(sweep: Sweep):
+    made = sweep_page([sweep], 3, sets=sweep.about_sets(), origin="here")
+    order = [made.index(text) for text in ("Table 2", "convert rate by α", "BLEU-1 by α", "What came out", "<details")]
+    assert order == sorted(order)
+    assert made.count("<details") == 1
+    assert len(re.findall(r">layer \d<", made.partition("BLEU-1 by α")[0])) >= 3  # a line for each layer
+
+
+def test_every_signature_of_bleu_is_printed(sweep: Sweep):
+    other = {cell: replace(scores, bleu=Bleu(1.0, "BLEU-1|zh")) for cell, scores in sweep.scores.items()}
+    both = [sweep, replace(sweep, target="zh", scores=other)]
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(sweep_view(both, 3, sets=sweep.about_sets(), origin="here"))
+    for text in (shown.getvalue(), sweep_page(both, 3, sets=sweep.about_sets(), origin="here")):
+        assert "BLEU-1|test" in text
+        assert "BLEU-1|zh" in text
 
 
 # --- pages ---
@@ -234,8 +332,7 @@ def test_words_and_table_name_the_same_bleu_without_a_shift(sweep: Sweep):
 def test_pages_hold_to_their_screens(sweep: Sweep, seen):
     about = sweep.about_sets()
     made = sweep_page([sweep, replace(sweep, source="fr", target="en")], 3, sets=about, origin="here", facts=["fact"])
-    assert made.count("<svg") == 6
-    assert "Liu et al. 2020, Table 3" in made
+    assert made.count("<svg") == 10  # two charts and three heat maps of each way
     seen(made)
     seen(translation_page(sweep, ["le homme"], origin="here"))
 

@@ -30,27 +30,35 @@ from isoglot.cli.steer_inputs import (
 from isoglot.cli.steer_options import (
     BUILTIN_SWEPT,
     Alphas,
+    BleuTokensOption,
     Count,
     DictionaryFiles,
     Directions,
     FitCount,
     Folds,
+    InputOption,
     Layer,
     LearnFrom,
     Means,
+    MeansSpecial,
     Pivot,
+    PresetOption,
+    SaveChoice,
     SavedEraser,
     Sentences,
     SharedAlpha,
     ShiftKind,
+    SpecialOption,
     SweepCount,
     Texts,
     Threshold,
+    TranslateAlphas,
     Where,
 )
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import as_csv
-from isoglot.steer.language_files import MEANS, SETS
+from isoglot.steer.choice import FALLBACK_LAYER
+from isoglot.steer.language_files import MEANS, SETS, save_choices
 
 EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'
 
@@ -75,6 +83,8 @@ def fit(
     sentences: FitCount = None,
     layers: LayerList = "all",
     threshold: Threshold = None,
+    special: MeansSpecial = None,
+    preset: PresetOption = "default",
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
@@ -90,6 +100,7 @@ def fit(
     from isoglot.model import load_encoder
     from isoglot.steer import LanguageMeans
     from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
+    from isoglot.steer.protocol import MEANS_SPECIAL
     from isoglot.steer.token_sets import TokenSets
 
     output = Output(json=json, quiet=quiet)
@@ -108,7 +119,14 @@ def fit(
             )
         texts = builtin_text(codes, sentences or SENTENCES, seed=seed)
     with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
-        means = LanguageMeans.fit(encoder, texts, layers=numbers, name=model, progress=output.progress)
+        means = LanguageMeans.fit(
+            encoder,
+            texts,
+            layers=numbers,
+            special=special or MEANS_SPECIAL[preset],
+            name=model,
+            progress=output.progress,
+        )
         sets = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=output.progress)
         means.save(run.folder / MEANS)
         sets.save(run.folder / SETS)
@@ -143,14 +161,18 @@ def translate(
     langs: Langs = None,
     model: ModelOption = "isoglot-mini",
     means: Means = None,
-    alpha: Alphas = None,
-    layer: Layer = -2,
+    alpha: TranslateAlphas = None,
+    layer: Layer = None,
     kind: ShiftKind = "mean",
     dictionary: DictionaryFiles = None,
     leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
+    preset: PresetOption = "default",
+    reads: InputOption = None,
+    special: SpecialOption = None,
+    bleu_tokens: BleuTokensOption = None,
     threshold: Threshold = None,
     sentences: Sentences = None,
     learn_from: LearnFrom = None,
@@ -167,7 +189,10 @@ def translate(
 ) -> None:
     """Shift sentences to another language inside the model, and read off its best token at every position.
 
-    Nothing is masked. With --parallel the sentences of one language are translated and those of the other are the
+    Nothing is masked. Layer and alpha are those that were measured for the two languages, where the means have them:
+    isoglot-mini's do, your own after sweep --save-choice.
+
+    With --parallel the sentences of one language are translated and those of the other are the
     references of BLEU-1; with --dictionary switched tokens are judged. A file with words that a dictionary gave to the
     model's training is refused, unless --leave-out-known or --allow-leak is given; built-in ones are left out.
 
@@ -180,12 +205,15 @@ def translate(
     from isoglot.report.steer_tables import translation_rows, translation_value
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.steer.bleu import why_no_bleu
+    from isoglot.steer.choice import shift_to_use
     from isoglot.steer.decode import check_softmax
+    from isoglot.steer.protocol import protocol_of
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
+    protocol = protocol_of(preset, reads=reads, special=special, bleu_tokens=bleu_tokens)
     codes = language_code(source), language_code(target)
-    alphas = parse_alphas(alpha, (1.0, 2.0))
+    asked = parse_alphas(alpha, ()) or None
     dictionaries = Dictionaries(dictionary, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
     entries = dictionaries.of(*codes)
     if dictionary and entries is None:
@@ -201,7 +229,8 @@ def translate(
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     entries = dictionaries.not_given(entries, codes, encoder)
-    numbers = chosen_layers([layer], encoder.depth)
+    if layer is not None:
+        chosen_layers([layer], encoder.depth)  # refused before means are learned
     with recorded(
         out,
         [*files_of(parallel), *dictionaries.paths, *([file] if file else [])],
@@ -213,31 +242,34 @@ def translate(
             means,
             codes,
             model=model,
-            layers=list(numbers),
+            layers=[FALLBACK_LAYER if layer is None else layer],
             learn_from=learn_from,
             threshold=threshold,
             seed=seed,
             progress=output.progress,
         )
+        used = shift_to_use(known.means, *codes, kind=kind, layer=layer, alphas=asked)
         swept = sweep_shifts(
             encoder,
             lines,
             *codes,
             known.means,
-            layers=numbers,
-            alphas=alphas,
+            layers=[used.layer],
+            alphas=used.alphas,
             sets=known.sets,
             references=None if no_bleu else references,
             dictionary=entries,
             kind=kind,
             shared_alpha=shared_alpha,
             positions=positions,
+            protocol=protocol,
             progress=output.progress,
         )
         remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
         value = {
             "model": model,
             "means": known.origin,
+            "chosen": None if used.choice is None else used.choice.as_dict(),
             "left_out_known": dictionaries.left_out,
             "leak_check": dictionaries.leak_check,
             "remarks": remarks,
@@ -246,13 +278,15 @@ def translate(
         if run is not None and out is not None:
             facts = [*remarks, *page_facts()]
             texts = {
-                "translations.html": translation_page(swept, references, origin=known.origin, facts=facts),
+                "translations.html": translation_page(
+                    swept, references, origin=known.origin, used=used.words(), facts=facts
+                ),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
             }
             write_all(run, "translations.json", value, texts)
     output.result(
         {**place(out), **value},
-        translation_view(swept, references, origin=known.origin, show=show, remarks=remarks),
+        translation_view(swept, references, origin=known.origin, show=show, used=used.words(), remarks=remarks),
     )
     output.show(key(codes[1]))
     if out is not None:
@@ -278,9 +312,14 @@ def sweep(
     allow_leak: AllowLeak = False,
     shared_alpha: SharedAlpha = None,
     positions: Where = "all",
+    preset: PresetOption = "default",
+    reads: InputOption = None,
+    special: SpecialOption = None,
+    bleu_tokens: BleuTokensOption = None,
     threshold: Threshold = None,
     sentences: SweepCount = None,
     learn_from: LearnFrom = None,
+    save_choice: SaveChoice = False,
     out: OptionalOut = None,
     weights: Weights = "best",
     device: Device = "auto",
@@ -296,7 +335,7 @@ def sweep(
     Files of --dictionary with words that one gave to the model's training are refused, unless --leave-out-known or
     --allow-leak is given; of built-in words those are left out.
 
-    --out gets sweep.html with heat maps, sweep.json, sweep.csv and sweep.svg.
+    --out gets sweep.html, sweep.json, sweep.csv and sweep.svg.
     """
     from isoglot.cli.steer_output import sweep_view
     from isoglot.model import load_encoder
@@ -304,11 +343,16 @@ def sweep(
     from isoglot.report.steer_tables import cell_rows, sweep_value
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.steer.bleu import why_no_bleu
+    from isoglot.steer.choice import choose_shift
     from isoglot.steer.decode import check_softmax
     from isoglot.steer.masked import masked_languages
+    from isoglot.steer.protocol import protocol_of
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
+    if save_choice and means is None:
+        raise ConfigError("--save-choice without --means", remedy="name the folder that isoglot steer fit wrote")
+    protocol = protocol_of(preset, reads=reads, special=special, bleu_tokens=bleu_tokens)
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
     asked, no_bleu = parse_layers(layers), why_no_bleu()
     listed = dictionary if dictionary or parallel else [BUILTIN]
@@ -346,22 +390,34 @@ def sweep(
                 kind=kind,
                 shared_alpha=shared_alpha,
                 positions=positions,
+                protocol=protocol,
                 progress=output.progress,
             )
             for way, judges in zip(ways, entries, strict=True)
         ]
         masked = {
             way.codes[0]: masked_languages(
-                encoder, way.sentences, way.codes[0], known.sets, seed=seed, progress=output.progress
+                encoder,
+                [line.partition("\t")[0] for line in way.sentences],
+                way.codes[0],
+                known.sets,
+                seed=seed,
+                progress=output.progress,
             )
             for way in (ways if encoder.depth else ())  # static vectors guess nothing from what stands around
         }
         remarks = [*(masked_words(each) for each in masked.values()), *dictionaries.remarks]
         remarks += [no_bleu] if no_bleu else []
         about = known.sets.about(codes)
+        choices = {}
+        if save_choice and means is not None:
+            text = ", ".join(path.name for path in files_of(parallel)) or "built-in sentences"
+            choices = {f"{each.source}-{each.target}": choose_shift(each, text=text) for each in sweeps}
+            save_choices(means, choices)
         value = {
             "model": model,
             "means": known.origin,
+            "choices": {way: choice.as_dict() for way, choice in choices.items()},
             "masked": {code: each.as_dict() for code, each in masked.items()},
             "left_out_known": dictionaries.left_out,
             "leak_check": dictionaries.leak_check,
@@ -380,6 +436,8 @@ def sweep(
         {**place(out), **value},
         sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=remarks),
     )
+    for way, choice in choices.items():
+        output.say(f"{way}: layer {choice.layer}, α = {choice.alpha:g}, kept in {means}")
     if out is not None:
         output.say(f"The page is {out / 'sweep.html'}")
 

@@ -28,7 +28,53 @@ Alphas = Annotated[
     typer.Option("--alpha", metavar="NUMBER", help="How far; 1 is from mean to mean, -1 away. May be repeated."),
 ]
 Layer = Annotated[
-    int, typer.Option("--layer", metavar="L", help="Where; 0 is the embeddings, -1 the last, -2 the one before.")
+    int | None,
+    typer.Option(
+        "--layer",
+        metavar="L",
+        help="Where; 0 is the embeddings, -1 the last. Default: as measured with the means, else -2, the last but one.",
+    ),
+]
+TranslateAlphas = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--alpha",
+        metavar="NUMBER",
+        help="How far; 1 is from mean to mean, -1 away. May be repeated. Default: as measured with the means, else 1 "
+        "and 2.",
+    ),
+]
+PresetOption = Annotated[
+    Literal["default", "paper"],
+    typer.Option("--preset", help="paper: defaults as in Liu et al. 2020, as far as it tells (docs/STEERING.md)."),
+]
+InputOption = Annotated[
+    Literal["sentences", "pairs"] | None,
+    typer.Option(
+        "--input", help="A line is a sentence, or a pair with a tab between, read together. [default: preset]"
+    ),
+]
+SpecialOption = Annotated[
+    Literal["exclude", "include"] | None,
+    typer.Option("--special", help="Whether [CLS] and [SEP] are decoded and may be an answer. [default: preset]"),
+]
+MeansSpecial = Annotated[
+    Literal["exclude", "include"] | None,
+    typer.Option("--special", help="Whether [CLS] and [SEP] count as tokens of a language. [default: preset]"),
+]
+BleuTokensOption = Annotated[
+    Literal["standard", "whitespace", "words", "subword"] | None,
+    typer.Option(
+        "--bleu-tokens",
+        help="What BLEU-1 counts: sacrebleu's tokens, what stands between blanks, the same without punctuation, or the "
+        "encoder's subwords. [default: preset]",
+    ),
+]
+SaveChoice = Annotated[
+    bool,
+    typer.Option(
+        "--save-choice", help="Keep the best layer and alpha of each way with --means; translate takes them by default."
+    ),
 ]
 ShiftKind = Annotated[
     Literal["mean", "norm-matched", "transport"],

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import counted
 from isoglot.report.steer_tables import (
-    PAPER,
     about_sets,
     before_note,
     judged_note,
@@ -108,7 +107,13 @@ def fitted_table(value: dict[str, Any], means: LanguageMeans) -> RenderableType:
 
 
 def translation_view(
-    swept: Sweep, references: Sequence[str] | None, *, origin: str, show: int, remarks: Sequence[str] = ()
+    swept: Sweep,
+    references: Sequence[str] | None,
+    *,
+    origin: str,
+    show: int,
+    used: str = "",
+    remarks: Sequence[str] = (),
 ) -> RenderableType:
     """The source and every output below it, then the figures of each alpha."""
     from rich.console import Group
@@ -136,7 +141,8 @@ def translation_view(
         table.add_row(*row)
     layer, cut = translations[0].layer, translations[0].cut
     notes = [
-        f"Shifted at layer {layer}, {swept.kind}. {about_sets(swept.about_sets(), origin)}",
+        f"Shifted at layer {layer}, {swept.kind}. {used}".rstrip(),
+        about_sets(swept.about_sets(), origin),
         before_note(swept),
         judged_note(swept),
         f"{cut:,} sentence{'s were' if cut != 1 else ' was'} longer than the encoder takes, and cut." if cut else "",
@@ -153,7 +159,7 @@ def sweep_view(
     from rich.console import Group
     from rich.text import Text
 
-    from isoglot.report.steer import arrow, sweep_finding, sweep_words
+    from isoglot.report.steer import about_paper, arrow, sweep_finding, sweep_words
 
     parts: list[RenderableType] = []
     for sweep in sweeps:
@@ -161,14 +167,14 @@ def sweep_view(
         for layer in reversed(sweep.layers):
             grid.add_row(str(layer), *(_cell(sweep, layer, alpha) for alpha in sweep.alphas))
         said = [sweep_finding(sweep), *(text for text in sweep_words(sweep, depth) if text)]
-        parts += [Text(f"{arrow(sweep)}: {_CELL[sweep.best('headline') is not None]}", style="bold"), grid]
+        parts += [Text(f"{arrow(sweep)}: {_CELL[sweep.has('headline')]}", style="bold"), grid]
         parts += [Text("\n".join(["", *said, ""]))]
     beside = _table("", *(arrow(sweep) for sweep in sweeps))
     for row in table_2(sweeps, depth):
-        beside.add_row(row.name, *(ours if papers == "–" else f"{ours} ({papers})" for ours, papers in row_texts(row)))
-    parts += [Text(f"As in Table 2 of {PAPER}, whose numbers, of another model, are in brackets", style="bold"), beside]
-    signature = next((sweep.signature for sweep in sweeps if sweep.signature), "")
-    notes = ["", about_sets(sets, origin), signature or "", *remarks]
+        beside.add_row(row.name, *row_texts(row))
+    parts += [Text("As in the second paper's Table 2, with 95 % intervals over sentences", style="bold"), beside]
+    signatures = dict.fromkeys(sweep.signature for sweep in sweeps if sweep.signature)
+    notes = ["", about_paper(sweeps, depth), about_sets(sets, origin), *signatures, *remarks]
     return Group(*parts, Text("\n".join(["", *(note for note in notes if note)])))
 
 
@@ -202,7 +208,7 @@ _CELL = {True: "convert rate / headline", False: "convert rate"}
 
 def _cell(sweep: Sweep, layer: int, alpha: float) -> str:
     values = [sweep.value("convert_rate", layer, alpha)]
-    if sweep.best("headline") is not None:
+    if sweep.has("headline"):
         values.append(sweep.value("headline", layer, alpha))
     return " / ".join("–" if value is None else f"{value:.2f}" for value in values)
 

@@ -48,6 +48,12 @@ code { font: .9em/1.4 Menlo, Consolas, monospace; background: #ece9e1; padding: 
 @media (max-width: 700px) { .legend { display: flex; } }
 @media (max-width: 520px) { main { padding: 1.2rem .8rem 3rem; } figure { padding: .5rem; }
   .tick { font-size: 14px; } }
+.side { display: flex; flex-wrap: wrap; gap: .8rem; margin-top: 1rem; }
+.side figure { flex: 1 1 360px; min-width: 0; margin: 0; } .side .legend { display: none; }
+.side .scroll svg { min-width: 0; }
+h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
+details { background: #fff; border: 1px solid #dedad0; border-radius: 8px; margin: .6rem 0; padding: .5rem .8rem; }
+details figure { border: 0; padding: .4rem 0; } summary { cursor: pointer; font-weight: bold; }
 .grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }
 """
 
@@ -106,10 +112,20 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: i
     return "<div class='scroll'><table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table></div>"
 
 
+def folded(title: str, body: str) -> str:
+    """Something that shows when its title is clicked."""
+    return f"<details><summary>{escape(title)}</summary>{body}</details>"
+
+
 def _section(section: Section) -> str:
+    return f"<section><h2>{escape(section.title)}</h2>{section_body(section)}</section>"
+
+
+def section_body(section: Section) -> str:
+    """A section without its title."""
     words = "".join(f"<p>{escape(text)}</p>" for text in section.words)
     figures = "".join(
         f"<figure>{figure.drawing}<figcaption>{escape(figure.caption)}</figcaption></figure>"
         for figure in section.figures
     )
-    return f"<section><h2>{escape(section.title)}</h2>{words}{figures}{section.table}</section>"
+    return f"{words}{figures}{section.table}"

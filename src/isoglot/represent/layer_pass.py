@@ -31,9 +31,9 @@ Layers = Literal["all"] | Sequence[int]
 """Numbers of layers, 0 the embeddings, negative ones from the end; or all of them."""
 Precision = Literal["float32", "bfloat16"]
 """What the encoder computes in; pooling and results are float32."""
-Pooling = Literal["mean", "first", "word-first", "tokens", "model"]
-"""The mean of an item's tokens, the first token of its row (``[CLS]``), its first token, each token as an item, or the
-vector that the model's own modules make of a row."""
+Pooling = Literal["mean", "first", "word-first", "tokens", "all-tokens", "model"]
+"""The mean of an item's tokens, the first token of its row (``[CLS]``), its first token, each token as an item (with
+``all-tokens``, special ones too), or the vector that the model's own modules make of a row."""
 
 LENGTH = 512  # where nobody says otherwise: a sentence is not longer
 _CORE_TOKENS = 1024  # of a batch on one core: what its caches hold; 512 and 2048 are 7 and 12 % slower
@@ -232,6 +232,9 @@ class LayerPass:
             places_N = np.arange(len(group)) * width + texts_B - len(encoder.vocabulary.layout.before)
         elif self.pooling == "word-first":
             places_N = begins_K
+        elif self.pooling == "all-tokens":
+            places_N = np.flatnonzero(batch.mask_BT.numpy().ravel())
+            items_K = np.repeat(first_B, batch.mask_BT.numpy().sum(axis=1))
         else:  # every token of every item
             before_K = np.cumsum(lengths_K) - lengths_K
             places_N = np.repeat(begins_K - before_K, lengths_K) + np.arange(int(lengths_K.sum()))

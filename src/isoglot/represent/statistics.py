@@ -228,13 +228,15 @@ def language_statistics(
     length: int | None = None,
     batch_tokens: int | None = None,
     precision: Precision = "float32",
+    special: Literal["exclude", "include"] = "exclude",
     chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
 ) -> LanguageMoments:
-    """Mean and covariance of a language over its tokens (special ones left out) or its mean-pooled sentences.
+    """Mean and covariance of a language over its tokens or its mean-pooled sentences.
 
-    Nothing is kept but the sums. Options are those of :func:`isoglot.represent.extract`.
+    Nothing is kept but the sums. Options are those of :func:`isoglot.represent.extract`; ``special`` says whether
+    ``[CLS]`` and ``[SEP]`` count as tokens.
 
     Raises:
         ConfigError: An option asks for what the encoder does not have.
@@ -245,7 +247,7 @@ def language_statistics(
     through = LayerPass(
         encoder,
         layers=layers,
-        pooling="tokens" if of == "tokens" else "mean",
+        pooling="mean" if of != "tokens" else "tokens" if special == "exclude" else "all-tokens",
         language=language,
         length=length,
         batch_tokens=batch_tokens,
@@ -261,7 +263,7 @@ def language_statistics(
                 fitter.update(dict(zip(through.layers, vectors_LKD, strict=True)))
                 task.advance(len(group))
         about = description(through, name, hashed.result())
-    about |= {"of": of, "sentences": facts.sentences, "sentences_sha256": facts.sha256}
+    about |= {"of": of, "special": special, "sentences": facts.sentences, "sentences_sha256": facts.sha256}
     return fitter.result(about)
 
 

@@ -9,6 +9,7 @@ from isoglot.core.lazy import lazy_exports
 if TYPE_CHECKING:
     from isoglot.steer.alpha import ChosenAlpha, alpha_by_decoding, alpha_by_dev, alpha_by_means
     from isoglot.steer.bleu import Bleu, bleu_1
+    from isoglot.steer.choice import ShiftChoice, choose_shift
     from isoglot.steer.eraser import Eraser
     from isoglot.steer.leace import LEACE
     from isoglot.steer.lir import LIR
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from isoglot.steer.masked import MaskedLanguages, masked_languages
     from isoglot.steer.mean_removal import MeanRemoval
     from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.protocol import TranslationProtocol
     from isoglot.steer.scores import Scores, convert_rate, score_translation
     from isoglot.steer.shifts import Shift, ShiftOptions, make_shift, shift
     from isoglot.steer.sweep import Sweep, sweep_shifts
@@ -35,15 +37,18 @@ _HOMES = {
     "MeanRemoval": "mean_removal",
     "Scores": "scores",
     "Shift": "shifts",
+    "ShiftChoice": "choice",
     "ShiftOptions": "shifts",
     "Sweep": "sweep",
     "TokenSets": "token_sets",
     "TradeOff": "trade_off",
     "Translation": "translate",
+    "TranslationProtocol": "protocol",
     "alpha_by_decoding": "alpha",
     "alpha_by_dev": "alpha",
     "alpha_by_means": "alpha",
     "bleu_1": "bleu",
+    "choose_shift": "choice",
     "convert_rate": "scores",
     "make_shift": "shifts",
     "masked_languages": "masked",
@@ -66,15 +71,18 @@ __all__ = [
     "MeanRemoval",
     "Scores",
     "Shift",
+    "ShiftChoice",
     "ShiftOptions",
     "Sweep",
     "TokenSets",
     "TradeOff",
     "Translation",
+    "TranslationProtocol",
     "alpha_by_decoding",
     "alpha_by_dev",
     "alpha_by_means",
     "bleu_1",
+    "choose_shift",
     "convert_rate",
     "make_shift",
     "masked_languages",

@@ -21,6 +21,7 @@ from isoglot.model.per_language import SHARED
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
+    from isoglot.steer.protocol import Special
 
 _ROWS = 512
 _SCORES = 2**20  # of a block on the CPU: 4 MB, which its cache holds
@@ -28,23 +29,27 @@ _DEVICE_SCORES = 2**28
 
 
 @torch.inference_mode()
-def best_tokens(encoder: EncoderLike, hidden_ND: torch.Tensor, language: str | None = None) -> torch.Tensor:
-    """The token with the highest score at every position (N), never a special one; of equals the first.
+def best_tokens(
+    encoder: EncoderLike, hidden_ND: torch.Tensor, language: str | None = None, *, special: Special = "exclude"
+) -> torch.Tensor:
+    """The token with the highest score at every position (N); of equals the first.
 
     Args:
         encoder: Any encoder with a softmax over pieces.
         hidden_ND: What its last layer gave.
         language: Whose softmax, where they are private.
+        special: Whether a special token may be the answer.
 
     Raises:
         ConfigError: It has no softmax.
     """
-    special = torch.tensor(sorted(encoder.vocabulary.special.values()), device=hidden_ND.device)
+    ids = sorted(encoder.vocabulary.special.values()) if special == "exclude" else []
+    barred = torch.tensor(ids, device=hidden_ND.device, dtype=torch.int64)
     if isinstance(encoder, Encoder) and not isinstance(encoder.head, NoHead):
-        found = [_by_blocks(encoder, part_ND, language, special) for part_ND in hidden_ND.split(_ROWS)]
+        found = [_by_blocks(encoder, part_ND, language, barred) for part_ND in hidden_ND.split(_ROWS)]
     else:
         size = max(1, _limit(hidden_ND) // len(encoder.vocabulary))
-        found = [_by_rows(encoder, part_ND, language, special) for part_ND in hidden_ND.split(size)]
+        found = [_by_rows(encoder, part_ND, language, barred) for part_ND in hidden_ND.split(size)]
     return torch.cat(found) if found else hidden_ND.new_empty(0, dtype=torch.int64)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model import Encoder
+    from isoglot.steer.choice import ShiftChoice
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
 
@@ -40,6 +41,17 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
             f"{MEANS} without {SETS} or {SETS}{ENDING}", remedy="copy the folder again, whole", file=folder
         )
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
+
+
+def save_choices(folder: Path, choices: Mapping[str, ShiftChoice]) -> Path:
+    """Keep with the means in a folder which layer and alpha to take; returns their file.
+
+    Raises:
+        StorageError: There are no means, or they cannot be written.
+    """
+    file = (folder.parent if folder.name == MEANS else folder) / MEANS
+    read_known(folder)[0].with_choices(choices).save(file)
+    return file
 
 
 def own_known(model: str | Path) -> tuple[LanguageMeans, TokenSets] | None:

@@ -1,13 +1,13 @@
 """What a language is in an encoder, to a first approximation: the mean of its tokens in each layer, and their spread.
 
-Liu et al. 2020 call it the mean of language. Special tokens and padding are no tokens of a language and left out.
+Liu et al. 2020 call it the mean of language. Special tokens are no tokens of a language and left out, unless asked for.
 
 Shapes: ``L`` layers, ``D`` width.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.statistics import LanguageMoments, language_statistics
 from isoglot.retrieve.estimates import Other
+from isoglot.steer.choice import ShiftChoice, read_choices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers, Precision
     from isoglot.represent.sentences import Sentences
+    from isoglot.steer.protocol import Special
 
 _KIND = "language means"
-_OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "width", "precision")
+_OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "width", "precision", "special")
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,12 @@ class LanguageMeans:
     Args:
         moments: Those of each language, under its canonical code; all of the same layers.
         about: The encoder: its hash, its vocabulary's, depth and width.
+        choices: The layer and alpha that were measured to suit, from one language to another (``en-de``).
     """
 
     moments: dict[str, LanguageMoments]
     about: dict[str, Any]
+    choices: dict[str, ShiftChoice] = field(default_factory=dict)
 
     @classmethod
     def fit(
@@ -55,6 +59,7 @@ class LanguageMeans:
         length: int | None = None,
         batch_tokens: int | None = None,
         precision: Precision = "float32",
+        special: Special = "exclude",
         name: str = "",
         progress: Progress = SILENT,
     ) -> LanguageMeans:
@@ -67,6 +72,7 @@ class LanguageMeans:
             length: Tokens of a row at most; by default the encoder's, and 512 at most.
             batch_tokens: Tokens of a batch, padding included; by default what suits the device.
             precision: What the encoder computes in; sums are float64.
+            special: Whether ``[CLS]`` and ``[SEP]`` count as tokens of a language.
             name: The encoder's name, to be kept with them.
             progress: Shows how far it is.
 
@@ -90,6 +96,7 @@ class LanguageMeans:
                 length=length,
                 batch_tokens=batch_tokens,
                 precision=precision,
+                special=special,
                 name=name,
                 progress=progress,
             )
@@ -105,6 +112,14 @@ class LanguageMeans:
     def layers(self) -> tuple[int, ...]:
         """The layers they were learned in."""
         return next(iter(self.moments.values())).layers
+
+    def choice(self, source: str, target: str) -> ShiftChoice | None:
+        """The layer and alpha that were measured to suit from one language to another; None where none were."""
+        return self.choices.get(f"{language_code(source)}-{language_code(target)}")
+
+    def with_choices(self, choices: Mapping[str, ShiftChoice]) -> LanguageMeans:
+        """The same means with what was chosen with them, beside what was chosen before."""
+        return replace(self, choices={**self.choices, **choices})
 
     def count(self, language: str) -> int:
         """How many tokens the mean of a language is of."""
@@ -196,6 +211,8 @@ class LanguageMeans:
     def merge(self, other: LanguageMeans) -> LanguageMeans:
         """What both were learned from, together: more languages, or more text of the same.
 
+        What was chosen with either is left out: the means are others now.
+
         Raises:
             ConfigError: They are of different encoders or layers.
         """
@@ -219,7 +236,7 @@ class LanguageMeans:
             code: replace(each, means_LD=each.means_LD.astype(np.float32), covariances_LDD=None)
             for code, each in self.moments.items()
         }
-        return LanguageMeans(moments, dict(self.about))
+        return replace(self, moments=moments)
 
     def for_rounded(self, encoder: EncoderLike, *, name: str = "") -> LanguageMeans:
         """The same means, for an encoder whose weights are those of their own but for rounding, as packing leaves them.
@@ -239,7 +256,7 @@ class LanguageMeans:
         about = {**self.about, "name": name, "encoder_sha256": found, "learned_with": learned_with}
         own = {"name": name, "encoder_sha256": found}
         moments = {code: replace(each, about={**each.about, **own}) for code, each in self.moments.items()}
-        return LanguageMeans(moments, about)
+        return replace(self, moments=moments, about=about)
 
     def save(self, path: str | Path) -> None:
         """Write to a ``.safetensors`` file.
@@ -258,6 +275,7 @@ class LanguageMeans:
             "layers": list(self.layers),
             "order": list(self.moments),
             "languages": languages,
+            "choices": {way: choice.as_dict() for way, choice in self.choices.items()},
         }
         save_arrays(path, _KIND, facts, arrays)
 
@@ -278,7 +296,7 @@ class LanguageMeans:
                 known = facts["languages"][code]
                 means_LD, covariances_LDD = arrays[f"{code}.means"], arrays.get(f"{code}.covariances")
                 moments[code] = LanguageMoments(layers, known["count"], means_LD, covariances_LDD, known["about"])
-            return cls(moments, facts["encoder"])
+            return cls(moments, facts["encoder"], read_choices(facts.get("choices", {})))
         except KeyError as error:
             raise CorruptFileError(f"no {error} in the file", remedy="make it again", file=path) from error
 

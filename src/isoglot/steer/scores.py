@@ -29,6 +29,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.steer.bleu import bleu_1
+from isoglot.steer.protocol import PROTOCOLS
 from isoglot.steer.token_words import WordFinder
 from isoglot.steer.translate import Translation
 from isoglot.text.dictionary import Entry
@@ -37,10 +38,12 @@ from isoglot.vocab.whole_words import blank_before_words
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from isoglot.steer.bleu import Bleu
+    from isoglot.steer.bleu import Bleu, BleuTokens
     from isoglot.steer.token_sets import TokenSets
     from isoglot.vocab import Vocabulary
 
+MIN_JUDGED = 30
+"""Switched tokens that a dictionary must have judged before a cell is named for its precision or headline."""
 Dictionary = Mapping[str, Iterable[str]] | Iterable[Entry]
 """Translations by word, or the entries of a dictionary."""
 
@@ -134,7 +137,11 @@ def harmonic(control: float, kept: float) -> float:
 
 
 def score_translation(
-    translation: Translation, *, dictionary: Dictionary | None = None, references: Sequence[str] | None = None
+    translation: Translation,
+    *,
+    dictionary: Dictionary | None = None,
+    references: Sequence[str] | None = None,
+    bleu_tokens: BleuTokens = PROTOCOLS["default"].bleu_tokens,
 ) -> Scores:
     """All figures of a translation.
 
@@ -142,6 +149,7 @@ def score_translation(
         translation: With its token sets.
         dictionary: From source to target, for precision and what rests on it.
         references: The sentences in the target language, for BLEU-1.
+        bleu_tokens: What BLEU-1 counts.
 
     Raises:
         ConfigError: It has no token sets.
@@ -151,16 +159,25 @@ def score_translation(
     judge = None
     if dictionary is not None:
         judge = Judge(translation.vocabulary, translation.given, dictionary, translation.target)
-    return scored(translation, judge=judge, references=references)
+    return scored(translation, judge=judge, references=references, bleu_tokens=bleu_tokens)
 
 
-def scored(translation: Translation, *, judge: Judge | None, references: Sequence[str] | None) -> Scores:
+def scored(
+    translation: Translation, *, judge: Judge | None, references: Sequence[str] | None, bleu_tokens: BleuTokens
+) -> Scores:
     """The same with what is known of the source side made before, for many translations of the same sentences."""
     sets, source, target = translation.sets, translation.source, translation.target
     if sets is None:
         raise ConfigError("which tokens are whose is not known", remedy="give token sets")
     given_N, made_N = np.concatenate(translation.given), np.concatenate(translation.made)
     switched_N = np.concatenate(translation.switched)
+    verdict = None if judge is None else judge.verdict(translation.made)
+    # Where a special token is the answer, nothing was said.
+    kept_N = ~np.isin(made_N, sorted(translation.vocabulary.special.values()))
+    kept_N |= made_N == translation.vocabulary.special["[UNK]"]
+    if not kept_N.all():
+        given_N, made_N, switched_N = given_N[kept_N], made_N[kept_N], switched_N[kept_N]
+        verdict = None if verdict is None else verdict.of(kept_N)
     rate = convert_rate(made_N, sets, source, target)
     found: dict[str, Any] = {
         "tokens": len(made_N),
@@ -169,10 +186,12 @@ def scored(translation: Translation, *, judge: Judge | None, references: Sequenc
         "neither": neither_share(made_N, sets, source, target),
         "distinct": _known(distinct_ratio(given_N, made_N, switched_N)),
     }
-    if judge is not None:
-        found |= _judged(judge.verdict(translation.made), given_N == made_N, switched_N, rate)
+    if verdict is not None:
+        found |= _judged(verdict, given_N == made_N, switched_N, rate)
     if references is not None:
-        found["bleu"] = bleu_1(translation.texts, references, target)
+        found["bleu"] = bleu_1(
+            translation.texts, references, target, tokens=bleu_tokens, vocabulary=translation.vocabulary
+        )
     return Scores(**found)
 
 
@@ -203,6 +222,10 @@ class Verdict:
     covered_N: np.ndarray
     right_N: np.ndarray
     begun_N: np.ndarray
+
+    def of(self, kept_N: np.ndarray) -> Verdict:
+        """The verdict on some of the tokens."""
+        return Verdict(self.covered_N[kept_N], self.right_N[kept_N], self.begun_N[kept_N])
 
 
 class Judge:

@@ -2,7 +2,7 @@
 
 Up to the layer they go as the source language, from there on as the target: that matters only to encoders with parts
 of their own for each. Every position of the text is decoded, without masking; a special token around it (``[CLS]``,
-``[SEP]``) is neither decoded nor ever the answer.
+``[SEP]``) is neither decoded nor ever the answer, unless the protocol says so.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``N`` tokens of a batch, special ones left out.
 """
@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.model.batch import batch_of_ids, first_places
 from isoglot.model.encoder import Encoder
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
-from isoglot.represent.rows import RowMaker
+from isoglot.represent.rows import RowMaker, Rows
 from isoglot.represent.sentences import read_sentences
 from isoglot.steer.decode import best_tokens, check_softmax
+from isoglot.steer.protocol import PROTOCOLS, two_columns
 from isoglot.steer.shifts import Shift, ShiftOptions, make_shift
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.protocol import TranslationProtocol
+    from isoglot.vocab import Vocabulary
 
 CLOCK = time.perf_counter  # what seconds are measured with
 
@@ -62,7 +65,7 @@ class Decoded:
     """What came out: for every cell the ids of every sentence.
 
     Args:
-        given: The ids that went in, special ones left out.
+        given: The ids that went in, special ones left out unless they are decoded.
         made: Those that came out, as many.
         cut: How many sentences were longer than the encoder takes.
         seconds: Where the time went.
@@ -84,6 +87,7 @@ def decode_shifted(
     layers: Layers,
     alphas: Sequence[float],
     options: ShiftOptions | None = None,
+    protocol: TranslationProtocol = PROTOCOLS["default"],
     length: int | None = None,
     batch_tokens: int | None = None,
     progress: Progress = SILENT,
@@ -99,13 +103,14 @@ def decode_shifted(
         layers: Where to shift, one layer at a time.
         alphas: How far.
         options: How.
+        protocol: What goes in and what is decoded.
         length: Tokens of a sentence at most, special ones included; by default the encoder's, and 512 at most.
         batch_tokens: Tokens of a batch; by default what suits the device. Only rounding depends on it.
         progress: Shows how far it is.
 
     Raises:
         ConfigError: A language has no mean, a layer does not exist, an option will not do, or there is no softmax.
-        InputError: There is no sentence, or one is empty.
+        InputError: There is no sentence, one is empty, or no pair where pairs go in.
         StorageError: The file cannot be read.
     """
     source, target = language_code(source), language_code(target)
@@ -122,10 +127,13 @@ def decode_shifted(
         first = at(alpha=alphas[0])  # what is costly is computed once, unless some tokens are treated apart
         shifts[layer] = [first.with_alpha(alpha) if first.alphas_V is None else at(alpha=alpha) for alpha in alphas]
     size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
-    rows = RowMaker(encoder.vocabulary, source, "text", size).rows(list(read_sentences(sentences, "text")))
+    maker = RowMaker(encoder.vocabulary, source, "text", size)
+    texts = [str(text) for text in read_sentences(sentences, "text")]
+    rows, between = (maker.rows(texts), ()) if protocol.reads == "sentences" else _pair_rows(maker, texts)
+    offsets = [_decoded(np.asarray(ids), between, encoder.vocabulary, protocol) for ids in rows.ids]
     made = {Cell(layer, alpha): [np.empty(0, dtype=np.int64)] * len(rows.ids) for layer in chosen for alpha in alphas}
     seconds = Seconds()
-    walk = _Walk(encoder, source, target, seconds)
+    walk = _Walk(encoder, source, target, protocol, seconds)
     with (
         evaluating(encoder),
         torch.inference_mode(),
@@ -134,12 +142,52 @@ def decode_shifted(
         for group in rows.batches(tokens):
             batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=size).to(encoder.device)
             sizes_B = np.array([len(rows.ids[row]) for row in group])
-            ends = np.cumsum(sizes_B)[:-1]
-            for cell, ids_N in walk.cells(batch, sizes_B, shifts):
+            wanted = [offsets[row] for row in group]
+            ends = np.cumsum([len(each) for each in wanted])[:-1]
+            for cell, ids_N in walk.cells(batch, sizes_B, wanted, shifts):
                 for row, ids in zip(group, np.split(ids_N, ends), strict=True):
                     made[cell][row] = ids
                 task.advance(len(group))
-    return Decoded([np.asarray(ids, dtype=np.int64) for ids in rows.ids], made, rows.events["cut"], seconds)
+    before, layout = len(encoder.vocabulary.layout.before), encoder.vocabulary.layout
+    given = [
+        np.asarray(layout.framed([ids.tolist()]), dtype=np.int64)[before + each]
+        for ids, each in zip(rows.ids, offsets, strict=True)
+    ]
+    return Decoded(given, made, rows.events["cut"], seconds)
+
+
+def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[Rows, tuple[int, ...]]:
+    """Two texts a row with the tokenizer's separator between them, cut to what the encoder takes; and the separator.
+
+    Raises:
+        InputError: A line has no two texts with a tab between them.
+    """
+    pairs = []
+    for number, line in enumerate(lines, start=1):
+        pair = two_columns(line)
+        if pair is None:
+            raise InputError(
+                f"line {number} is no pair: {shown(line)}",
+                remedy="write two texts with a tab between them, or read sentences",
+            )
+        pairs.append(pair)
+    first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))
+    between = maker.vocabulary.layout.pair_between
+    rows = Rows()
+    for one, other in zip(first.ids, second.ids, strict=True):
+        ids = np.concatenate([one, np.array(between, dtype=one.dtype), other])
+        rows.events["cut"] += len(ids) > maker.room
+        rows.add(ids[: maker.room], [min(len(ids), maker.room)])
+    return rows, between
+
+
+def _decoded(
+    ids_N: np.ndarray, between: tuple[int, ...], vocabulary: Vocabulary, protocol: TranslationProtocol
+) -> np.ndarray:
+    """The positions of a row that are decoded, from the beginning of its text."""
+    if protocol.special == "include":
+        return np.arange(-len(vocabulary.layout.before), len(ids_N) + len(vocabulary.layout.after))
+    return np.flatnonzero(~np.isin(ids_N, between))
 
 
 @dataclass
@@ -149,15 +197,23 @@ class _Walk:
     encoder: EncoderLike
     source: str
     target: str
+    protocol: TranslationProtocol
     seconds: Seconds
 
     def cells(
-        self, batch: Batch, sizes_B: np.ndarray, shifts: dict[int, list[Shift]]
+        self, batch: Batch, sizes_B: np.ndarray, offsets: Sequence[np.ndarray], shifts: dict[int, list[Shift]]
     ) -> Iterator[tuple[Cell, np.ndarray]]:
-        """The ids that each shift makes of the batch's tokens, row after row; sizes are without special tokens."""
+        """The ids that each shift makes of a batch, row after row.
+
+        Args:
+            batch: The rows.
+            sizes_B: Tokens of each row, special ones around it left out.
+            offsets: The positions of each row that are decoded, from the beginning of its text.
+            shifts: Those at each layer.
+        """
         width = batch.ids_BT.shape[1]
         firsts_B = first_places(self.encoder.vocabulary, sizes_B, width) + np.arange(len(batch)) * width
-        places = np.concatenate([np.arange(size) + first for first, size in zip(firsts_B, sizes_B, strict=True)])
+        places = np.concatenate([first + each for first, each in zip(firsts_B, offsets, strict=True)])
         places_N = torch.from_numpy(places).to(self.encoder.device)
         unshifted: np.ndarray | None = None
         for layer, hidden_BTD in self._lower(batch, list(shifts)):
@@ -199,7 +255,7 @@ class _Walk:
         last_ND = last_BTD.flatten(0, 1).index_select(0, places_N)
         self.seconds.encoder += self._since(begin)
         begin = CLOCK()
-        ids_N = best_tokens(self.encoder, last_ND, self.target).cpu().numpy()
+        ids_N = best_tokens(self.encoder, last_ND, self.target, special=self.protocol.special).cpu().numpy()
         self.seconds.decoding += self._since(begin)
         return ids_N
 

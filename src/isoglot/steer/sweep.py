@@ -16,8 +16,10 @@ import numpy as np
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
-from isoglot.steer.bleu import check_references
-from isoglot.steer.scores import Judge, Scores, scored
+from isoglot.core.seeds import random_stream
+from isoglot.steer.bleu import bleu_1, bleu_interval, check_references
+from isoglot.steer.protocol import PROTOCOLS, two_columns
+from isoglot.steer.scores import MIN_JUDGED, Judge, Scores, scored
 from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
 from isoglot.steer.translate import Translation, known_sets, shift_options
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
+    from isoglot.steer.bleu import Bleu
     from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.protocol import TranslationProtocol
     from isoglot.steer.scores import Dictionary
     from isoglot.steer.shifts import Kind, OtherEncoder, Positions
     from isoglot.steer.token_sets import TokenSets
@@ -37,6 +41,8 @@ Figure = Literal["convert_rate", "bleu", "headline", "precision", "begun", "neit
 """A figure of a cell; see :class:`Scores`."""
 ALPHAS = (1.0, 2.0, 3.0)
 """The paper's."""
+_OF_JUDGED = ("precision", "begun", "headline")
+_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,9 @@ class Sweep:
         scores: The figures of each cell.
         translations: What came out in each cell.
         seconds: Where the time went.
+        references: The sentences in the target language, where they were given.
+        source_bleu: BLEU-1 of the unchanged source: what the two languages share.
+        protocol: What went in, what was decoded and what BLEU-1 counts.
     """
 
     source: str
@@ -62,6 +71,9 @@ class Sweep:
     scores: dict[Cell, Scores]
     translations: dict[Cell, Translation] = field(repr=False)
     seconds: Seconds
+    references: Sequence[str] | None = field(default=None, repr=False)
+    source_bleu: Bleu | None = None
+    protocol: TranslationProtocol = PROTOCOLS["default"]
 
     def value(self, figure: Figure, layer: int, alpha: float) -> float | None:
         """A figure of a cell; None where it is not known.
@@ -89,11 +101,47 @@ class Sweep:
         return np.array([[np.nan if value is None else value for value in row] for row in rows])
 
     def best(self, figure: Figure) -> tuple[Cell, float] | None:
-        """The cell with the largest figure, among equals the first; None where it is known of none."""
+        """The cell with the largest figure, among equals the first; None where it is known of none.
+
+        A cell has no say in ``precision``, ``begun`` and ``headline`` if its dictionary judged fewer than
+        :data:`MIN_JUDGED` tokens, nor any cell where the figure is 0: nothing is best there.
+        """
         known = [
-            (cell, value) for cell in self.scores if (value := self.value(figure, cell.layer, cell.alpha)) is not None
+            (cell, value)
+            for cell, scores in self.scores.items()
+            if (value := self.value(figure, cell.layer, cell.alpha))
+            and (figure not in _OF_JUDGED or (scores.judged or 0) >= MIN_JUDGED)
         ]
         return max(known, key=lambda one: one[1], default=None)
+
+    def has(self, figure: Figure) -> bool:
+        """Whether a figure is known of any cell."""
+        return any(self.value(figure, cell.layer, cell.alpha) is not None for cell in self.scores)
+
+    def interval(self, figure: Literal["convert_rate", "bleu"], layer: int, alpha: float) -> tuple[float, float] | None:
+        """The 95 % interval of a figure over resampled sentences; None where it is not known."""
+        if self.value(figure, layer, alpha) is None:
+            return None
+        translation = self.translations[Cell(layer, float(alpha))]
+        draws_MN = random_stream(0, "sweep intervals").integers(len(translation), size=(_RESAMPLES, len(translation)))
+        if figure == "bleu":
+            return bleu_interval(
+                translation.texts,
+                self.references or (),
+                self.target,
+                tokens=self.protocol.bleu_tokens,
+                vocabulary=translation.vocabulary,
+                draws_MN=draws_MN,
+            )
+        sets = translation.sets
+        assert sets is not None  # noqa: S101 - a sweep has them
+        only_V = sets.only(translation.target, but_not=translation.source)
+        counted_V = ~(sets.mask(translation.source) & sets.mask(translation.target))
+        counted_V[sorted(translation.vocabulary.special.values())] = False
+        parts_N2 = np.array([[only_V[made].sum(), counted_V[made].sum()] for made in translation.made], dtype=float)
+        switched_M, all_M = parts_N2[draws_MN].sum(axis=1).T
+        low, high = np.percentile(switched_M / np.maximum(all_M, 1), (2.5, 97.5))
+        return float(low), float(high)
 
     @property
     def signature(self) -> str | None:
@@ -123,7 +171,9 @@ class Sweep:
             "layers": list(self.layers),
             "alphas": list(self.alphas),
             "token_sets": self.about_sets(),
+            "protocol": asdict(self.protocol),
             "bleu_signature": self.signature,
+            "source_bleu": None if self.source_bleu is None else self.source_bleu.score,
             "best": best,
             "cells": [{**cell._asdict(), **found.as_dict()} for cell, found in self.scores.items()],
             "seconds": asdict(self.seconds),
@@ -146,6 +196,7 @@ def sweep_shifts(
     shared_alpha: float | None = None,
     positions: Positions = "all",
     other_encoder: OtherEncoder = "refuse",
+    protocol: TranslationProtocol = PROTOCOLS["default"],
     length: int | None = None,
     batch_tokens: int | None = None,
     progress: Progress = SILENT,
@@ -167,6 +218,7 @@ def sweep_shifts(
         shared_alpha: An alpha of their own for tokens that both languages have.
         positions: Which positions move.
         other_encoder: What to do with means of other weights.
+        protocol: What goes in, what is decoded, and what BLEU-1 counts.
         length: Tokens of a sentence at most.
         batch_tokens: Tokens of a batch.
         progress: Shows how far it is.
@@ -190,6 +242,7 @@ def sweep_shifts(
         layers=layers,
         alphas=alphas,
         options=shift_options(sets, source, target, kind, shared_alpha, positions, other_encoder),
+        protocol=protocol,
         length=length,
         batch_tokens=batch_tokens,
         progress=progress,
@@ -201,11 +254,17 @@ def sweep_shifts(
         for cell, made in decoded.made.items()
     }
     begin = time.perf_counter()
+    source_bleu, counted = None, protocol.bleu_tokens
+    if references is not None:
+        if protocol.reads == "pairs":
+            references = [" ".join(two_columns(line) or [line]) for line in references]
+        unchanged = next(iter(translations.values())).sources
+        source_bleu = bleu_1(unchanged, references, codes[1], tokens=counted, vocabulary=vocabulary)
     judge = None if dictionary is None else Judge(vocabulary, decoded.given, dictionary, codes[1])
     with progress.task("score", total=len(translations), unit="cells") as task:
         scores = {}
         for cell, translation in translations.items():
-            scores[cell] = scored(translation, judge=judge, references=references)
+            scores[cell] = scored(translation, judge=judge, references=references, bleu_tokens=counted)
             task.advance()
     decoded.seconds.scoring = time.perf_counter() - begin
     return Sweep(
@@ -216,4 +275,7 @@ def sweep_shifts(
         scores,
         translations,
         decoded.seconds,
+        references,
+        source_bleu,
+        protocol,
     )

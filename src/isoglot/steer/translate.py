@@ -13,6 +13,8 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
+from isoglot.steer.choice import shift_to_use
+from isoglot.steer.protocol import PROTOCOLS
 from isoglot.steer.shifted_pass import Cell, decode_shifted
 from isoglot.steer.shifts import ShiftOptions
 from isoglot.steer.token_sets import TokenSets
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.protocol import TranslationProtocol
     from isoglot.steer.shifts import Kind, OtherEncoder, Positions
     from isoglot.vocab import Vocabulary
 
@@ -56,7 +59,7 @@ class Translation:
         layer: Where.
         alpha: How far.
         kind: How.
-        given: The ids of each sentence, special ones left out.
+        given: The ids of each sentence, special ones left out unless they are decoded.
         made: What the model gives at the same positions.
         vocabulary: What ids mean.
         sets: Which tokens are whose; None: not known.
@@ -123,13 +126,14 @@ def translate_tokens(
     target: str,
     means: LanguageMeans,
     *,
-    alpha: float = 1.0,
-    layer: int = -2,
+    alpha: float | None = None,
+    layer: int | None = None,
     sets: TokenSets | None = None,
     kind: Kind = "mean",
     shared_alpha: float | None = None,
     positions: Positions = "all",
     other_encoder: OtherEncoder = "refuse",
+    protocol: TranslationProtocol = PROTOCOLS["default"],
     length: int | None = None,
     batch_tokens: int | None = None,
     progress: Progress = SILENT,
@@ -142,13 +146,16 @@ def translate_tokens(
         source: Their language.
         target: The language to go to.
         means: What the encoder's languages are.
-        alpha: How far; more than 1 goes past the target, less than 0 the other way.
-        layer: Where; negative ones from the end. By default the last but one, the paper's 11 of 12.
+        alpha: How far; more than 1 goes past the target, less than 0 the other way. By default what was measured for
+            these languages and is kept with the means (:attr:`LanguageMeans.choices`), else 1.
+        layer: Where; negative ones from the end. By default what was measured, else the last but one, the paper's 11
+            of 12.
         sets: Which tokens are whose; by default by the text the vocabulary was made from, if it knows that.
         kind: How tokens move.
         shared_alpha: An alpha of their own for tokens that both languages have; by default they have none.
         positions: Which positions move; the paper's default is all.
         other_encoder: What to do with means of other weights.
+        protocol: What goes in and what is decoded.
         length: Tokens of a sentence at most.
         batch_tokens: Tokens of a batch.
         progress: Shows how far it is.
@@ -158,7 +165,10 @@ def translate_tokens(
         InputError: There is no sentence, or one is empty.
         StorageError: The file cannot be read.
     """
-    (number,) = chosen_layers([layer], encoder.depth)
+    used = shift_to_use(
+        means, source, target, kind=kind, layer=layer, alphas=None if alpha is None else [alpha], fallback=[1.0]
+    )
+    (number,), (alpha,) = chosen_layers([used.layer], encoder.depth), used.alphas
     sets = known_sets(encoder.vocabulary, sets, source, target)
     decoded = decode_shifted(
         encoder,
@@ -169,6 +179,7 @@ def translate_tokens(
         layers=[number],
         alphas=[alpha],
         options=shift_options(sets, source, target, kind, shared_alpha, positions, other_encoder),
+        protocol=protocol,
         length=length,
         batch_tokens=batch_tokens,
         progress=progress,

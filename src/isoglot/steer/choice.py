@@ -1,0 +1,157 @@
+"""Which layer and alpha to take from one language to another: measured once, and kept with the means.
+
+The rule: among the cells with an alpha above 0 where at most 5 % of the tokens are of neither language, those whose
+BLEU-1 is at most one point below the best; of these the one with the largest convert rate. So the text changes its
+language as far as it can without losing right words: by BLEU-1 alone a cell would win in which half of the tokens have
+stayed as they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.shifts import Kind
+    from isoglot.steer.sweep import Sweep
+
+NEITHER = 0.05
+"""Tokens of neither language, at most."""
+NEAR_BEST = 1.0
+"""Points of BLEU-1 below the best, at most."""
+FALLBACK_LAYER = -2
+"""The paper's 11 of 12, where nothing was measured."""
+FALLBACK_ALPHAS = (1.0, 2.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftChoice:
+    """A layer and alpha, and what they came to on the sentences they were chosen on."""
+
+    layer: int
+    alpha: float
+    bleu: float
+    source_bleu: float
+    """BLEU-1 of the unchanged source"""
+    convert_rate: float
+    neither: float
+    sentences: int
+    text: str
+    """what the sentences are"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
+    """Choose a cell of a sweep by the rule of this module.
+
+    Args:
+        sweep: Every layer and alpha that may be chosen, with BLEU-1.
+        text: What its sentences are, to be kept with the choice.
+
+    Raises:
+        ConfigError: There is no BLEU-1, or too many tokens are of neither language in every cell.
+    """
+    if sweep.kind != "mean":
+        raise ConfigError(f"a choice of {sweep.kind} shifts", remedy="choose among shifts of kind mean")
+    cells = {
+        cell: one.bleu.score
+        for cell, one in sweep.scores.items()
+        if cell.alpha > 0 and one.neither <= NEITHER and one.bleu is not None and one.convert_rate is not None
+    }
+    if not cells or sweep.source_bleu is None:
+        why = "no BLEU-1" if sweep.source_bleu is None else f"more than {NEITHER:.0%} of tokens of neither language"
+        raise ConfigError(
+            f"{sweep.source} to {sweep.target}: nothing to choose from: {why}",
+            remedy="sweep parallel sentences with sacrebleu installed, and more layers and alphas",
+        )
+    best = best_cell({cell: (score, sweep.scores[cell].convert_rate or 0.0) for cell, score in cells.items()})
+    found = sweep.scores[best]
+    return ShiftChoice(
+        layer=best.layer,
+        alpha=best.alpha,
+        bleu=round(cells[best], 2),
+        source_bleu=round(sweep.source_bleu.score, 2),
+        convert_rate=round(found.convert_rate or 0.0, 4),
+        neither=round(found.neither, 4),
+        sentences=len(sweep.translations[best]),
+        text=text,
+    )
+
+
+def best_cell(cells: Mapping[Cell, tuple[float, float]]) -> Cell:
+    """The cell with the largest convert rate among those near the best BLEU-1.
+
+    >>> from isoglot.steer.shifted_pass import Cell
+    >>> best_cell({Cell(6, 2.0): (22.3, 0.55), Cell(8, 2.5): (21.8, 0.82), Cell(8, 3.0): (20.8, 0.94)})
+    Cell(layer=8, alpha=2.5)
+
+    Args:
+        cells: BLEU-1 and convert rate of each.
+    """
+    least = max(bleu for bleu, _ in cells.values()) - NEAR_BEST
+    near = [cell for cell, (bleu, _) in cells.items() if bleu >= least]
+    return max(near, key=lambda cell: (cells[cell][1], cells[cell][0]))
+
+
+@dataclass(frozen=True)
+class UsedShift:
+    """The layer and alphas to use, and the choice that they come from, if they do."""
+
+    layer: int
+    alphas: tuple[float, ...]
+    choice: ShiftChoice | None
+
+    def words(self) -> str:
+        """Where layer and alpha come from, in a sentence."""
+        if self.choice is None:
+            return ""
+        one = self.choice
+        return (
+            f"Layer {one.layer} and α = {one.alpha:g} were chosen for this pair of languages on {one.sentences:,} "
+            f"sentences of {one.text}: BLEU-1 {one.bleu:.1f} (unchanged source {one.source_bleu:.1f}), convert rate "
+            f"{one.convert_rate:.2f}."
+        )
+
+
+def shift_to_use(
+    means: LanguageMeans,
+    source: str,
+    target: str,
+    *,
+    kind: Kind = "mean",
+    layer: int | None = None,
+    alphas: Sequence[float] | None = None,
+    fallback: Sequence[float] = FALLBACK_ALPHAS,
+) -> UsedShift:
+    """The layer and alphas that were asked for; what was not, as measured with the means.
+
+    Args:
+        means: With the choices that were measured, if any were.
+        source: The language of the text.
+        target: The language to go to.
+        kind: How tokens move; choices are of ``mean``.
+        layer: Where; None: as measured, else the last but one. With another layer no alpha is known.
+        alphas: How far; None: as measured, else the fallback.
+        fallback: Alphas where nothing was measured.
+    """
+    choice = means.choice(source, target) if kind == "mean" and layer is None else None
+    if choice is None:
+        found = FALLBACK_LAYER if layer is None else layer
+        return UsedShift(found, tuple(fallback if alphas is None else alphas), None)
+    return UsedShift(
+        choice.layer, (choice.alpha,) if alphas is None else tuple(alphas), choice if alphas is None else None
+    )
+
+
+def read_choices(known: Mapping[str, Any]) -> dict[str, ShiftChoice]:
+    """Choices from JSON."""
+    return {way: ShiftChoice(**facts) for way, facts in known.items()}
