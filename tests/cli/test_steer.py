@@ -24,7 +24,8 @@ from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
 from isoglot.steer.builtin_text import builtin_dictionary
-from isoglot.steer.language_files import read_known
+from isoglot.steer.choice import NEITHER
+from isoglot.steer.language_files import own_known, read_known
 from isoglot.steer.trade_off import default_erasers
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.scheme import SPECIAL
@@ -325,6 +326,19 @@ def test_a_sweep_keeps_the_best_layer_and_alpha_with_the_means_and_translate_tak
     ):
         facts = json.loads(steer(*translate, *options, "--json").out)
         assert (facts["layer"], [one["alpha"] for one in facts["scores"]], facts["chosen"]) == (*expected, None)
+
+
+def test_the_choice_of_the_bundled_encoder_is_used_and_shown(isoglot):
+    known = own_known("isoglot-mini")
+    assert known is not None
+    assert set(known[0].choices) == {f"{a}-{b}" for c in ("de", "fr", "ru", "zh") for a, b in (("en", c), (c, "en"))}
+    for choice in known[0].choices.values():
+        assert choice.bleu > choice.source_bleu
+        assert choice.neither <= NEITHER
+    choice = known[0].choices["en-zh"]
+    result = isoglot("steer", "translate", "We have a house.", "--from", "en", "--to", "zh", "-q", "--device", "cpu")
+    assert f"zh, α = {choice.alpha:g}  " in result.out
+    assert f"Shifted at layer {choice.layer}, mean. Layer {choice.layer} and α = {choice.alpha:g} were" in result.out
 
 
 def test_what_the_paper_leaves_open_is_a_switch_with_a_preset(steer, tmp_path: Path):

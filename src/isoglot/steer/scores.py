@@ -174,7 +174,7 @@ def scored(
     verdict = None if judge is None else judge.verdict(translation.made)
     # Where a special token is the answer, nothing was said.
     kept_N = ~np.isin(made_N, sorted(translation.vocabulary.special.values()))
-    kept_N |= made_N == translation.vocabulary.special["[UNK]"]
+    kept_N |= made_N == translation.vocabulary.unknown_id
     if not kept_N.all():
         given_N, made_N, switched_N = given_N[kept_N], made_N[kept_N], switched_N[kept_N]
         verdict = None if verdict is None else verdict.of(kept_N)

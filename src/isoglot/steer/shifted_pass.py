@@ -173,11 +173,12 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[Rows, tuple[int, 
         pairs.append(pair)
     first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))
     between = maker.vocabulary.layout.pair_between
-    rows = Rows()
+    rows = Rows(special=maker.vocabulary.layout.size)
     for one, other in zip(first.ids, second.ids, strict=True):
         ids = np.concatenate([one, np.array(between, dtype=one.dtype), other])
         rows.events["cut"] += len(ids) > maker.room
-        rows.add(ids[: maker.room], [min(len(ids), maker.room)])
+        kept = ids[: maker.room]
+        rows.add(kept, np.zeros(1, dtype=np.int64), np.array([len(kept)]))
     return rows, between
 
 
