@@ -349,6 +349,7 @@ def test_what_the_paper_leaves_open_is_a_switch_with_a_preset(steer, tmp_path: P
     files = ("--parallel", f"en={tmp_path}/a.tsv", "--parallel", f"fr={tmp_path}/b.tsv")
     facts = json.loads(steer("translate", *files, *WAY, "--alpha", "1", "--input", "pairs", "--json").out)
     assert facts["sentences"][0]["source"] == "girl sees cat old dog helps man"  # both of a pair, and no label
+    assert facts["sentences"][0]["reference"] == "fille voit chat vieux chien aide homme"
     plain = [token["given"] for token in facts["sentences"][0]["outputs"][0]["tokens"]]
     assert len(plain) == 7
     assert facts["scores"][0]["bleu"]["score"] == pytest.approx(100.0)

@@ -25,27 +25,31 @@ ParallelSets = Annotated[
 ]
 
 
-def read_sets(parallel: list[str], langs: str | None = None, limit: int | None = None) -> list[ParallelSet]:
+def read_sets(
+    parallel: list[str], langs: str | None = None, limit: int | None = None, *, pairs: bool = False
+) -> list[ParallelSet]:
     """The sets that the option names.
 
     Args:
         parallel: What the user typed.
         langs: Which languages of a table or folder, with commas between.
         limit: Only the first so many rows.
+        pairs: Whether lines of a file for each language are pairs of texts.
 
     Raises:
         ConfigError: The options do not go together, or there is no such file.
         InputError: The files are not parallel.
         StorageError: A file cannot be read.
     """
-    from isoglot.retrieve.parallel_sets import aligned_set, table_set, tatoeba_sets
+    from isoglot.retrieve.parallel_sets import aligned_set, pairs_set, table_set, tatoeba_sets
 
     codes = parse_langs(langs)
     whole = [Path(value).expanduser() for value in parallel if is_path(value)]
     if not whole:
         if codes:
             raise ConfigError("--langs chooses from a table or folder", remedy="leave it out: the files name theirs")
-        return [aligned_set(one_each(parallel, "--parallel"), limit=limit)]
+        read = pairs_set if pairs else aligned_set
+        return [read(one_each(parallel, "--parallel"), limit=limit)]
     if len(parallel) > 1:
         raise ConfigError(
             f"--parallel {shown(str(whole[0]))} is a whole set, and there is more",

@@ -222,7 +222,7 @@ def translate(
     if parallel:
         if text is not None or file is not None:
             raise ConfigError("a text and --parallel together", remedy="give the one or the other")
-        lines, references = two_sides(read_sets(parallel, langs, sentences), *codes)
+        lines, references = two_sides(read_sets(parallel, langs, sentences, pairs=protocol.reads == "pairs"), *codes)
     else:
         lines = read_text(text, file)[:sentences]
     no_bleu = None if references is None else why_no_bleu()
@@ -265,6 +265,7 @@ def translate(
             protocol=protocol,
             progress=output.progress,
         )
+        references = swept.references or references  # of pairs, without their labels
         remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
         value = {
             "model": model,
@@ -357,7 +358,7 @@ def sweep(
     asked, no_bleu = parse_layers(layers), why_no_bleu()
     listed = dictionary if dictionary or parallel else [BUILTIN]
     dictionaries = Dictionaries(listed, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
-    given = read_sets(parallel, langs, sentences or 500) if parallel else []
+    given = read_sets(parallel, langs, sentences or 500, pairs=protocol.reads == "pairs") if parallel else []
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
+from isoglot.text.lines import read_lines
 from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files, unrepeated
 from isoglot.text.processing import check_as_written
 
@@ -79,6 +80,28 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
     first = next(iter(files.values()))
     found = _collected(read_aligned(files), list(files), first, first_line=1, limit=limit)
     return replace(found, name=", ".join(map(str, files.values())))
+
+
+def pairs_set(files: Mapping[str, Path], *, limit: int | None = None) -> ParallelSet:
+    """The set of files with pairs of texts, such as XNLI's: a pair a line, with a tab between, the same in every file.
+
+    Lines are kept as they are, labels behind the pairs among them.
+
+    Raises:
+        InputError: The files have different numbers of lines, or none.
+        StorageError: A file cannot be read.
+    """
+    lines = {code: [line for _, line in islice(read_lines(path), limit)] for code, path in files.items()}
+    (first, rows), *others = lines.items()
+    for code, found in others:
+        if len(found) != len(rows) or not rows:
+            raise InputError(
+                f"{len(found):,} pairs of {code} for {len(rows):,} of {first}",
+                remedy="give files with the same pairs line by line",
+                file=files[code],
+            )
+    numbers = list(range(1, len(rows) + 1))
+    return ParallelSet(name=", ".join(map(str, files.values())), sentences=lines, numbers=numbers)
 
 
 def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = None) -> ParallelSet:
