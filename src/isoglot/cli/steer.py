@@ -265,7 +265,7 @@ def translate(
             protocol=protocol,
             progress=output.progress,
         )
-        references = swept.references or references  # of pairs, without their labels
+        references = list(swept.references) if swept.references else references  # of pairs, without their labels
         remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
         value = {
             "model": model,
