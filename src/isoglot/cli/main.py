@@ -20,7 +20,7 @@ from isoglot.cli.output import OPENED
 from isoglot.cli.readable_help import HELP, make_readable
 from isoglot.cli.run_files import Session
 from isoglot.core.errors import IsoglotError, cut, one_line, shown
-from isoglot.core.files import storage_error
+from isoglot.core.files import forget_reads, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +107,7 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; every failure is one line on standard error."""
     OPENED.clear()
+    forget_reads()
     with Session() as session:
         return _main(arguments, session)
 

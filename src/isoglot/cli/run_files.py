@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -14,7 +14,7 @@ from isoglot.cli.output import command_line, opened
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from isoglot.core.config import Config
@@ -86,7 +86,28 @@ def recorded(
         return nullcontext()
     facts: dict[str, Any] = {"command": command_line(), "seed": seed, "config": config, "device": device}
     facts |= {"models": opened(), "inputs": inputs}
-    return record_run(out, **facts) if kind == "in place" else out_folder(out, **facts, writes=writes)
+    run = record_run(out, **facts) if kind == "in place" else out_folder(out, **facts, writes=writes)
+    return _with_reads(run)
+
+
+@contextmanager
+def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord]:
+    """The record of a run with every file that was read since the command began, whoever opened it.
+
+    What is inside the package or in the folder of the run is no input, nor what is gone by the end.
+    """
+    import isoglot
+    from isoglot.core.files import files_read, real_path
+
+    package = Path(isoglot.__file__).parent
+    with record as run:
+        yield run
+        known = {real_path(path) for path in run.inputs}
+        own = (package, real_path(run.out), real_path(run.folder))
+        for path in files_read():
+            real = real_path(path)
+            if real not in known and real.is_file() and not any(real.is_relative_to(each) for each in own):
+                run.add_input(path)
 
 
 def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from isoglot.core.compressed import Compression, store_bytes, stored_json
 from isoglot.core.errors import CorruptFileError, InputError, shown
-from isoglot.core.files import as_json, atomic_file, parse_json, refuse_read_pipe, storage_error, writable_folder
+from isoglot.core.files import as_json, atomic_file, begin_to_read, parse_json, storage_error, writable_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -239,7 +239,7 @@ def load_tensors(path: str | Path, kind: str, *, remedy: str) -> dict[str, torch
 
 
 def _checked(path: str | Path, kind: str, *, remedy: str) -> tuple[dict[str, Any], bytes]:
-    refuse_read_pipe(path)
+    begin_to_read(path)
     try:
         with Path(path).open("rb") as file:
             facts, _, _ = check_arrays(file, path, kind, remedy=remedy)

@@ -255,14 +255,33 @@ def is_pipe(path: str | Path) -> bool:
     return False
 
 
-def refuse_read_pipe(path: str | Path) -> None:
-    """Refuse a pipe, such as ``<(zcat a.gz)`` in a shell, that was read before: it would seem to be empty.
+_READ: dict[str, None] = {}  # files that were opened to be read, as they were named, in that order
+
+
+def note_read(path: str | Path) -> None:
+    """Note that a file is read, so that the record of the run has it; for what is opened by another library."""
+    _READ.setdefault(str(path))
+
+
+def files_read() -> list[Path]:
+    """The files that were read since :func:`forget_reads`, in the order in which they were first opened."""
+    return [Path(name) for name in _READ]
+
+
+def forget_reads() -> None:
+    """Begin anew, as a command does."""
+    _READ.clear()
+
+
+def begin_to_read(path: str | Path) -> None:
+    """Note that a file is read; refuse a pipe, such as ``<(zcat a.gz)``, that was read before: it would seem empty.
 
     Whoever opens a file that a user named calls this first.
 
     Raises:
         InputError: It was.
     """
+    note_read(path)
     if is_pipe(path):
         facts = Path(path).stat()
         if (facts.st_dev, facts.st_ino) in _READ_PIPES:
@@ -281,7 +300,7 @@ def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
         CorruptFileError: The content is not what was written.
         StorageError: The file cannot be read.
     """
-    refuse_read_pipe(path)
+    begin_to_read(path)
     try:
         data = Path(path).read_bytes()
     except OSError as error:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.artifact import check_form, read_index_file, write_index
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
-from isoglot.core.files import check_file, file_hash, read_bytes, writable_folder, write_bytes
+from isoglot.core.files import check_file, file_hash, note_read, read_bytes, writable_folder, write_bytes
 from isoglot.model.export_folder import without_folders
 from isoglot.text.provenance import store_provenance, stored_provenance
 from isoglot.vocab.ranges import from_ranges, to_ranges
@@ -226,6 +226,7 @@ def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Te
     from safetensors.torch import load_file
 
     _check_there(path)
+    note_read(path)
     if sha256 is not None:
         check_file(path, sha256=sha256)
     try:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
+from isoglot.core.files import note_read
 from isoglot.core.parts import import_part
 from isoglot.model.sentence_head import hub_files, local_files, read_sentence_head
 from isoglot.vocab.given import NO_CODE, check_hub_name, needs_code, own_code, quiet
@@ -110,11 +111,17 @@ def _has_decoder(transformers: ModuleType, config: Any) -> bool:  # noqa: ANN401
     return type(config) in transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
 
+_READ_BY_TRANSFORMERS = (".json", ".safetensors", ".bin")  # files of a folder that it may open
+
+
 class _HeadlessError(Exception):
     """Weights of the head are missing."""
 
 
 def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformers' classes
+    for path in sorted(Path(source).glob("*")) if Path(source).is_dir() else ():
+        if path.suffix in _READ_BY_TRANSFORMERS:
+            note_read(path)
     model, report = kind.from_pretrained(str(source), output_loading_info=True, **_reach(source))
     missing, prefix = set(report["missing_keys"]), f"{model.base_model_prefix}."
     wanting = [name for name in missing if model.base_model is model or name.startswith(prefix)]

@@ -18,6 +18,7 @@ import torch
 from torch.nn import functional as F
 
 from isoglot.core.errors import InputError, one_line, shown
+from isoglot.core.files import note_read
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
@@ -184,6 +185,7 @@ def _read(path: Path | None) -> Any:  # noqa: ANN401 - whatever JSON can hold
     if path is None:
         return {}
     try:
+        note_read(path)
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
@@ -244,8 +246,10 @@ def _weights(path: str, fetch: Fetch, source: str | Path) -> dict[str, torch.Ten
     found: dict[str, torch.Tensor] = {}
     try:
         if safe is not None:
+            note_read(safe)
             found = load_file(safe)
         elif older is not None:
+            note_read(older)
             found = torch.load(older, map_location="cpu", weights_only=True)  # tensors alone: no code is run
     except Exception as error:  # of many kinds
         raise InputError(

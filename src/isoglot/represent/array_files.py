@@ -27,6 +27,7 @@ from isoglot.core.files import (
     file_hash,
     inside,
     move_into_place,
+    note_read,
     read_bytes,
     storage_error,
     writable_folder,
@@ -225,6 +226,7 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
             remedy=_UNFINISHED if writing else "make it with isoglot encode",
             file=path,
         )
+    note_read(path)
     with path.open("rb") as file:
         header, entries, begin = check_arrays(file, path, KIND, remedy=_REMEDY, numbers=check == "hashes")
     return header, {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from isoglot.core.errors import InputError, StorageError
-from isoglot.core.files import storage_error
+from isoglot.core.files import note_read, storage_error
 from isoglot.represent.representations import Representations
 from isoglot.retrieve.layers import Side
 from isoglot.text.provenance import provenance_of
@@ -76,6 +76,7 @@ def vectors_provenance(path: str | Path) -> Provenance:
 def _read_npy(path: Path) -> list[np.ndarray]:
     """The matrices in a file, one or one for each layer."""
     try:
+        note_read(path)
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise storage_error(error, path, doing="read") from error

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import InputError, shown
-from isoglot.core.files import atomic_file, refuse_read_pipe, storage_error
+from isoglot.core.files import atomic_file, begin_to_read, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,7 @@ class LineWriter:
 
 def open_to_read(path: Path) -> IO[bytes]:
     """The bytes of a file, decompressed as its name asks for."""
-    refuse_read_pipe(path)
+    begin_to_read(path)
     if path.suffix == ".gz":
         return cast("IO[bytes]", io.BufferedReader(cast("Any", gzip.open(path)), _BUFFER))
     if path.suffix == ".xz":
