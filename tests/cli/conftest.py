@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from isoglot.align import Procrustes
 from isoglot.languages import align, documents, parallel
@@ -68,6 +68,7 @@ def retrieve_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.save(str(folder / "tokenizer.json"))
     vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr", "de"])
     config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=("en", "fr"))

@@ -12,7 +12,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertModel
 
 from isoglot.core.files import read_json
@@ -24,6 +24,8 @@ from isoglot.vocab.scheme import SPECIAL
 QUICK = ("--device", "cpu", "--set", "resamples=50", "--set", "draws=20", "-q")
 FILES = ("--parallel", "en=a.txt", "--parallel", "fr=b.txt")
 ROWS = 24
+ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+NAMES = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **dict(zip(ROLES, SPECIAL, strict=True))})
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.save(str(folder / "tokenizer.json"))
     vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
     config = encoder_config("paper", "nano", vocabulary_size=len(pieces), languages=("en", "fr"))
@@ -52,6 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model.save_pretrained(folder / name)
         if name != "bare":
             tokenizer.save(str(folder / name / "tokenizer.json"))
+            (folder / name / "tokenizer_config.json").write_text(NAMES)
     with torch.no_grad():
         bert.bert.encoder.layer[1].output.dense.bias[0] = float("nan")
     bert.save_pretrained(folder / "astray")

@@ -9,7 +9,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.represent import Representations, embedding_rows
@@ -29,6 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token=SPECIAL[1]))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.save(str(folder / "tokenizer.json"))
     vocabulary = Vocabulary.from_tokenizer(folder / "tokenizer.json", ["en", "fr"])
     config = encoder_config("paper", "nano", vocabulary_size=10, languages=("en", "fr"), plan="sep-emb")
