@@ -394,6 +394,7 @@ def main() -> int:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--facts", type=Path, help="a JSON with what is to be said of the training, row by row")
     parser.add_argument("--tasks", type=Path, help="a folder with what `isoglot transfer ner|parse|nli … --json` wrote")
+    parser.add_argument("--choices", type=Path, help="the JSON that mini_steer.py wrote: layer and alpha of each pair")
     parser.add_argument("--from", dest="given", type=Path, help="figures measured before")
     parser.add_argument("--out", type=Path, help="the JSON to write")
     parser.add_argument("--write", type=Path, help="the card to fill; made from the template if it is not there")
@@ -408,6 +409,8 @@ def main() -> int:
             card["training"] = read_json(options.facts)
         if options.tasks:
             card["transfer"] = read_tasks(options.tasks)
+        if options.choices:
+            card["choices"] = read_json(options.choices)
         parts = tables(card) | (transfer_tables(card["transfer"]) if "transfer" in card else {})
         if options.out:
             write_json(options.out, card)

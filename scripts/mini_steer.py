@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mini_tables import filled, table
+from mini_tables import choice_table, filled
 
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json, write_json, write_text
@@ -30,7 +30,7 @@ from isoglot.steer.shifted_pass import Cell
 from isoglot.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from isoglot.steer import Sweep
 
@@ -122,37 +122,10 @@ def measured(model: str, folder: Path, out: Path, device: str) -> dict[str, Any]
                 facts["test"] |= figures(swept)
                 low, high = swept.interval("bleu", layer, alpha) or (0.0, 0.0)
                 facts["test_interval"] = facts.get("test_interval", {}) | {f"{layer}/{alpha:g}": [low, high]}
+            facts["test_sentences"] = TEST
             facts["test_source"] = round(bleu_1(test[source], test[target], target).score, 2)
         write_json(out, found)
     return found
-
-
-def tables(found: Mapping[str, Any], depth: int) -> dict[str, str]:
-    """The choices with their figures on test, beside the paper's layer with alpha 2."""
-    plain = f"{depth - 1}/2"
-    rows: list[Sequence[str]] = []
-    for way, facts in found.items():
-        choice = facts["choice"]
-        cell = f"{choice['layer']}/{choice['alpha']:g}"
-        (bleu, rate, neither), other = facts["test"][cell], facts["test"][plain]
-        low, high = facts["test_interval"][cell]
-        rows.append(
-            [
-                way.replace("-", " → "),
-                f"{choice['layer']}, {choice['alpha']:g}",
-                f"{facts['test_source']:.1f}",
-                f"{bleu:.1f} [{low:.1f}, {high:.1f}]",
-                f"{100 * rate:.1f}",
-                f"{100 * neither:.1f}",
-                f"{other[0]:.1f}",
-                f"{100 * other[1]:.1f}",
-                f"{100 * other[2]:.1f}",
-            ]
-        )
-    head = ["", "layer, α", "BLEU-1 of the source", "BLEU-1", "convert rate, %", "neither, %"]
-    head += [f"BLEU-1 at layer {depth - 1}, α = 2", "convert rate, %", "neither, %"]
-    note = f"Chosen on {DEV} sentences of XNLI dev, reported on {TEST} of XNLI test; in brackets 95 % intervals."
-    return {"steer-choice": table(head, rows) + f"\n\n{note}"}
 
 
 def main() -> int:
@@ -170,8 +143,7 @@ def main() -> int:
         if options.means:
             choices = {way: ShiftChoice(**facts["choice"]) for way, facts in found.items()}
             LanguageMeans.load(options.means).with_choices(choices).save(options.means)
-        depth = max(int(name.partition("/")[0]) for name in next(iter(found.values()))["dev"])
-        parts = tables(found, depth)
+        parts = {"steer-choice": choice_table(found)}
         if options.write:
             write_text(options.write, filled(options.write.read_text("utf-8"), parts))
         sys.stdout.write("".join(f"{part}\n" for part in parts.values()))

@@ -42,6 +42,8 @@ def tables(card: Mapping[str, Any]) -> dict[str, str]:
         found["muse"] = _word_table(card)
     if "steer" in card:
         found |= _shift_tables(card["steer"])
+    if "choices" in card:
+        found["steer-choice"] = choice_table(card["choices"])
     if "perplexity" in card:
         each = card["perplexity"]
         numbers = {code: f"{value['perplexity']:.1f}" for code, value in each["languages"].items()}
@@ -118,6 +120,30 @@ def _shift_tables(steer: Mapping[str, Any]) -> dict[str, str]:
         "steer": table(head, rows) + notes,
         "steer-layers": table(["α = 2, %", *(f"layer {layer}" for layer in range(depth))], every),
     }
+
+
+def choice_table(found: Mapping[str, Any]) -> str:
+    """The layer and alpha of each pair of languages, from the JSON of ``mini_steer.py``.
+
+    Figures are of XNLI test, beside those of the last layer but one with alpha 2.
+    """
+    rows = []
+    for way, facts in found.items():
+        choice = facts["choice"]
+        cell = f"{choice['layer']}/{choice['alpha']:g}"
+        plain = next(name for name in reversed(facts["test"]) if name.endswith("/2"))
+        (bleu, rate, neither), other = facts["test"][cell], facts["test"][plain]
+        low, high = facts["test_interval"][cell]
+        row = [way.replace("-", " → "), f"{choice['layer']}, {choice['alpha']:g}", f"{facts['test_source']:.1f}"]
+        row += [f"{bleu:.1f} [{low:.1f}, {high:.1f}]", _percent(rate), _percent(neither)]
+        rows.append([*row, f"{other[0]:.1f}", _percent(other[1]), _percent(other[2])])
+    one = next(iter(found.values()))
+    head = ["", "layer, α", "BLEU-1 of the source", "BLEU-1", "convert rate, %", "neither, %"]
+    head += [f"BLEU-1 at layer {plain.partition('/')[0]}, α = 2", "convert rate, %", "neither, %"]
+    alphas = dict.fromkeys(name.partition("/")[2] for name in one["dev"])
+    note = f"Chosen on {one['choice']['sentences']} sentences of {one['choice']['text']} among all layers with α = "
+    note += f"{', '.join(alphas)}; reported on {one['test_sentences']} of XNLI test, in brackets 95 % intervals."
+    return f"{table(head, rows)}\n\n{note}"
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:

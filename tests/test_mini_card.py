@@ -121,7 +121,12 @@ def test_a_card_from_data_to_page(
     facts.write_text(json.dumps({"command": "isoglot pretrain …", "GPU minutes": 27.5}), "utf-8")
     options = ("--langs", "fr", "--data", data, "--parallel", data / "parallel" / "table.tsv")
     dev = ("--dev", f"fr={data / 'text' / 'europarl.fr.txt'}")
-    places = ("--facts", facts, "--tasks", tasks, "--out", figures, "--write", page)
+    choices = tmp_path / "steer.json"
+    choice = {"layer": 8, "alpha": 3.0, "sentences": 100, "text": "XNLI dev"}
+    cells = {"8/3": [28.1, 0.968, 0.004], "7/2": [15.1, 0.44, 0.128]}
+    of_way = {"choice": choice, "dev": cells, "test": cells, "test_interval": {"8/3": [26.3, 30.1]}}
+    choices.write_text(json.dumps({"en-zh": {**of_way, "test_source": 2.1, "test_sentences": 200}}), "utf-8")
+    places = ("--facts", facts, "--tasks", tasks, "--choices", choices, "--out", figures, "--write", page)
     assert run(script, monkeypatch, model, *options, *dev, *places) == 0
     capsys.readouterr()
     card = json.loads(figures.read_text("utf-8"))
@@ -142,6 +147,7 @@ def test_a_card_from_data_to_page(
     for name in re.findall(r"<!-- (?!/)([\w-]+) -->", template):
         assert re.search(f"<!-- {name} -->\n.*\\|.*\n<!-- /{name} -->", text, re.DOTALL), name
     assert "| GPU minutes | 27.5 |" in text
+    assert "| en → zh | 8, 3 | 2.1 | 28.1 [26.3, 30.1] | 96.8 | 0.4 | 15.1 | 44.0 | 12.8 |" in text
     layer = card["tatoeba"]["chosen"]["raw"]
     assert f"raw (layer {layer})" in text
 

@@ -96,7 +96,7 @@ def test_a_file_has_all_of_it(tmp_path: Path):
     with pytest.raises(CorruptFileError, match="altered: the content is not what was written"):
         LanguageMeans.load(tmp_path / "altered")
     (tmp_path / "cut").write_bytes(bytes(data[:-9]))
-    with pytest.raises(CorruptFileError, match="cut: not a whole safetensors file"):
+    with pytest.raises(CorruptFileError, match=r"cut: .*cut short"):
         LanguageMeans.load(tmp_path / "cut")
     means.moments["en"].save(tmp_path / "moments")
     with pytest.raises(InputError, match="moments: no language means of format 1; make them with isoglot steer fit"):

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.steer import TokenSets, Translation, bleu_1, convert_rate, score_translation
+from isoglot.steer.bleu import bleu_interval
 from isoglot.steer.scores import distinct_ratio, harmonic, neither_share
 from isoglot.steer.token_words import WordFinder
 from isoglot.text.dictionary import Entry
@@ -236,3 +237,29 @@ def test_every_sentence_has_a_reference(made):
     scores = score_translation(made(("the cat .", "le chat .")), references=["le chat dort."])
     assert scores.bleu is not None
     assert scores.bleu.score == pytest.approx(100 * math.exp(1 - 4 / 3))
+
+
+def test_what_bleu_1_counts_is_a_switch(small_texts):
+    """Unchanged English shares its punctuation with German where signs are tokens, and where they are not, nothing."""
+    english, german = ["We see a house, a cat."], ["Wir sehen ein Haus, eine Katze."]
+    standard, whitespace, words = (
+        bleu_1(english, german, "de", tokens=tokens).score for tokens in ("standard", "whitespace", "words")
+    )
+    assert standard == pytest.approx(25)  # two signs of eight tokens
+    assert (whitespace, words) == (0, 0)
+    assert bleu_1(["ein Haus"], ["ein, Haus!"], "de", tokens="whitespace").score == 0
+    assert bleu_1(["ein Haus"], ["ein, Haus!"], "de", tokens="words").score == pytest.approx(100)
+    vocabulary = train_vocabulary(small_texts, mode="joint", size=400, coverage=1.0)
+    same = bleu_1(["the cat"], ["the cat"], "en", tokens="subword", vocabulary=vocabulary)
+    assert same.score == pytest.approx(100)
+    assert same.signature.startswith("BLEU-1|subword|")
+    with pytest.raises(ConfigError, match="without a vocabulary"):
+        bleu_1(["a"], ["a"], "en", tokens="subword")
+
+
+def test_the_interval_of_bleu_1_is_that_of_resampled_sentences():
+    texts, references = ["a b", "c d", "x y", "c"], ["a b", "c e", "v w", "c d"]
+    draws_MN = np.random.default_rng(0).integers(4, size=(300, 4))
+    every = [bleu_1([texts[i] for i in draw], [references[i] for i in draw], "en").score for draw in draws_MN]
+    found = bleu_interval(texts, references, "en", draws_MN=draws_MN)
+    assert found == pytest.approx(tuple(np.percentile(every, (2.5, 97.5))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import EncoderLike
-from isoglot.steer import LanguageMeans, TokenSets, score_translation, sweep_shifts, translate_tokens
+from isoglot.steer import LanguageMeans, TokenSets, choose_shift, score_translation, sweep_shifts, translate_tokens
+from isoglot.steer.bleu import Bleu
+from isoglot.steer.shifted_pass import Cell
 
 ALPHAS = (-1.0, 0.0, 1.0, 2.0)
 GOLD = {"cat": ["chat"], "the": ["le", "la"], "yes": ["oui"], "house": ["maison"], "dog": ["chien"]}
@@ -101,3 +104,32 @@ def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets):
 def test_a_sweep_must_know_whose_tokens_are_whose(imported, texts):
     with pytest.raises(ConfigError, match=r"^which tokens are whose is not known; give token sets$"):
         sweep_shifts(imported, texts["en"], "en", "fr", LanguageMeans.fit(imported, texts))
+
+
+def test_the_choice_switches_most_among_the_best(ours, texts):
+    means, sets = LanguageMeans.fit(ours, texts), TokenSets.from_text(ours.vocabulary, texts)
+    swept = sweep_shifts(
+        ours, texts["en"], "en", "fr", means, layers=[1, 2], alphas=[0, 1, 2], sets=sets, references=texts["fr"]
+    )
+    figures = {  # BLEU-1, convert rate, neither
+        Cell(1, 0.0): (90.0, 1.0, 0.0),  # no shift is no choice
+        Cell(1, 1.0): (22.3, 0.55, 0.05),
+        Cell(1, 2.0): (30.0, 0.9, 0.06),  # too many of neither language
+        Cell(2, 0.0): (9.0, 0.0, 0.0),
+        Cell(2, 1.0): (21.4, 0.8, 0.01),
+        Cell(2, 2.0): (20.0, 0.99, 0.0),  # more than a point below the best
+    }
+    scores = {
+        cell: replace(swept.scores[cell], bleu=Bleu(bleu, "BLEU-1|test"), convert_rate=rate, neither=neither)
+        for cell, (bleu, rate, neither) in figures.items()
+    }
+    choice = choose_shift(replace(swept, scores=scores), text="here")
+    assert (choice.layer, choice.alpha, choice.bleu, choice.convert_rate) == (2, 1.0, 21.4, 0.8)
+    known = means.with_choices({"en-fr": choice})
+    assert translate_tokens(ours, texts["en"], "en", "fr", known, sets=sets).layer == 2
+    plain = translate_tokens(ours, texts["en"], "en", "fr", means, sets=sets)
+    assert (plain.layer, plain.alpha) == (ours.depth - 1, 1.0)
+    assert known.merge(means).choices == {}  # of other text, they are other means
+    assert known.without_covariances().choices == known.choices
+    with pytest.raises(ConfigError, match="nothing to choose from: no BLEU-1"):
+        choose_shift(replace(swept, source_bleu=None), text="here")
