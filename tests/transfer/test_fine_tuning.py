@@ -10,9 +10,10 @@ import pytest
 import torch
 from transformers import DistilBertConfig, DistilBertModel
 
+from isoglot.core.artifact import write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, NumericError
-from isoglot.core.files import read_json, write_json
+from isoglot.core.files import read_json
 from isoglot.model import HookedEncoder
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
@@ -261,7 +262,7 @@ def test_a_saved_model_predicts_the_same(nano, tagging, tmp_path: Path, each_dam
 def test_a_model_with_settings_of_another_version_says_so(nano, tagging, tmp_path: Path):
     tune(nano(), tagging, config("epochs=1"), tmp_path)
     index = read_json(tmp_path / "tuned.json")
-    write_json(tmp_path / "tuned.json", {**index, "config": {**index["config"], "warp": 9}})
+    write_sealed(tmp_path / "tuned.json", {**index, "config": {**index["config"], "warp": 9}})
     with pytest.raises(InputError, match=r"tuned.json: settings of another version: unknown key 'warp'; make it again"):
         load_tuned(tmp_path)
 

@@ -88,7 +88,7 @@ def read_sealed(path: str | Path, form: Any = dict, *, remedy: str) -> dict[str,
     if not isinstance(found, dict):
         raise CorruptFileError(f"what is in it cannot be {shown(found)}", remedy=remedy, file=path)
     if found.get(SEAL) != _digest(found):
-        raise CorruptFileError(f"its content does not match its {SEAL}", remedy=f"it was altered: {remedy}", file=path)
+        raise CorruptFileError(f"its content does not match its {SEAL}: it was altered", remedy=remedy, file=path)
     check_form(found, form, path, remedy=remedy)
     return {key: value for key, value in found.items() if key != SEAL}
 
