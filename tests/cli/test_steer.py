@@ -357,9 +357,9 @@ def test_what_the_paper_leaves_open_is_a_switch_with_a_preset(steer, tmp_path: P
     paper = json.loads(steer("translate", *files, *WAY, "--alpha", "1", "--preset", "paper", "--json").out)
     tokens = paper["sentences"][0]["outputs"][0]["tokens"]
     assert len(tokens) == len(plain) + 3  # [CLS], [SEP] between the two, and [SEP]
-    assert paper["bleu_signature"].startswith("BLEU-1|subword|")
+    assert paper["bleu_signature"].startswith("BLEU-1|whitespace|")
     swept = json.loads(steer("sweep", "--model", "ours", "--means", "means", *files, "--preset", "paper", "--json").out)
-    protocol = {"reads": "pairs", "special": "include", "bleu_tokens": "subword"}
+    protocol = {"reads": "pairs", "special": "include", "bleu_tokens": "whitespace"}
     assert swept["sweeps"][0]["protocol"] == protocol
     less = json.loads(
         steer("translate", *files, *WAY, "--preset", "paper", "--special", "exclude", "--alpha", "1", "--json").out

@@ -249,6 +249,7 @@ def test_what_bleu_1_counts_is_a_switch(small_texts):
     assert (whitespace, words) == (0, 0)
     assert bleu_1(["ein Haus"], ["ein, Haus!"], "de", tokens="whitespace").score == 0
     assert bleu_1(["ein Haus"], ["ein, Haus!"], "de", tokens="words").score == pytest.approx(100)
+    assert bleu_1(["我们"], ["他们"], "zh", tokens="whitespace").score == pytest.approx(50)  # characters
     vocabulary = train_vocabulary(small_texts, mode="joint", size=400, coverage=1.0)
     same = bleu_1(["the cat"], ["the cat"], "en", tokens="subword", vocabulary=vocabulary)
     assert same.score == pytest.approx(100)

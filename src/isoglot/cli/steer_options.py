@@ -66,8 +66,8 @@ BleuTokensOption = Annotated[
     Literal["standard", "whitespace", "words", "subword"] | None,
     typer.Option(
         "--bleu-tokens",
-        help="What BLEU-1 counts: sacrebleu's tokens, what stands between blanks, the same without punctuation, or the "
-        "encoder's subwords. [default: preset]",
+        help="What BLEU-1 counts: sacrebleu's tokens, what stands between blanks, the same without punctuation (where "
+        "there are no blanks, characters), or the encoder's subwords. [default: preset]",
     ),
 ]
 SaveChoice = Annotated[

@@ -1,8 +1,8 @@
 """Token translation as rows and words: outputs, figures, and the second paper's Tables 2 and 3 beside its own numbers.
 
 The paper's numbers are of Google's multilingual cased BERT (12 layers, 119,547 pieces) on XNLI's test set. They are
-shown only beside an encoder of that shape; BLEU-1 only where subwords are counted and the unchanged source scores less
-than the paper's best: where it scores more, the scale is another.
+shown only beside an encoder of that shape; BLEU-1 only where the unchanged source scores less than the paper's best:
+where it scores more, the scale is another.
 """
 
 from __future__ import annotations
@@ -221,9 +221,8 @@ def _paper(
     for sweep in sweeps:
         way = (sweep.source, sweep.target)
         comparable = like_the_papers(sweep, depth)
-        if figure == "bleu" and comparable:
+        if figure == "bleu":
             unchanged = sweep.source_bleu
-            comparable = sweep.protocol.bleu_tokens == "subword" and unchanged is not None
             comparable = comparable and unchanged is not None and unchanged.score < best.get(way, 0.0)
         found.append(known.get(way) if comparable else None)
     return tuple(found)

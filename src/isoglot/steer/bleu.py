@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 BleuTokens = Literal["standard", "whitespace", "words", "subword"]
-"""``standard``: sacrebleu's tokenizer of the language (13a; characters where words have no blanks between them);
-``whitespace``: what stands between blanks, punctuation included; ``words``: the same with punctuation removed;
-``subword``: the encoder's own subwords."""
+"""``standard``: sacrebleu's tokenizer 13a, which cuts off punctuation; ``whitespace``: what stands between blanks,
+punctuation included; ``words``: the same with punctuation removed; ``subword``: the encoder's own subwords. Where words
+have no blanks between them, the first three count characters."""
 # sacrebleu's own tokenizers for Japanese and Korean need dictionaries that it does not bring.
 _TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char", "lo": "char", "km": "char", "my": "char"}
 
@@ -104,7 +104,9 @@ def bleu_interval(
 
 
 def _metric(language: str, tokens: BleuTokens, **options: bool) -> Any:  # noqa: ANN401 - sacrebleu has no types
-    tokenizer = _TOKENIZERS.get(language_code(language).partition("-")[0], "13a") if tokens == "standard" else "none"
+    spaced = "13a" if tokens == "standard" else "none"
+    unspaced = _TOKENIZERS.get(language_code(language).partition("-")[0])
+    tokenizer = spaced if tokens == "subword" else unspaced or spaced
     # Forced: what looks tokenized to it is what we mean.
     return import_part("sacrebleu.metrics").BLEU(tokenize=tokenizer, max_ngram_order=1, force=True, **options)
 
