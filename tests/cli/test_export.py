@@ -9,6 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.text.processing import TextProcessing
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.scheme import SPECIAL
 
@@ -101,3 +102,22 @@ def test_a_wrapped_model_is_not_ours_to_export(isoglot, model: Path, tmp_path: P
     result = isoglot("export", str(tmp_path / "distil"), str(tmp_path / "hf"))
     assert (result.code, result.out) == (2, "")
     assert "distil is a Hugging Face model already, and none of ours; copy its folder" in result.err
+
+
+def test_a_view_that_needs_segmented_text_says_so(isoglot, model: Path, tmp_path: Path):
+    pytest.importorskip("sacremoses")
+    vocabulary = Vocabulary.from_tokenizer(model / "vocabulary" / "tokenizer.json", ["en", "fr"])
+    vocabulary._processing["en"] = TextProcessing("en", clean=True, segmentation="moses")
+    config = encoder_config("paper", "nano", vocabulary_size=9, languages=("en", "fr"))
+    save_encoder(Encoder(config, vocabulary), tmp_path / "model")
+    result = isoglot("export", str(tmp_path / "model"), str(tmp_path / "hf"))
+    assert result.out.splitlines()[1] == (
+        "tokenizer.json does not process text. Text of en must be cleaned and segmented by moses before it is given to "
+        'another program: isoglot.text.processing.TextProcessing("en", clean=True, segmentation="moses")(text). '
+        "isoglot does this itself."
+    )
+    told = json.loads(isoglot("export", str(tmp_path / "model"), str(tmp_path / "hf"), "--json").out)
+    assert told["text_processing"] == {"en": {"clean": True, "segmentation": "moses"}}
+    assert "isoglot_text.json" in told["files"]
+    other = isoglot("export", str(tmp_path / "model"), str(tmp_path / "hf"), "--lang", "fr")
+    assert "tokenizer.json" not in other.out

@@ -7,11 +7,13 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import write_bytes
-from isoglot.model import Encoder, encoder_config, make_batch
+from isoglot.model import Encoder, encoder_config, load_encoder, make_batch
 from isoglot.model.head import ABSENT
 from isoglot.model.to_hf import export_to_hf, hf_family
+from isoglot.vocab import Vocabulary, train_vocabulary
+from isoglot.vocab.exported import FILE as TEXT
 
 PAPER = [
     "default",
@@ -158,7 +160,7 @@ def test_what_hugging_face_does_not_have_is_named():
     assert str(failure.value) == (
         "Hugging Face has no such encoder (positions=rotary, bias=none is not BERT's way; "
         "norm=post, mlp=gelu is not MODERNBERT's way); "
-        "export one with the norm, positions, mlp and bias of the preset paper or modern"
+        "export one with the norm, positions, mlp, bias and transform of the preset paper or modern"
     )
 
 
@@ -197,3 +199,68 @@ def test_a_head_without_a_transform_is_no_bert_and_is_refused():
     with pytest.raises(ConfigError) as error:
         hf_family(config)
     assert "transform=none is not BERT's way" in error.value.problem
+
+
+# --- vocabularies that segment text ---
+
+WRITTEN = {"en": "It's John's cat, isn't it? (No.)", "zh": "中国的首都是北京。我们在学习语言。"}
+
+
+@pytest.fixture(scope="module", params=["joint", "disjoint"])
+def segmenting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    """An encoder whose vocabulary segments English by Moses and Chinese by jieba."""
+    pytest.importorskip("sacremoses")
+    pytest.importorskip("rjieba")
+    folder = tmp_path_factory.mktemp("text")
+    for code, line in WRITTEN.items():
+        (folder / f"{code}.txt").write_text(f"{line}\n" * 50, encoding="utf-8")
+    vocabulary = train_vocabulary(
+        {code: [folder / f"{code}.txt"] for code in WRITTEN},
+        mode=request.param,
+        size=320,
+        segmentation={"en": "moses", "zh": "jieba"},
+    )
+    return Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "zh")), vocabulary)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_export_is_read_back_with_the_segmentation_of_its_vocabulary(segmenting, tmp_path: Path, language: str):
+    export_to_hf(segmenting, tmp_path / "hf", language)
+    text, wanted = WRITTEN[language], segmenting.vocabulary.encode(WRITTEN[language], language)
+    plain = AutoTokenizer.from_pretrained(tmp_path / "hf")
+    assert plain(text, add_special_tokens=False)["input_ids"] != wanted  # what other programs do, if nothing is done
+    processed = segmenting.vocabulary.processing(language)(text)
+    assert plain(processed, add_special_tokens=False)["input_ids"] == wanted
+    opened = load_encoder(tmp_path / "hf").vocabulary
+    for found in (opened, Vocabulary.from_tokenizer(tmp_path / "hf" / "tokenizer.json")):
+        assert found.encode(text, language) == found.encode(text) == wanted
+        assert found.languages == (language,)
+
+
+def test_an_export_of_all_languages_segments_each_in_its_way(segmenting, tmp_path: Path):
+    if segmenting.vocabulary.mode != "joint":
+        pytest.skip("has a view for each language")
+    export_to_hf(segmenting, tmp_path / "hf")
+    opened = load_encoder(tmp_path / "hf").vocabulary
+    for code, text in WRITTEN.items():
+        assert opened.encode(text, code) == segmenting.vocabulary.encode(text, code)
+        assert opened.processing(code) == segmenting.vocabulary.processing(code)
+    with pytest.raises(ConfigError, match="none is named"):
+        opened.encode("It rains.")
+    export_to_hf(load_encoder(tmp_path / "hf"), tmp_path / "again", "zh")  # type: ignore[arg-type]
+    assert Vocabulary.from_tokenizer(tmp_path / "again").processing() == segmenting.vocabulary.processing("zh")
+
+
+def test_a_segmentation_that_was_lost_or_altered_is_refused(segmenting, encoders, tmp_path: Path):
+    target = tmp_path / "hf"
+    export_to_hf(segmenting, target, "zh")
+    facts = (target / TEXT).read_text(encoding="utf-8")
+    (target / TEXT).write_text(facts.replace('"segmentation": "jieba"', '"segmentation": "characters"'), "utf-8")
+    with pytest.raises(CorruptFileError, match="was written"):
+        load_encoder(target)
+    (target / TEXT).unlink()
+    with pytest.raises(CorruptFileError, match=f"{TEXT} is missing"):
+        load_encoder(target)
+    export_to_hf(segmenting, target, "zh")
+    export_to_hf(encoders(), target, "en")  # reads text as it is
+    assert not (target / TEXT).exists()

@@ -84,7 +84,12 @@ def _to_hf(output: Output, encoder: Encoder, folder: Path, lang: str | None) -> 
     files = export_to_hf(encoder, folder, lang)
     kind = read_json(files[-1])["architectures"][0]
     found = {"folder": str(folder), "architecture": kind, "language": lang, "files": [path.name for path in files]}
+    text = encoder.vocabulary.exported_text(lang)
+    if text.processing:
+        found["text_processing"] = {one.language: one.facts() for one in text.processing}
     output.result(found, Text(f"{kind} written to {folder}"))
+    if text.processing:
+        output.say(str(text))
     output.say(f'Open it with transformers.AutoModelForMaskedLM.from_pretrained("{folder}")')
 
 

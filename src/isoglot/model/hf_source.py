@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from isoglot.core.errors import InputError, IsoglotError, StorageError, one_line, shown
+from isoglot.core.errors import CorruptFileError, InputError, IsoglotError, StorageError, one_line, shown
 from isoglot.core.files import note_read
 from isoglot.core.parts import import_part
 from isoglot.model.sentence_head import hub_files, local_files, read_sentence_head
@@ -50,11 +50,14 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
     """The tokenizer that belongs to a model.
 
     Raises:
+        CorruptFileError: An export of ours has lost how its text is processed.
         InputError: It needs code of its own.
         StorageError: There is none.
     """
     try:
         return Vocabulary.from_tokenizer(source)
+    except CorruptFileError:
+        raise
     except StorageError as error:
         reason = error.__cause__ or error.problem
         raise StorageError(

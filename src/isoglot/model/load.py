@@ -175,7 +175,8 @@ def _hf_provenance(source: str | Path) -> Provenance:
     Raises:
         CorruptFileError: The record of an export is missing or altered.
     """
-    from isoglot.model.to_hf import MARK, PROVENANCE
+    from isoglot.model.to_hf import PROVENANCE
+    from isoglot.vocab.exported import MARK
 
     if not isinstance(source, Path):
         return unknown(source)

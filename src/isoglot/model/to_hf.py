@@ -28,6 +28,8 @@ from isoglot.model.head import ABSENT
 from isoglot.model.hf_names import hf_names
 from isoglot.model.per_language import SHARED, PerLanguage
 from isoglot.text.provenance import store_provenance
+from isoglot.vocab.exported import FILE as TEXT
+from isoglot.vocab.exported import MARK
 from isoglot.vocab.scheme import SPECIAL, for_masked_text
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from isoglot.model.settings import EncoderConfig
     from isoglot.vocab import Vocabulary
 
-MARK = "isoglot"
-"""The key in ``config.json`` by which a folder is known to be an export, and may be written anew."""
 PROVENANCE = "isoglot_provenance.json"
 """Which texts and dictionaries the encoder was trained on; ``config.json`` has its hash."""
 
@@ -62,7 +62,9 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     """Write an encoder as a Hugging Face model with its tokenizer; returns the files.
 
     The tokenizer gives the ids of :func:`isoglot.model.make_batch`, but reads ``[MASK]`` and the like in a text as
-    special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids as they were.
+    special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids as they were. It
+    does not clean or segment text: where the vocabulary does, ``isoglot_text.json`` says how
+    (:mod:`isoglot.vocab.exported`), and isoglot reads the folder by it.
 
     Args:
         encoder: What to write.
@@ -87,7 +89,10 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         "tokenizer.json": tokenizer.encode(),
         "tokenizer_config.json": _json(tokenizer_config),
     }
-    with written_together(target) as scratch:
+    text = encoder.vocabulary.exported_text(code)
+    if text.processing:
+        files[TEXT], config[MARK]["text"] = text.as_file()
+    with written_together(target, stale=(TEXT,)) as scratch:
         for name, data in files.items():
             write_bytes(scratch / name, data)
         _, config[MARK]["provenance"] = store_provenance(scratch, encoder.provenance, name=PROVENANCE)

@@ -25,17 +25,19 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from isoglot.core.artifact import check_form, read_index_file, write_index
 from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
 from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
-from isoglot.text.processing import Segmentation, TextProcessing
+from isoglot.text.processing import TextProcessing
 from isoglot.text.provenance import Provenance, unknown
+from isoglot.vocab.exported import PROCESSING_FORM, ExportedText, exported_text
 from isoglot.vocab.given import open_given
 from isoglot.vocab.layout import RowLayout, Side, row_layout
 from isoglot.vocab.line_encoder import LineEncoder, id_type
@@ -66,7 +68,6 @@ _FORM = {
     "files": {...: str},
     "about": dict,
 }
-_PROCESSING = {...: {"clean": bool, "segmentation": get_args(Segmentation)}}
 
 
 class Subwords(NamedTuple):
@@ -276,6 +277,13 @@ class Vocabulary:
         found = self._processing.get(code) or self._processing.get(code.partition("-")[0])
         return found or TextProcessing(code)
 
+    def exported_text(self, language: str | None = None) -> ExportedText:
+        """What has to be said of text beside an exported view: that of a language, or of all where none is named."""
+        if language is None:
+            return ExportedText(self.languages, [one for _, one in sorted(self._processing.items())])
+        found = replace(self.processing(language), language=language_code(language))
+        return ExportedText([found.language] if found else [], [found] if found else [])
+
     def tokenizer(self, language: str | None = None) -> Tokenizer:
         """The view of a language, for processed text (see :meth:`processing`); special tokens are read as text.
 
@@ -420,20 +428,22 @@ class Vocabulary:
 
     @classmethod
     def from_tokenizer(cls, source: str | Path, languages: Sequence[str] = ()) -> Vocabulary:
-        """Wrap a Hugging Face tokenizer, such as mBERT's.
+        """Wrap a Hugging Face tokenizer, such as mBERT's. That of an export of ours processes text as it did before.
 
         Args:
             source: A ``tokenizer.json``, a folder with one, or a name on the hub.
-            languages: What it may be used for; none: anything.
+            languages: What it may be used for; none: anything, or of an export that processes text, its languages.
 
         Raises:
+            CorruptFileError: An export of ours has lost how its text is processed.
             StorageError: There is no such file, folder or name, or it is no tokenizer.
         """
-        given = open_given(source)
+        given, text = open_given(source), exported_text(source)
         return cls(
             mode="given",
-            languages=[language_code(code) for code in languages],
+            languages=[language_code(code) for code in languages or text.languages],
             views={"": given.view},
+            processing=text.processing,
             about={"tokenizer": given.origin},
             special=given.special,
             padding_side=given.padding_side,
@@ -499,7 +509,7 @@ class Vocabulary:
         remedy = "make it with isoglot vocab train"
         index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy=remedy)
         processing = index.get("processing", {})
-        check_form(processing, _PROCESSING, folder / INDEX, remedy=remedy)
+        check_form(processing, PROCESSING_FORM, folder / INDEX, remedy=remedy)
         files = {name: stored_bytes(inside(folder, name), sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
             name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
