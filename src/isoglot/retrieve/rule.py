@@ -9,8 +9,12 @@ Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` single entries, ``B`` × `
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import torch
+from isoglot.retrieve.multiply import multiply
+
+if TYPE_CHECKING:
+    import torch
 
 FLOOR = 1e-6  # a mean similarity at or below zero has no ratio; it counts as this
 
@@ -61,7 +65,7 @@ class Rule:
     ) -> torch.Tensor:
         """A block of float32 values that order every row as the final score does, from parts of the operands."""
         block_BC = out[: len(X_BD) * len(Y_CD)].view(len(X_BD), len(Y_CD))
-        torch.mm(X_BD, Y_CD.T, out=block_BC)
+        multiply(X_BD, Y_CD, block_BC)
         if self.means_N is not None and self.means_M is not None:
             mean_BC = self.means_N[rows, None].float() / 2 + self.means_M[columns].float() / 2
             block_BC.div_(mean_BC.clamp_(min=FLOOR))

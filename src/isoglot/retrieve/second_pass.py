@@ -17,6 +17,7 @@ import torch
 
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.best import Best, Top, indices_of, keys_of, settled, values_of
+from isoglot.retrieve.multiply import multiply
 from isoglot.retrieve.rows import full_precision
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def search_again(
             for left in range(0, need, shape[1]):
                 width = min(shape[1], need - left)
                 block_BC = out[: len(rows_B) * width].view(len(rows_B), width)
-                torch.mm(X_BW, Y_MW[left : left + width].T, out=block_BC)
+                multiply(X_BW, Y_MW[left : left + width], block_BC)
                 line, slot = ((rank_BS >= left) & (rank_BS < left + width)).nonzero(as_tuple=True)
                 block_BC[line, rank_BS[line, slot] - left] = -torch.inf  # kept from the start: no second time
                 best.take(slice(0, len(rows_B)), block_BC, left, axis=1)
