@@ -186,7 +186,7 @@ def configs(kind: type[Config] = Config):
         yield from configs(one)
 
 
-def test_every_number_of_every_config_has_a_largest_value():
+def test_every_whole_number_of_every_config_has_a_largest_value():
     for room in ("align", "pretrain", "static", "transfer", "model", "diagnose"):
         import_module(f"isoglot.{room}.settings")
     for name in ("text.clean", "text.switch", "align.diagonal", "align.induced", "transfer.map_curve", "core.peak"):

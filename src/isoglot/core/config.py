@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_NUMBER = 10**12
-"""The largest number a field of a config may have, unless it says otherwise."""
+"""The largest whole number a field of a config may have, unless it says otherwise."""
 
 
 class Config(BaseModel):
@@ -46,11 +46,11 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _numbers_are_bounded(self) -> Self:
-        """Refuse numbers that no setting can mean: a field that may be larger says so by a bound of its own."""
+        """Refuse whole numbers that no setting can mean: a field that may be larger says so by a bound of its own."""
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             bounded = any(hasattr(limit, "le") or hasattr(limit, "lt") for limit in field.metadata)
-            if isinstance(value, int | float) and not bounded and abs(value) > LARGEST_NUMBER:
+            if isinstance(value, int) and not bounded and abs(value) > LARGEST_NUMBER:
                 raise ValueError(f"{name} should be at most {LARGEST_NUMBER:,}")
         return self
 
