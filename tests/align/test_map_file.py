@@ -37,16 +37,6 @@ def test_other_tools_can_read_it(tmp_path: Path, rng):
     assert np.array_equal(load_file(fitted.save(tmp_path))["W_"], fitted.W_)
 
 
-def test_files_of_the_first_layout_still_open():
-    """They were written when maps had metadata of their own, and torch named the types that were hashed."""
-    before = Path(__file__).parent / "before"
-    X = np.array([[0.12573022, -0.13210486]])
-    np.testing.assert_allclose(load_map(before / "steps.safetensors").transform(X), [[-0.36671477, 0.4393325]], 1e-6)
-    turned = Procrustes.load(before / "procrustes.safetensors")
-    assert isinstance(turned.W_, torch.Tensor)
-    np.testing.assert_allclose(turned.transform(X), X[:, ::-1], 1e-6)
-
-
 def test_another_class_is_refused(file: Path):
     with pytest.raises(InputError, match=r"a Steps where a Procrustes is wanted; use load_map$"):
         Procrustes.load(file)
@@ -60,7 +50,7 @@ def test_an_altered_file_is_refused(file: Path):
     with pytest.raises(CorruptFileError, match=r"the content is not what was written"):
         load_map(file)
     file.write_bytes(data[:-3])
-    with pytest.raises(CorruptFileError, match=r"not a whole safetensors file"):
+    with pytest.raises(CorruptFileError, match=r"bytes where [\d,]+ were written"):
         load_map(file)
 
 

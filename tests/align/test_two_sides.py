@@ -11,8 +11,8 @@ import pytest
 from isoglot.align import Procrustes
 from isoglot.align.apply import read_maps
 from isoglot.align.two_sides import map_sides
+from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError
-from isoglot.core.files import write_json
 from isoglot.retrieve.layers import Side
 
 
@@ -56,21 +56,20 @@ def test_a_single_layer_goes_by_the_only_map(folder: Path, rows, turned, layer: 
 
 def test_metrics_say_which_maps_there_are(folder: Path):
     assert set(read_maps(folder)) == {0, 1, 2}
-    write_json(folder / "metrics.json", {"layers": [{"layer": 2, "file": "layer-2.safetensors"}]})
+    write_sealed(folder / "metrics.json", {"layers": [{"layer": 2, "file": "layer-2.safetensors"}]})
     assert list(read_maps(folder)) == [2]  # the others are of a former run
 
 
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ([], "no list of layers; name a folder written by isoglot align"),
-        ({}, "no list of layers; name a folder written by isoglot align"),
-        ({"layers": [{"scores": 1}]}, "no 'layers.0.layer' in it; make it again with isoglot align"),
-        ({"layers": 3}, "'layers' cannot be 3; make it again with isoglot align"),
+        ({}, "no 'layers' in it; name a folder written by isoglot align"),
+        ({"layers": [{"scores": 1}]}, "no 'layers.0.layer' in it; name a folder written by isoglot align"),
+        ({"layers": 3}, "'layers' cannot be 3; name a folder written by isoglot align"),
     ],
 )
-def test_metrics_of_something_else_are_refused(folder: Path, written: object, problem: str):
-    write_json(folder / "metrics.json", written)
+def test_metrics_of_something_else_are_refused(folder: Path, written: dict[str, object], problem: str):
+    write_sealed(folder / "metrics.json", written)
     with pytest.raises(IsoglotError, match=rf"metrics\.json: {re.escape(problem)}"):
         read_maps(folder)
 

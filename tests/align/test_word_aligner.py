@@ -242,13 +242,6 @@ def test_saved_and_read_it_aligns_the_same(tmp_path: Path):
         WordAligner.load(file)
 
 
-def test_a_file_of_the_first_layout_still_opens():
-    """It was written when aligners had metadata of their own."""
-    aligner = WordAligner.load(Path(__file__).parent / "before" / "aligner.safetensors")
-    assert aligner.languages == ("en", "fr")
-    assert aligner.align([(["a", "b"], ["y", "x"])]) == [[(0, 1), (1, 0)]]
-
-
 def test_a_word_with_a_line_break_is_refused():
     """In a file it would be two, and all words behind it would have another's numbers."""
     with pytest.raises(InputError, match=r"the word 'x\\ny' has a line break; cut the text there"):

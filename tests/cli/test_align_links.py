@@ -15,6 +15,7 @@ from isoglot.model import load_encoder, save_encoder
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.text.alignment import write_pharaoh
 from isoglot.text.dictionary import read_dictionary
+from isoglot.text.segment import Words, split_words
 from isoglot.vocab import train_vocabulary
 
 ENGLISH = ["the house is big", "the book is red", "a house", "", "a red book", "the big house"]
@@ -257,11 +258,11 @@ def test_no_more_is_cut_into_words_than_is_wanted(
 ):
     cut: list[str] = []
 
-    def segment(text: str) -> list[str]:
+    def segment(text: str, language: str, method: str) -> Words:
         cut.append(text)
-        return text.split()
+        return split_words(text, language, "blanks")
 
-    monkeypatch.setattr("isoglot.align.segmented.segmenter", lambda *_: segment)
+    monkeypatch.setattr("isoglot.align.segmented.split_words", segment)
     command = ["align", "links", *bitext, "--sentences", "6", "--quiet", "--out", tmp_path / "links"]
     assert isoglot(*command).code == 0
     assert sorted(cut) == sorted(ENGLISH + GERMAN)

@@ -93,7 +93,7 @@ def test_two_encoders_leave_a_page_a_grid_tables_and_a_record(run, folder: Path,
         head.remove("place")  # there is none where the ceiling is no higher than the floor
     assert lines[0].split() == " ".join(head).split()
     assert all(0 < row["expected_null"] < 1 for row in value["layers"] if row["measure"] == "cka")
-    assert value["models"] == [str(folder / "run"), str(folder / "twin")]
+    assert value["models"] == [str(folder / "run" / "best"), str(folder / "twin")]
     assert value["languages"] == ["en", "fr"]
     assert len(value["grid"]["debiased"]) == 3
     with (out / "measures.csv").open() as file:

@@ -25,7 +25,8 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
     bad[4] = 0
     np.save(retrieve_folder / "zero.npy", bad)
     np.save(retrieve_folder / "one.npy", bad[:1])
-    np.save(retrieve_folder / "flat.npy", bad[:2])
+    np.save(retrieve_folder / "flat.npy", bad[:4])
+    np.save(retrieve_folder / "two.npy", bad[:2])
     np.save(retrieve_folder / "wide.npy", np.ones((12, 7), dtype=np.float32))
     np.save(retrieve_folder / "whole.npy", np.ones((12, 7), dtype=np.int64))
     (retrieve_folder / "junk.npy").write_bytes(b"no such thing")
@@ -111,8 +112,12 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
             "one.npy has 1 row, too few to estimate a mean on others; give at least 3, or --centre none",
         ),
         (
+            ("--source", "two.npy", "--target", "two.npy"),
+            "two.npy has 2 rows, too few to estimate a mean on others; give at least 3, or --centre none",
+        ),
+        (
             ("--source", "flat.npy", "--target", "flat.npy"),
-            "flat.npy: row 1 is the mean of all rows, and nothing is left of it without; give --centre none",
+            "flat.npy: row 1 is the mean, and nothing is left of it without; give --centre none",
         ),
         (
             ("--source", "x.npy", "--target", "layers.npy"),
@@ -185,7 +190,7 @@ def test_words_that_cannot_be_compared_are_one_line(words, retrieve_folder: Path
         ((*VECTORS, *text), "--text and --source FILE exclude each other; give vectors, or a model"),
         *(
             ((*VECTORS, *option), f"{option[0]} and --source FILE exclude each other; give vectors, or a model")
-            for option in (("--case", "keep"), ("--contexts", "3"), ("--words-as", "embeddings"), ("--allow-leak",))
+            for option in (("--case", "keep"), ("--contexts", "3"), ("--words-as", "embeddings"))
         ),
         *(
             (

@@ -10,8 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from isoglot.core.artifact import write_sealed
 from isoglot.core.config import build_config
-from isoglot.core.files import read_json, write_json
+from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import save_encoder
 from isoglot.transfer import TuneConfig, find_task, fine_tune
@@ -160,7 +161,7 @@ def test_alphas_are_looked_at_before_anything_is_read(isoglot, tmp_path: Path):
 
 
 def test_a_folder_of_map_transfer_has_no_model(isoglot, tmp_path: Path):
-    write_json(tmp_path / "result.json", {"task": "ner", "scores": []})
+    write_sealed(tmp_path / "result.json", {"task": "ner", "scores": []})
     result = isoglot("transfer", "shift", str(tmp_path))
     assert (result.code, result.out) == (2, "")
     assert "no fine-tuned model in this folder; make one with isoglot transfer" in result.err

@@ -112,6 +112,7 @@ def test_frequent_subwords_have_vectors_and_others_do_not(given: Given, config, 
     assert torch.isfinite(learned.table.weight).all()
     assert ((learned.table.weight != 0).any(dim=1) == wanted).all()
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "provenance.json",
         "run.json",
         "static.json",
         "static.safetensors",

@@ -37,6 +37,7 @@ def test_training_is_read_once_however_often_it_is_asked_what_is_in_it():
             return super().__getattribute__(name)
 
     train = {"en": Data([Noted(("one",), "a"), Noted(("two",), "a")])}
+    read.clear()
     dev, test = Data([Passage(("one",), "b"), Passage(("three",))]), Data([Passage(("two",))] * 2)
     assert in_training(train, {"en": dev, "de": dev}) == {"en": 1}
     assert in_training(train, {"en": test}) == {"en": 2}

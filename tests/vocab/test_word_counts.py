@@ -105,4 +105,4 @@ def test_ctrl_c_is_heard_while_pieces_are_learned(tmp_path):
         errors = run.stderr.read()
     assert (run.returncode, errors) == (130, "isoglot: interrupted\n")
     assert time.monotonic() - start < 20
-    assert [found.name for found in (tmp_path / "out").iterdir()] == ["run.json"]
+    assert not (tmp_path / "out").exists()

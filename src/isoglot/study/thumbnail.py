@@ -8,7 +8,7 @@ on a pair of sentences that say the same, and is asked whether it finds the twin
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pydantic import Field, field_validator
 
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.config import Config, build_config
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
@@ -385,9 +385,10 @@ def _former(out: Path, arm: Arm) -> dict[str, Any]:
         ConfigError: The folder holds something that is not of this arm, which must not be removed.
     """
     if (out / RESULT).exists():
-        match read_sealed(out / RESULT, remedy="move it, or name another --out"):
-            case {"key": {"arm": {"name": arm.name}}} as found:
-                return dict(found)
+        with suppress(CorruptFileError):  # another program's file, or a damaged one: neither must be removed
+            match read_sealed(out / RESULT, remedy="move it, or name another --out"):
+                case {"key": {"arm": {"name": arm.name}}} as found:
+                    return dict(found)
     if out.is_dir() and any(out.iterdir()):
         raise ConfigError(f"{out} is in the way: it holds something else", remedy="move it, or name another --out")
     return {}
