@@ -102,7 +102,8 @@ def test_two_encoders_leave_a_page_a_grid_tables_and_a_record(run, folder: Path,
     ElementTree.parse(out / "grid.svg")  # noqa: S314 - we wrote it
     record = read_json(out / "run.json")
     assert (record["status"], len(record["outputs"])) == ("finished", 4)
-    assert sum(name.endswith(".txt") for name in record["inputs"]) == 2
+    assert sum(name.endswith(("p.en", "p.fr")) for name in record["inputs"]) == 2
+    assert any(name.endswith("run/best/encoder.json") for name in record["inputs"])
     page = (out / "compare.html").read_text()
     assert page.count("<svg") == 5
     assert "reading en" in page

@@ -70,7 +70,10 @@ def test_words_to_a_folder_in_bfloat16(encode, tmp_path: Path):
         "v", "--lang", "en", "--pool", "words", "--layers", "0,-1", "--length", "4", "--precision", "bfloat16"
     )
     assert result.code == 0
-    assert result.out == f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentence sent through in several windows\n"
+    assert (
+        result.out
+        == f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentence sent through in several windows\n"
+    )
     assert {path.name for path in (tmp_path / "v").iterdir()} == {
         "representations.json",
         "layer.0.npy",

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from isoglot.align import Center
-from isoglot.core.files import read_json
 from tests.cli.retrieve_data import ALIGNED, VECTORS
 
 
@@ -158,8 +157,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
     for name in ("torn.npy", "junk.npy"):
         bad = sentences("--source", "x.npy", "--target", name, "--out", str(tmp_path / "out"))
         assert bad.err == f"isoglot: {name}: no whole NumPy array of numbers; write it with numpy.save\n"
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["run.json"]
-    assert read_json(tmp_path / "out" / "run.json")["status"] == "failed"
+    assert not (tmp_path / "out").exists()
     assert "isoglot-mini does not come with this version" in sentences(*ALIGNED[2:]).err
 
 
