@@ -77,6 +77,15 @@ def test_unwritable_folder(isoglot, tmp_path: Path):
     assert (result.code, result.out, result.err) == (2, "", line)
 
 
+@pytest.mark.parametrize("option", ["--map", "--vectors", "--out"])
+def test_symbolic_links_in_a_circle_are_one_line(isoglot, tmp_path: Path, option: str):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    given = {"--map": "map.safetensors", "--vectors": "x.safetensors", "--out": "y.safetensors"} | {option: "loop"}
+    result = isoglot("align", "apply", *(part for name, path in given.items() for part in (name, str(tmp_path / path))))
+    line = f"{tmp_path}/loop: symbolic links lead in a circle; remove the link, or name another path"
+    assert (result.code, result.err) == (2, f"isoglot: {line}\n")
+
+
 def test_full_disk_keeps_what_was_there(tmp_path: Path):
     out = tmp_path / "out"
     with out_folder(out, command="isoglot doctor", seed=0) as earlier:

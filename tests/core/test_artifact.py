@@ -182,3 +182,10 @@ def test_every_flipped_bit_is_refused_or_without_effect(tmp_path: Path):
         file.write_bytes(whole[:length])
         with pytest.raises((CorruptFileError, InputError)), file.open("rb") as opened:
             check_arrays(opened, file, "thing", remedy="", numbers=False)
+
+
+@pytest.mark.parametrize("value", [True, False, 1.0, "1"])
+def test_a_whole_number_is_neither_a_truth_value_nor_a_fraction(value: Any):
+    check_form({"size": 1, "sure": True}, {"size": int, "sure": bool}, "a.json", remedy="again")
+    with pytest.raises(CorruptFileError, match="'size' cannot be "):
+        check_form({"size": value}, {"size": int}, "a.json", remedy="again")

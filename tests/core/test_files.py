@@ -22,6 +22,7 @@ from isoglot.core.files import (
     read_bytes,
     read_json,
     read_text,
+    real_path,
     storage_error,
     writable_folder,
     write_bytes,
@@ -296,6 +297,9 @@ def test_links_in_a_circle_are_said_so(tmp_path: Path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(StorageError, match="symbolic links lead in a circle"):
         write_text(tmp_path / "loop", "x")
+    with pytest.raises(StorageError, match="symbolic links lead in a circle"):
+        real_path(tmp_path / "loop" / "inside")
+    assert real_path(tmp_path / "missing" / "inside") == tmp_path.resolve() / "missing" / "inside"
 
 
 def test_trying_whether_a_folder_can_be_written_to_leaves_no_name_behind(tmp_path: Path, monkeypatch):

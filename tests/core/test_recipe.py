@@ -83,3 +83,29 @@ def test_recipes_do_not_extend_themselves(tmp_path: Path):
     one.write_text("extends = 3\n")
     with pytest.raises(ConfigError, match="extends = 3 should name another recipe"):
         load_recipe(str(one), room="core")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("seconds = " + "9" * 5000, "a number has too many digits"),
+        ("seconds = 0x" + "f" * 5000, "a number has too many digits"),
+        ("seconds = " + "[" * 5000, "nested too deeply"),
+        (".".join("a" * 5000) + " = 1", "a key is nested too deeply"),
+    ],
+)
+def test_numbers_and_nesting_beyond_what_python_converts_are_refused(tmp_path: Path, text: str, problem: str):
+    path = tmp_path / "large.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        build_config(PeakConfig, recipe=load_recipe(str(path), room="core"))
+    assert (caught.value.problem, caught.value.file) == (problem, str(path))
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [("seconds=0x" + "f" * 5000, "a number has too many digits"), (".".join("a" * 5000) + "=1", "a key is nested")],
+)
+def test_a_setting_beyond_what_python_converts_is_refused(setting: str, problem: str):
+    with pytest.raises(ConfigError, match=problem):
+        build_config(PeakConfig, settings=[setting])

@@ -88,6 +88,8 @@ def test_an_index_with_something_missing_is_refused(vocabulary: Vocabulary, tmp_
     [
         ({"norm_eps": 1e-2}, "its content does not match its content_sha256"),
         ({"width": 10**12}, r"1,000,000,000,000 numbers a piece in encoder\.json and these weights do not go together"),
+        ({"length": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
+        ({"layers": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
         ({"inner": 48}, r"the weight blocks\S+ in encoder\.json and these weights do not go together"),
     ],
 )
@@ -114,3 +116,20 @@ def test_a_batch_has_its_sentences_in_order(vocabulary: Vocabulary):
     assert not batch.full
     assert make_batch(vocabulary, ["un"], "fr").full
     assert make_batch(vocabulary, ["le chat dort"], "fr", length=3).ids_BT.shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        ({"en": [[0, 10**12]]}, r"\[0, 1000000000000\] is not a range of ids below "),
+        ({"en": [[3]]}, r"\[3\] is not a range of ids below "),
+        ({"en": [[0, 9]]}, r"no 'members\.fr' in it"),
+    ],
+)
+def test_wrong_ids_of_a_language_are_refused(
+    vocabulary: Vocabulary, tmp_path: Path, members: dict[str, list[list[int]]], problem: str
+):
+    save_encoder(build(vocabulary, "sep-emb"), tmp_path)
+    write_sealed(tmp_path / "encoder.json", read_json(tmp_path / "encoder.json") | {"members": members})
+    with pytest.raises(CorruptFileError, match=problem):
+        load_encoder(tmp_path, device="cpu")

@@ -323,3 +323,33 @@ def test_transformers_opens_it(trained, lines, tmp_path: Path):
             assert ids == vocabulary.encode(lines["de"][1], "de")
             assert fast.decode(ids) == lines["de"][1]
         assert transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path / mode / name).mask_token == SPECIAL[4]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"size": 7}, "is not a range of ids below 7"),
+        ({"size": 5000, "counted": []}, "5,000 pieces, where the tokenizers have "),
+        ({"size": 10**12}, "a vocabulary of 1000000000000 pieces"),
+        ({"size": True}, "'size' cannot be True"),
+        ({"mode": "other"}, "'mode' cannot be 'other'"),
+        ({"padding_side": "up"}, "'padding_side' cannot be 'up'"),
+        ({"languages": ["de", "en", "fr", "nl"]}, "the language 'nl' has no tokenizer or no ids"),
+        ({"files": {}, "counted": []}, "there is no tokenizer"),
+        ({"counted": ["de"]}, "counts of the shape "),
+        ({"special": {"[PAD]": 10**9}}, r"the id 1000000000 of '\[PAD\]' is not below "),
+        ({"special": {"[PAD]": -1}}, r"the id -1 of '\[PAD\]' is not below "),
+        *(({"ids": {"de": [ids]}}, "is not a range of ids below ") for ids in ([3], [0, 10**12], [-2, 3], [3, 1])),
+        *(({"ids": {"de": [ids]}}, "is not a range of ids below ") for ids in (["a", "b"], [None, 1], [0, 1, 2])),
+        ({"ids": {"de": [[0, 3]]}}, "the language 'en' has no tokenizer or no ids"),
+    ],
+)
+def test_wrong_sizes_and_ids_are_refused_under_a_hash_that_fits(
+    trained, tmp_path: Path, change: dict[str, Any], problem: str
+):
+    trained("union").save(tmp_path)
+    index = json.loads((tmp_path / "vocabulary.json").read_text())
+    write_sealed(tmp_path / "vocabulary.json", index | change)
+    with pytest.raises(CorruptFileError, match=problem) as caught:
+        Vocabulary.load(tmp_path)
+    assert str(tmp_path / "vocabulary.json") == caught.value.file

@@ -115,10 +115,13 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
 
     Raises:
         ConfigError: A file is among both.
+        StorageError: The symbolic links of a path lead in a circle.
     """
-    inputs = {path.resolve() for path in read}
+    from isoglot.core.files import real_path
+
+    inputs = {real_path(path) for path in read}
     for path in written:
-        if path.resolve() in inputs:
+        if real_path(path) in inputs:
             raise ConfigError(f"{path} would be written while it is read", remedy="name another --out")
 
 

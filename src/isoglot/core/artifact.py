@@ -137,6 +137,13 @@ def check_form(value: Any, form: Any, path: str | Path, *, remedy: str) -> None:
         raise CorruptFileError(problem, remedy=remedy, file=path)
 
 
+def _is_of(value: Any, form: Any) -> bool:  # noqa: ANN401 - as check_form
+    """Whether a value is one of some, or of a type; Python counts true and false as whole numbers, JSON does not."""
+    if isinstance(form, tuple):
+        return value in form
+    return isinstance(value, form) and not (form is int and isinstance(value, bool))
+
+
 def _misfits(value: Any, form: Any, key: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - as check_form
     inner: list[tuple[Any, Any]] = []
     if isinstance(form, dict) and isinstance(value, dict):
@@ -145,7 +152,7 @@ def _misfits(value: Any, form: Any, key: str) -> Iterator[tuple[str, Any]]:  # n
     elif isinstance(form, list) and isinstance(value, list):
         inner = [(number, form[0]) for number in range(len(value))]
         value = dict(enumerate(value))
-    elif isinstance(form, dict | list) or not (value in form if isinstance(form, tuple) else isinstance(value, form)):
+    elif isinstance(form, dict | list) or not _is_of(value, form):
         yield key, value
     for name, each in inner:
         yield from _misfits(value.get(name, _MISSING), each, f"{key}.{name}".lstrip("."))

@@ -78,7 +78,8 @@ def build_config(
         ConfigError: A key that does not exist (with the nearest that does) or a value that will not do, with
             the recipe's file and line, or the ``--set`` it came from.
     """
-    merged: dict[str, Any] = {} if recipe is None else json.loads(_as_json(recipe.values))
+    file = None if recipe is None else recipe.path
+    merged: dict[str, Any] = {} if recipe is None else json.loads(_as_json(recipe.values, file))
     merged.update(values or {})
     given: dict[KeyPath, str] = {}
     for setting in settings:
@@ -87,7 +88,7 @@ def build_config(
         given[path] = setting
     try:
         # Through JSON: strict typing, and yet lists become tuples and strings become enums or paths.
-        return kind.model_validate_json(_as_json(merged))
+        return kind.model_validate_json(_as_json(merged, file))
     except ValidationError as error:
         raise _explain(kind, error.errors(include_url=False), recipe, given) from error
 
@@ -134,8 +135,13 @@ def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> Non
     table[path[-1]] = value
 
 
-def _as_json(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, default=str)  # TOML's dates and times are the only other things: as ISO text
+def _as_json(values: Mapping[str, Any], file: str | None) -> str:
+    try:
+        return json.dumps(values, default=str)  # TOML's dates and times are the only other things: as ISO text
+    except RecursionError as error:
+        raise ConfigError("a key is nested too deeply", remedy="flatten it", file=file) from error
+    except ValueError as error:  # TOML has hexadecimal numbers, which may be larger than Python writes in decimals
+        raise ConfigError("a number has too many digits", remedy="write a smaller number", file=file) from error
 
 
 # --- saying what is wrong ---------------------------------------------------------------------------------------

@@ -139,12 +139,15 @@ def real_path(path: str | Path) -> Path:
     Raises:
         StorageError: They lead in a circle.
     """
+    found = Path(os.path.realpath(path))
     try:
-        return Path(path).resolve()
-    except (OSError, RuntimeError) as error:
-        raise StorageError(
-            "symbolic links lead in a circle", remedy="remove the link, or name another path", file=path
-        ) from error
+        found.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StorageError(
+                "symbolic links lead in a circle", remedy="remove the link, or name another path", file=path
+            ) from error
+    return found
 
 
 def keep_mode(old: Path, new: Path) -> None:

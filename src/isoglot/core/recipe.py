@@ -110,3 +110,5 @@ def _parse(name: str, path: str, text: str) -> Recipe:
         raise ConfigError(
             f"malformed TOML: {reason}", remedy="correct it there", file=path, line=line, column=column
         ) from error
+    except ValueError as error:
+        raise ConfigError("a number has too many digits", remedy="write a smaller number", file=path) from error

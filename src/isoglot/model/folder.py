@@ -125,15 +125,20 @@ def open_encoder(folder: str | Path) -> Encoder:
     if index["vocabulary"] is not None:
         remedy = "put back the vocabulary the encoder was trained with"
         vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
-    members = {
-        code: np.flatnonzero(from_ranges(ranges, config.vocabulary_size)) for code, ranges in index["members"].items()
-    }
     read, name = read_packed if index.get("form") == "packed" else read_weights, _FORMS[index.get("form", "whole")]
     check_form(index, {"files": {name: str}}, folder / INDEX, remedy="make it with isoglot pretrain")
     weights = read(folder / name, sha256=index["files"][name])
-    least = config.width * (config.vocabulary_size + config.layers * config.inner)
+    places = config.length if config.positions == "learned" else 0
+    least = config.width * (config.vocabulary_size + places + config.layers * config.inner)
     if least > 2 * sum(map(torch.numel, weights.values())):
         raise _unfit(f"{config.width:,} numbers a piece", folder / name)  # before memory is taken for them
+    members = {
+        code: np.flatnonzero(from_ranges(ranges, config.vocabulary_size, folder / INDEX))
+        for code, ranges in index["members"].items()
+    }
+    if members:
+        form = {"members": dict.fromkeys(config.languages, list)}
+        check_form(index, form, folder / INDEX, remedy="make it with isoglot pretrain")
     encoder = Encoder(config, vocabulary, members or None, seed=None)
     shapes = {name: tensor.shape for name, tensor in encoder.state_dict().items()}
     wrong = [name for name in {*shapes, *weights} if name not in weights or shapes.get(name) != weights[name].shape]

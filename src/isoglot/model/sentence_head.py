@@ -187,7 +187,7 @@ def _read(path: Path | None) -> Any:  # noqa: ANN401 - whatever JSON can hold
     try:
         note_read(path)
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"not JSON ({one_line(str(error))[:120]})", remedy="fetch the model again", file=path
         ) from error

@@ -130,7 +130,7 @@ class ArrayWriter:
             lines = text[: text.rfind(b"\n") + 1]
             os.truncate(self.journal, len(lines))
             found = [json.loads(line) for line in lines.splitlines()]
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return []
         if not found:
             return []

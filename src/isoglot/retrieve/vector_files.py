@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Literal
 
 import numpy as np
 
-from isoglot.core.errors import InputError, StorageError
+from isoglot.core.errors import InputError, StorageError, cut, shown
 from isoglot.core.files import note_read, storage_error
 from isoglot.represent.representations import Representations
 from isoglot.retrieve.layers import Side
@@ -74,18 +77,37 @@ def vectors_provenance(path: str | Path) -> Provenance:
 
 
 def _read_npy(path: Path) -> list[np.ndarray]:
-    """The matrices in a file, one or one for each layer."""
+    """The matrices in a file, one or one for each layer, mapped and not read yet."""
+    note_read(path)
     try:
-        note_read(path)
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        with path.open("rb") as file:
+            shape, is_fortran, dtype = _npy_header(file)
+            begin, size = file.tell(), os.fstat(file.fileno()).st_size
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
-    except (ValueError, EOFError) as error:
-        raise StorageError("no whole NumPy array of numbers", remedy="write it with numpy.save", file=path) from error
-    if array.dtype.kind != "f" or array.dtype.itemsize > 8 or array.ndim not in (2, 3) or 0 in array.shape:
+    except (ValueError, SyntaxError, TokenError, TypeError, MemoryError, RecursionError) as error:
+        # NumPy reads the header as a Python literal, which a flipped bit can make anything.
+        raise _not_whole(path) from error
+    if dtype.kind != "f" or dtype.itemsize > 8 or len(shape) not in (2, 3) or min(shape) < 1:
         raise InputError(
-            f"an array of {array.dtype} with the shape {array.shape}",
+            f"an array of {cut(str(dtype), 80)} with the shape {shown(shape)}",
             remedy="give float32, a row for each item: N x D, or layers x N x D",
             file=path,
         )
+    if math.prod(shape) * dtype.itemsize > size - begin:
+        raise _not_whole(path)
+    array = np.memmap(path, dtype, mode="r", offset=begin, shape=shape, order="F" if is_fortran else "C")
     return [array] if array.ndim == 2 else list(array)
+
+
+def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, Fortran order and type; the two formats that numpy.save writes arrays of numbers in."""
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(version)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(file)
+
+
+def _not_whole(path: Path) -> StorageError:
+    return StorageError("no whole NumPy array of numbers", remedy="write it with numpy.save", file=path)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.compressed import compressed, expanded, is_stored, store_bytes, stored_bytes
-from isoglot.core.errors import ConfigError, CorruptFileError
-from isoglot.core.files import file_hash, is_pipe, read_json, write_json
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError
+from isoglot.core.files import file_hash, is_pipe, parse_json, read_json, write_json
 from isoglot.core.language_codes import language_code
 from isoglot.text.lines import line_writer, text_hash
 
@@ -122,8 +122,8 @@ class Provenance:
             CorruptFileError: It is something else.
         """
         try:
-            return cls.from_facts(json.loads(expanded(b64decode(packed), file)), file)
-        except (ValueError, TypeError) as error:
+            return cls.from_facts(parse_json(expanded(b64decode(packed), file), file), file)
+        except (ValueError, TypeError, InputError) as error:
             raise _no_record(file) from error
 
     @classmethod
@@ -363,6 +363,7 @@ def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provena
 
     Raises:
         CorruptFileError: The file is missing or altered.
+        InputError: It is not JSON.
         StorageError: It cannot be read.
     """
     if not is_stored(folder / name):
@@ -371,4 +372,5 @@ def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provena
             remedy="copy the folder again, whole",
             file=folder / name,
         )
-    return Provenance.from_facts(json.loads(stored_bytes(folder / name, sha256=sha256)), folder / name)
+    data = stored_bytes(folder / name, sha256=sha256)
+    return Provenance.from_facts(parse_json(data, folder / name), folder / name)

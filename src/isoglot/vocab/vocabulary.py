@@ -28,7 +28,7 @@ import json
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from isoglot.core.artifact import check_form, read_index_file, write_index
 from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
@@ -59,7 +59,7 @@ INDEX = "vocabulary.json"
 _FORMAT = 1
 _LARGEST = 2**28  # pieces
 _FORM = {
-    "mode": str,
+    "mode": get_args(Mode),
     "size": int,
     "languages": [str],
     "special": {...: int},
@@ -132,8 +132,8 @@ class Vocabulary:
         found: dict[int, str] = {}
         for name in self._views:
             vocab = self.tokenizer(name or None).get_vocab(with_added_tokens=True)
-            own = self._members[name] if name else None
-            found |= {index: piece for piece, index in vocab.items() if own is None or own[index]}
+            own = set(self._members[name].nonzero()[0].tolist()) if name else None
+            found |= {index: piece for piece, index in vocab.items() if own is None or index in own}
         return tuple(found.get(index, "") for index in range(max(found, default=-1) + 1))
 
     @cached_property
@@ -509,22 +509,31 @@ class Vocabulary:
         remedy = "make it with isoglot vocab train"
         index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy=remedy)
         processing = index.get("processing", {})
+        padding_side = index.get("padding_side", "right")
         check_form(processing, PROCESSING_FORM, folder / INDEX, remedy=remedy)
+        check_form({"padding_side": padding_side}, {"padding_side": get_args(Side)}, folder / INDEX, remedy=remedy)
         files = {name: stored_bytes(inside(folder, name), sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
             name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
             for name, data in files.items()
             if name.endswith("tokenizer.json")
         }
-        if not 0 < index["size"] <= _LARGEST:
-            raise CorruptFileError(f"a vocabulary of {shown(index['size'], 30)} pieces", remedy=remedy, file=folder)
-        members = {code: from_ranges(ranges, index["size"]) for code, ranges in index["ids"].items()}
+        size = index["size"]
+        if not 0 < size <= _LARGEST:
+            raise CorruptFileError(f"a vocabulary of {shown(size, 30)} pieces", remedy=remedy, file=folder / INDEX)
+        members = {code: from_ranges(ranges, size, folder / INDEX) for code, ranges in index["ids"].items()}
         counts = {}
         if index["counted"]:
             check_form(files, {"counts.npy": bytes}, folder / INDEX, remedy=remedy)
             table = np.load(io.BytesIO(files["counts.npy"]), allow_pickle=False)
+            if table.shape != (len(index["counted"]), size):
+                raise CorruptFileError(
+                    f"counts of the shape {table.shape} for {len(index['counted'])} languages and {size:,} pieces",
+                    remedy=remedy,
+                    file=folder / INDEX,
+                )
             counts = dict(zip(index["counted"], table, strict=True))
-        return cls(
+        found = cls(
             mode=index["mode"],
             languages=index["languages"],
             views=views,
@@ -533,8 +542,29 @@ class Vocabulary:
             processing=[TextProcessing(code, **facts) for code, facts in processing.items()],
             about=index["about"],
             special=index["special"],
-            padding_side=index.get("padding_side", "right"),
+            padding_side=padding_side,
         )
+        found._check(size, folder / INDEX, remedy)
+        return found
+
+    def _check(self, size: int, path: Path, remedy: str) -> None:
+        """Refuse an index that does not go with the tokenizers beside it.
+
+        Raises:
+            CorruptFileError: A language without a tokenizer or ids, or pieces or special tokens that are not there.
+        """
+        wanted = set() if "" in self._views else {*self._views, *self.languages}
+        wrong = sorted(code for code in wanted if code not in self._views or code not in self._members)
+        problem = f"the language {shown(wrong[0])} has no tokenizer or no ids" if wrong else None
+        if not self._views:
+            problem = "there is no tokenizer"
+        if problem is None and len(self) != size:
+            problem = f"{size:,} pieces, where the tokenizers have {len(self):,}"
+        for name, index in (self._special or {}).items():
+            if problem is None and not 0 <= index < size:
+                problem = f"the id {shown(index, 30)} of {shown(name)} is not below {size:,}"
+        if problem is not None:
+            raise CorruptFileError(problem, remedy=remedy, file=path)
 
 
 _CONFIG = json.dumps(
