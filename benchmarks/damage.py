@@ -28,6 +28,7 @@ from isoglot.align.result import METRICS
 from isoglot.align.word_aligner import WordAligner
 from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import IsoglotError
+from isoglot.core.files import file_hash
 from isoglot.languages import documents
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder, read_about
@@ -238,8 +239,9 @@ def means_of(found: LanguageMeans) -> list[Any]:
 
 
 def save_maps(at: Path, X: np.ndarray, Y: np.ndarray) -> None:
-    Procrustes().fit(X, Y).save(at / "layer-1.safetensors")
-    write_sealed(at / METRICS, {"languages": ["en", "fr"], "layers": [{"layer": 1, "file": "layer-1.safetensors"}]})
+    file = Procrustes().fit(X, Y).save(at / "layer-1.safetensors")
+    layer = {"layer": 1, "file": file.name, "sha256": file_hash(file)}
+    write_sealed(at / METRICS, {"languages": ["en", "fr"], "layers": [layer]})
 
 
 def mapped(at: Path, X: np.ndarray) -> dict[int | None, np.ndarray]:

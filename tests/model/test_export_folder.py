@@ -8,8 +8,7 @@ import pytest
 
 from isoglot.core import folders
 from isoglot.core.errors import StorageError
-from isoglot.core.run import sole_writer
-from isoglot.model.export_folder import written_together
+from isoglot.core.run import sole_writer, written_together
 from tests.core.test_sole_writer import another_process
 
 FILES = ("encoder.json", "means", "vocabulary/pieces", "weights")

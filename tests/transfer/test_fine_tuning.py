@@ -14,7 +14,7 @@ from isoglot.core.artifact import write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, NumericError
 from isoglot.core.files import read_json
-from isoglot.model import HookedEncoder
+from isoglot.model import HookedEncoder, save_encoder
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
@@ -22,7 +22,7 @@ from isoglot.transfer.examples import Passage, Tagged
 from isoglot.transfer.fine_tuning import Trainer
 from isoglot.transfer.selection import select
 from isoglot.transfer.tunable import layer_numbers, tunable
-from isoglot.transfer.tuned_folder import check_begun
+from isoglot.transfer.tuned_folder import check_begun, save_tuned
 
 
 class Killed(BaseException):
@@ -59,6 +59,28 @@ def hooked(vocabulary) -> HookedEncoder:
     torch.manual_seed(0)
     shape = DistilBertConfig(vocab_size=len(vocabulary), dim=16, n_layers=3, n_heads=2, hidden_dim=24)
     return HookedEncoder(DistilBertModel(shape), vocabulary)
+
+
+# --- saving ---
+
+
+def test_a_model_that_is_saved_again_takes_the_place_of_the_other(nano, tagging, tmp_path: Path):
+    one, two = (tune(nano(), tagging, config("epochs=1", f"seed={seed}")) for seed in (1, 2))
+    target = tmp_path / "saved"
+    save_tuned(one, target)
+    (target / "notes.txt").write_text("mine")
+    files = save_tuned(two, target)
+    assert {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()} == {
+        "notes.txt",
+        *(path.relative_to(target).as_posix() for path in files),
+    }
+    assert encoder_hash(load_tuned(target, device="cpu").encoder) == encoder_hash(two.encoder)
+    save_encoder(one.encoder, target / "encoder")  # the encoder of another
+    with pytest.raises(CorruptFileError):
+        load_tuned(target)
+    tune(nano(), tagging, config("epochs=1"), tmp_path / "run")
+    with pytest.raises(ConfigError, match="holds the model of a run"):
+        save_tuned(two, tmp_path / "run")
 
 
 # --- what learns ---

@@ -98,7 +98,7 @@ def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path, each
     write_sealed(tmp_path / "metrics.json", about)
     with pytest.raises(ConfigError, match="maps layer 1 to layer 2; fit maps between layers of one number"):
         read_layer_maps(tmp_path, ("zh", "en"))
-    about["layers"] = [{"layer": None, "target_layer": None, "file": "layer-0.safetensors"}]
+    about["layers"] = [about["layers"][0] | {"layer": None, "target_layer": None}]
     write_sealed(tmp_path / "metrics.json", about)
     with pytest.raises(ConfigError, match="is of no layer; fit one with isoglot align words"):
         read_layer_maps(tmp_path, ("zh", "en"))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.align.estimator import PairMap
 from isoglot.align.map_ends import Side, by_target_layer, check_end
 from isoglot.align.map_file import load_map
-from isoglot.align.result import METRICS
-from isoglot.core.artifact import read_sealed
+from isoglot.align.result import METRICS, map_files
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.represent import Representations
 from isoglot.text.provenance import Provenance, merged
@@ -59,9 +58,7 @@ def _files(path: Path) -> dict[int | None, Path]:
         files = sorted(path.glob("layer-*.safetensors")) or [path]
         numbers = [_NAME.fullmatch(file.stem) for file in files]
         return {int(found[1]) if found else None: file for found, file in zip(numbers, files, strict=True)}
-    form = {"layers": [{"layer": int | None, "file": str}]}
-    written = read_sealed(path / METRICS, form, remedy="name a folder written by isoglot align, or a map")
-    return {each["layer"]: path / each["file"] for each in written["layers"]}
+    return map_files(path)
 
 
 def apply_to_vectors(

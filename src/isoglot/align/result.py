@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.map_ends import End
 from isoglot.align.map_file import FILE
-from isoglot.core.artifact import write_sealed
-from isoglot.core.files import as_csv, writable_folder, write_text
+from isoglot.core.artifact import read_sealed, write_sealed
+from isoglot.core.errors import IsoglotError
+from isoglot.core.files import as_csv, check_file, file_hash, inside, write_text
+from isoglot.core.run import renewed_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from isoglot.align.estimator import PairMap
     from isoglot.align.settings import AlignConfig
@@ -142,17 +145,45 @@ class Alignment:
     def save(self, folder: str | Path) -> list[Path]:
         """Write the maps with what they go between, ``metrics.json`` and ``metrics.csv``; returns the files.
 
+        An alignment that is there is replaced in one step; files that are not its own stay.
+
         Raises:
-            StorageError: The folder cannot be written to.
+            StorageError: The folder cannot be written to, or another process is writing there.
         """
-        target = writable_folder(folder)
         encoders = self.facts.get(_ENCODERS, (None, None))
         for each in self.layers:
             layers = (each.layer, each.target_layer)
             each.mapping.ends_ = tuple(map(End, encoders, self.languages, layers))
             if self.given is not None:
                 each.mapping.given_ = self.given.packed
-        files = [each.mapping.save(target / each.file) for each in self.layers]
-        write_sealed(target / METRICS, self.as_dict())
-        write_text(target / TABLE, as_csv(self.rows()))
-        return [*files, target / METRICS, target / TABLE]
+        content = self.as_dict()
+        with renewed_folder(folder, METRICS, stale=_earlier_maps(Path(folder))) as target:
+            files = [each.mapping.save(target / each.file) for each in self.layers]
+            for layer, file in zip(content["layers"], files, strict=True):
+                layer["sha256"] = file_hash(file)
+            write_text(target / TABLE, as_csv(self.rows()))
+            write_sealed(target / METRICS, content)
+        return [Path(folder) / path.relative_to(target) for path in (*files, target / METRICS, target / TABLE)]
+
+
+def map_files(folder: Path) -> dict[int | None, Path]:
+    """The maps that :meth:`Alignment.save` wrote to a folder, by layer.
+
+    Raises:
+        CorruptFileError: A map, or what is said of them, is not what was written.
+        StorageError: A file is missing.
+    """
+    form = {"layers": [{"layer": int | None, "file": str, "sha256": str}]}
+    written = read_sealed(folder / METRICS, form, remedy="name a folder written by isoglot align, or a map")
+    found = {}
+    for each in written["layers"]:
+        found[each["layer"]] = inside(folder, each["file"])
+        check_file(found[each["layer"]], sha256=each["sha256"])
+    return found
+
+
+def _earlier_maps(folder: Path) -> list[str]:
+    """The names of the maps in a folder, if they are as they were written."""
+    with suppress(IsoglotError):
+        return [path.name for path in map_files(folder).values()]
+    return []

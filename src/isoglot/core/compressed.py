@@ -57,6 +57,15 @@ def expanded(data: bytes, path: str | Path) -> bytes:
     return b"".join(parts)
 
 
+def both_forms(*names: str) -> list[str]:
+    """The names that files may have: as they are, and compressed.
+
+    >>> both_forms("counts.npy")
+    ['counts.npy', 'counts.npy.zst']
+    """
+    return [form for name in names for form in (name, name + ENDING)]
+
+
 def is_stored(path: str | Path) -> bool:
     """Whether the file is there, as it is or compressed."""
     return Path(path).exists() or _small(path).exists()

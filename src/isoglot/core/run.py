@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -31,13 +32,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.compressed import is_stored
 from isoglot.core.errors import ConfigError, IsoglotError, StorageError, one_line
-from isoglot.core.files import file_hash, is_pipe, is_special, read_json, real_path, writable_folder, write_json
+from isoglot.core.files import (
+    file_hash,
+    is_pipe,
+    is_special,
+    read_json,
+    real_path,
+    storage_error,
+    writable_folder,
+    write_json,
+)
 from isoglot.core.folders import built_aside
 from isoglot.core.parts import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from isoglot.core.config import Config
 
@@ -338,3 +349,67 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
                 f"{out} holds {name} of an earlier run, which this one does not write again",
                 remedy="name another --out",
             )
+
+
+# --- folders that are written again ---
+
+
+@contextmanager
+def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[Path]:
+    """A folder to write to, which takes the place of an earlier one in one step when the block ends well.
+
+    Files of the user in the earlier one, such as a README.md, come along.
+
+    Args:
+        target: Made if missing.
+        stale: Files of ours in the earlier one that go if none of them is written again.
+
+    Raises:
+        ConfigError: It is the folder that the user is in.
+        StorageError: It cannot be written to, or another process is writing there.
+    """
+    place = real_path(target)
+    if place.is_dir() and Path.cwd().is_relative_to(place):
+        raise ConfigError(f"{target} is the current folder, which would be replaced", remedy="name it from elsewhere")
+    with sole_writer(target), built_aside(place) as scratch:
+        try:
+            yield scratch
+            for path in sorted(place.rglob("*")):
+                name = path.relative_to(place).as_posix()
+                if (path.is_dir() and not path.is_symlink()) or name in stale or os.path.lexists(scratch / name):
+                    continue
+                (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+                _linked(path, scratch / name)
+        except OSError as error:
+            raise storage_error(error, target, doing="write to this folder") from error
+
+
+@contextmanager
+def renewed_folder(folder: str | Path, index: str, *, stale: Collection[str] = ()) -> Iterator[Path]:
+    """Where to write the files of a folder whose index is written last: there, or aside if one is there already.
+
+    A folder without its index is not opened by anybody, so a first save needs no second folder.
+
+    Args:
+        folder: Made if missing.
+        index: The name of the index; a folder that has it is replaced as :func:`written_together` does.
+        stale: Files of ours in the earlier folder that go if none of them is written again.
+
+    Raises:
+        ConfigError: It has an index and is the folder that the user is in.
+        StorageError: It cannot be written to, or another process is writing there.
+    """
+    target = writable_folder(folder)
+    if not is_stored(target / index):
+        yield target
+        return
+    with written_together(target, stale=stale) as scratch:
+        yield scratch
+
+
+def _linked(path: Path, place: Path) -> None:
+    """The same file under another name; where the disk has no such thing, a copy."""
+    try:
+        os.link(path, place, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, place, follow_symlinks=False)

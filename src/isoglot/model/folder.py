@@ -19,13 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.artifact import check_form, read_index_file, write_index
+from isoglot.core.compressed import both_forms
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
-from isoglot.core.files import check_file, file_hash, note_read, read_bytes, writable_folder, write_bytes
+from isoglot.core.files import check_file, file_hash, note_read, read_bytes, write_bytes
+from isoglot.core.run import renewed_folder
 from isoglot.model.export_folder import without_folders
+from isoglot.text.provenance import FILE as PROVENANCE
 from isoglot.text.provenance import store_provenance, stored_provenance
 from isoglot.vocab.ranges import from_ranges, to_ranges
-from isoglot.vocab.vocabulary import Vocabulary
+from isoglot.vocab.vocabulary import Vocabulary, vocabulary_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +59,8 @@ def save_encoder(
 ) -> list[Path]:
     """Write an encoder to a folder, made if missing; returns the files.
 
+    An encoder that is there is replaced in one step; files that are not its own stay.
+
     Args:
         encoder: What to write.
         folder: Where.
@@ -74,11 +79,7 @@ def save_encoder(
 
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in encoder.state_dict().items()}
     data = save(weights) if form == "whole" else pack(weights, step=STEP if step is None else step)
-    target = writable_folder(folder)
-    stored, other = (WEIGHTS, PACKED) if form == "whole" else (PACKED, WEIGHTS)
-    write_bytes(target / stored, data)
-    (target / other).unlink(missing_ok=True)
-    files = [target / stored]
+    stored = _FORMS[form]
     vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
     told: dict[str, Any] = dict(about or {})
     compression: Compression = "none" if form == "whole" else "zstd"
@@ -88,20 +89,29 @@ def save_encoder(
             vocabulary = copy(vocabulary)
             kept = {"provenance": vocabulary.provenance.facts()}  # words such as /etc are no paths
             vocabulary.about = without_folders(vocabulary.about) | kept
-    if vocabulary is not None:
-        files += vocabulary.save(target / VOCABULARY, compression=compression)
-    record, record_hash = store_provenance(target, encoder.provenance, compression=compression)
-    files.append(record)
-    index = {
-        **({} if form == "whole" else {"form": form}),
-        "config": encoder.config.model_dump(mode="json"),
-        "members": {code: to_ranges(ids) for code, ids in encoder.member_ids().items()},
-        "vocabulary": None if vocabulary is None else vocabulary.hash,
-        "files": {stored: file_hash(target / stored)},
-        "provenance": record_hash,
-        "about": told,
-    }
-    return [*files, write_index(target / INDEX, "an encoder", FORMAT, index)]
+    with renewed_folder(folder, INDEX, stale=encoder_files(folder)) as target:
+        write_bytes(target / stored, data)
+        files = [target / stored]
+        if vocabulary is not None:
+            files += vocabulary.save(target / VOCABULARY, compression=compression)
+        record, record_hash = store_provenance(target, encoder.provenance, compression=compression)
+        index = {
+            **({} if form == "whole" else {"form": form}),
+            "config": encoder.config.model_dump(mode="json"),
+            "members": {code: to_ranges(ids) for code, ids in encoder.member_ids().items()},
+            "vocabulary": None if vocabulary is None else vocabulary.hash,
+            "files": {stored: file_hash(target / stored)},
+            "provenance": record_hash,
+            "about": told,
+        }
+        files += [record, write_index(target / INDEX, "an encoder", FORMAT, index)]
+    return [Path(folder) / path.relative_to(target) for path in files]
+
+
+def encoder_files(folder: str | Path) -> list[str]:
+    """The names that the files of an encoder in a folder may have, those of its vocabulary included."""
+    inner = [f"{VOCABULARY}/{name}" for name in vocabulary_files(Path(folder) / VOCABULARY)]
+    return [INDEX, WEIGHTS, PACKED, *both_forms(PROVENANCE), *inner]
 
 
 def open_encoder(folder: str | Path) -> Encoder:

@@ -20,10 +20,12 @@ from torch import nn
 
 from isoglot.core.artifact import read_index_file, write_index
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.files import file_hash, read_bytes, writable_folder, write_bytes
+from isoglot.core.files import file_hash, read_bytes, write_bytes
+from isoglot.core.run import renewed_folder
 from isoglot.model.edits import Edits, check_layer
 from isoglot.model.folder import VOCABULARY, read_vocabulary
 from isoglot.text.provenance import store_provenance, stored_provenance, unknown
+from isoglot.vocab.vocabulary import vocabulary_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +135,7 @@ class TableEncoder(nn.Module):
 
 
 def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
-    """Write static vectors to a folder, made if missing; returns the files.
+    """Write static vectors to a folder, made if missing; returns the files. Those that are there are replaced together.
 
     Raises:
         InputError: A number is not finite.
@@ -143,21 +145,23 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
 
     if not torch.isfinite(table.weight).all():
         raise InputError("a number of the vectors is not finite", remedy="learn them again with a lower rate")
-    target = writable_folder(folder)
     tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
-    write_bytes(target / VECTORS, save(tensors))
-    record, record_hash = store_provenance(target, table.provenance)
-    files = [target / VECTORS, record, *table.vocabulary.save(target / VOCABULARY)]
-    index = {
-        "width": table.width,
-        "size": len(table.known),
-        "known": int(table.known.sum()),
-        "vocabulary": table.vocabulary.hash,
-        "files": {VECTORS: file_hash(target / VECTORS)},
-        "provenance": record_hash,
-        "about": table.about,
-    }
-    return [*files, write_index(target / INDEX, "static vectors", FORMAT, index)]
+    own = [f"{VOCABULARY}/{name}" for name in vocabulary_files(Path(folder) / VOCABULARY)]
+    with renewed_folder(folder, INDEX, stale=own) as target:
+        write_bytes(target / VECTORS, save(tensors))
+        record, record_hash = store_provenance(target, table.provenance)
+        files = [target / VECTORS, record, *table.vocabulary.save(target / VOCABULARY)]
+        index = {
+            "width": table.width,
+            "size": len(table.known),
+            "known": int(table.known.sum()),
+            "vocabulary": table.vocabulary.hash,
+            "files": {VECTORS: file_hash(target / VECTORS)},
+            "provenance": record_hash,
+            "about": table.about,
+        }
+        files.append(write_index(target / INDEX, "static vectors", FORMAT, index))
+    return [Path(folder) / path.relative_to(target) for path in files]
 
 
 def open_table(folder: str | Path) -> TableEncoder:

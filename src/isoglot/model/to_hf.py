@@ -22,8 +22,9 @@ import torch
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.files import read_json, write_bytes
 from isoglot.core.language_codes import language_code
+from isoglot.core.run import written_together
 from isoglot.model.embedding import Members
-from isoglot.model.export_folder import free_folder, written_together
+from isoglot.model.export_folder import free_folder
 from isoglot.model.head import ABSENT
 from isoglot.model.hf_names import hf_names
 from isoglot.model.per_language import SHARED, PerLanguage

@@ -98,15 +98,16 @@ def export_packed(
         InputError: A weight is not finite.
         StorageError: The folder has something else in it, or cannot be written to.
     """
-    from isoglot.model.export_folder import free_folder, written_together
-    from isoglot.model.folder import PACKED, folder_size, open_encoder, read_index, save_encoder
+    from isoglot.core.run import written_together
+    from isoglot.model.export_folder import free_folder
+    from isoglot.model.folder import PACKED, encoder_files, folder_size, open_encoder, read_index, save_encoder
     from isoglot.model.packed import packing_error
 
     target = free_folder(folder, lambda earlier: read_index(earlier).get("form") == "packed")
     if known is not None:
         known[0].check_encoder(encoder, remedy="learn those of this one: isoglot steer fit MODEL --out means/")
         known[1].check_vocabulary(encoder.vocabulary)
-    with written_together(target, stale=(MEANS, SETS + ENDING)) as scratch:
+    with written_together(target, stale=(MEANS, SETS + ENDING, *encoder_files(target))) as scratch:
         files = save_encoder(encoder, scratch, about=about, form="packed", step=step)
         packed = open_encoder(scratch)
         if known is not None:

@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from isoglot.core.artifact import read_index_file, read_sealed, write_index, write_sealed
+from isoglot.core.artifact import check_form, read_index_file, read_sealed, write_index, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.core.files import file_hash, writable_folder, write_bytes
+from isoglot.core.files import check_file, file_hash, writable_folder, write_bytes
 from isoglot.core.folders import sweep
+from isoglot.core.run import renewed_folder
 from isoglot.model.encoder import Encoder
-from isoglot.model.folder import open_encoder, read_weights, save_encoder
+from isoglot.model.folder import INDEX as ENCODER_INDEX
+from isoglot.model.folder import encoder_files, open_encoder, read_weights, save_encoder
 from isoglot.pretrain.checkpoint import FOLDER
 from isoglot.pretrain.run_folder import check_same
 from isoglot.represent.encoder_hash import encoder_hash
@@ -117,7 +119,7 @@ def finished(out: Path) -> bool:
 
 
 def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Path]:
-    """Write a fine-tuned model to a folder; returns the files.
+    """Write a fine-tuned model to a folder; returns the files. One that is there is replaced in one step.
 
     Args:
         tuned: What to write.
@@ -125,20 +127,33 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
         source: By what folder or name an encoder that is not ours is found again.
 
     Raises:
+        ConfigError: The folder holds the model of a run.
         StorageError: The folder cannot be written to.
     """
     from safetensors.torch import save
 
-    target = writable_folder(out)
-    write_bytes(target / HEAD, save({n: t.detach().cpu().contiguous() for n, t in tuned.head.state_dict().items()}))
-    files, hashes = [target / HEAD], {HEAD: file_hash(target / HEAD)}
-    if isinstance(tuned.encoder, Encoder):
-        files += save_encoder(tuned.encoder, target / ENCODER, about={"task": tuned.task.name})
-    elif isinstance(tuned.encoder, nn.Module):
-        changed = {} if tuned.config.head_only else tuned.encoder.state_dict()
-        write_bytes(target / CHANGED, save({n: t.detach().cpu().clone().contiguous() for n, t in changed.items()}))
-        files.append(target / CHANGED)
-        hashes[CHANGED] = file_hash(target / CHANGED)
+    if finished(out):
+        raise ConfigError(
+            f"{out} holds the model of a run, which would no longer be the run's", remedy="name another folder"
+        )
+    stale = [HEAD, CHANGED, *(f"{ENCODER}/{name}" for name in encoder_files(out / ENCODER))]
+    with renewed_folder(out, INDEX, stale=stale) as target:
+        write_bytes(target / HEAD, save({n: t.detach().cpu().contiguous() for n, t in tuned.head.state_dict().items()}))
+        files, hashes = [target / HEAD], {HEAD: file_hash(target / HEAD)}
+        if isinstance(tuned.encoder, Encoder):
+            files += save_encoder(tuned.encoder, target / ENCODER, about={"task": tuned.task.name})
+            hashes[f"{ENCODER}/{ENCODER_INDEX}"] = file_hash(files[-1])
+        elif isinstance(tuned.encoder, nn.Module):
+            changed = {} if tuned.config.head_only else tuned.encoder.state_dict()
+            write_bytes(target / CHANGED, save({n: t.detach().cpu().clone().contiguous() for n, t in changed.items()}))
+            files.append(target / CHANGED)
+            hashes[CHANGED] = file_hash(target / CHANGED)
+        files.append(write_index(target / INDEX, "a fine-tuned model", _FORMAT, _index(tuned, source, hashes)))
+    return [out / path.relative_to(target) for path in files]
+
+
+def _index(tuned: Tuned, source: str | None, hashes: Mapping[str, str]) -> dict[str, Any]:
+    """What ``tuned.json`` says."""
     index: dict[str, Any] = {
         "task": tuned.task.name,
         "labels": list(tuned.labels.names),
@@ -152,7 +167,7 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
     }
     if source is not None and not index["ours"] and Path(source).expanduser().exists():
         index["source_folder"] = str(Path(source).expanduser().resolve())  # who reads it may be somewhere else
-    return [*files, write_index(target / INDEX, "a fine-tuned model", _FORMAT, index)]
+    return index
 
 
 def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike | None = None) -> Tuned:
@@ -184,6 +199,10 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
             file=folder / INDEX,
         ) from error
     place = encoder.device if encoder is not None else choose_device(device)
+    if index["ours"]:
+        kept = f"{ENCODER}/{ENCODER_INDEX}"
+        check_form(index, {"files": {kept: str}}, folder / INDEX, remedy=remedy)
+        check_file(folder / kept, sha256=index["files"][kept])
     ours = open_encoder(folder / ENCODER).to(place) if index["ours"] else None
     own = _foreign(folder, index, encoder, str(place)) if ours is None else ours
     head = task.head(own.width, labels, config.head)

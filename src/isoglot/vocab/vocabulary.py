@@ -25,16 +25,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from isoglot.core.artifact import check_form, read_index_file, write_index
-from isoglot.core.compressed import is_stored, store_bytes, stored_bytes
-from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
+from isoglot.core.compressed import both_forms, is_stored, store_bytes, stored_bytes
+from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, nearest_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
+from isoglot.core.run import renewed_folder
 from isoglot.text.processing import TextProcessing
 from isoglot.text.provenance import Provenance, unknown
 from isoglot.vocab.exported import PROCESSING_FORM, ExportedText, exported_text
@@ -454,6 +456,8 @@ class Vocabulary:
     def save(self, folder: str | Path, *, compression: Compression = "none") -> list[Path]:
         """Write the vocabulary to a folder, made if missing; returns the files. ``vocabulary.json`` comes last.
 
+        A vocabulary that is there is replaced in one step; files that are not its own stay.
+
         Args:
             folder: Where.
             compression: Whether the files are small or can be opened by others.
@@ -463,7 +467,6 @@ class Vocabulary:
         """
         import numpy as np
 
-        target = writable_folder(folder)
         files: dict[str, bytes] = {}
         for name, view in self._views.items():
             files[f"{name}/tokenizer.json".lstrip("/")] = view.encode()
@@ -473,10 +476,6 @@ class Vocabulary:
             buffer = io.BytesIO()
             np.save(buffer, np.stack([self._counts[code] for code in sorted(self._counts)]), allow_pickle=False)
             files["counts.npy"] = buffer.getvalue()
-        written = []
-        for name, data in files.items():
-            writable_folder((target / name).parent)
-            written.append(store_bytes(target / name, data, compression))
         index = {
             "mode": self.mode,
             "size": len(self),
@@ -490,7 +489,13 @@ class Vocabulary:
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
             "about": self.about,
         }
-        return [*written, write_index(target / INDEX, "a vocabulary", _FORMAT, index, compression=compression)]
+        with renewed_folder(folder, INDEX, stale=vocabulary_files(folder)) as target:
+            written = []
+            for name, data in files.items():
+                writable_folder((target / name).parent)
+                written.append(store_bytes(target / name, data, compression))
+            written.append(write_index(target / INDEX, "a vocabulary", _FORMAT, index, compression=compression))
+        return [Path(folder) / path.relative_to(target) for path in written]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -565,6 +570,15 @@ class Vocabulary:
                 problem = f"the id {shown(index, 30)} of {shown(name)} is not below {size:,}"
         if problem is not None:
             raise CorruptFileError(problem, remedy=remedy, file=path)
+
+
+def vocabulary_files(folder: str | Path) -> list[str]:
+    """The names of the files of the vocabulary in a folder, in either form; of a damaged one, of its index alone."""
+    names = [INDEX]
+    with suppress(IsoglotError):
+        index = read_index_file(Path(folder) / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy="")
+        names += index["files"]
+    return both_forms(*names)
 
 
 _CONFIG = json.dumps(
