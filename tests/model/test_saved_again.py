@@ -48,9 +48,9 @@ def aligned(seed: int):
     """A map between two tables of random vectors."""
     words = [f"w{number}" for number in range(40)]
     rows = np.random.default_rng(seed).standard_normal((2, 40, 5)).astype(np.float32)
-    sides = [Vectors(words, each) for each in rows]
+    source, target = (Vectors(words, each) for each in rows)
     pairs = [Entry(word, word) for word in words]
-    return align_embeddings(*sides, pairs[:30], pairs[30:], languages=("en", "fr"), config=AlignConfig())
+    return align_embeddings(source, target, pairs[:30], pairs[30:], languages=("en", "fr"), config=AlignConfig())
 
 
 def test_until_all_is_written_the_earlier_one_is_there(saves, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

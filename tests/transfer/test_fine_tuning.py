@@ -14,7 +14,7 @@ from isoglot.core.artifact import write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, NumericError
 from isoglot.core.files import read_json
-from isoglot.model import HookedEncoder, save_encoder
+from isoglot.model import Encoder, HookedEncoder, save_encoder
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
@@ -75,6 +75,7 @@ def test_a_model_that_is_saved_again_takes_the_place_of_the_other(nano, tagging,
         *(path.relative_to(target).as_posix() for path in files),
     }
     assert encoder_hash(load_tuned(target, device="cpu").encoder) == encoder_hash(two.encoder)
+    assert isinstance(one.encoder, Encoder)
     save_encoder(one.encoder, target / "encoder")  # the encoder of another
     with pytest.raises(CorruptFileError):
         load_tuned(target)
