@@ -15,6 +15,7 @@ from isoglot.model import load_encoder, save_encoder
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.text.alignment import write_pharaoh
 from isoglot.text.dictionary import read_dictionary
+from isoglot.text.provenance import declare, provenance_of, record_path
 from isoglot.text.segment import Words, split_words
 from isoglot.vocab import train_vocabulary
 
@@ -58,6 +59,25 @@ def test_a_dictionary_each_way(isoglot, bitext: list[str], tmp_path: Path):
     assert (first.source, first.target, first.weight) == ("house", "haus", 15.0)
     strict = isoglot("align", "dictionary", *bitext, "--out", out, "--set", "keep.least_count=11", "--json", "--quiet")
     assert json.loads(strict.out)["en-de"]["words"] < len(found)
+
+
+def test_a_dictionary_says_which_bitext_it_is_of(isoglot, bitext: list[str], tmp_path: Path):
+    files = [Path(each.partition("=")[2]) for each in bitext if "=" in each]
+    declare(files[0])
+    try:
+        assert isoglot("align", "dictionary", *bitext, "--out", tmp_path / "words", "-q").code == 0
+    finally:
+        record_path(files[0]).unlink()
+    for name in ("en-de", "de-en"):
+        found = provenance_of(tmp_path / "words" / f"{name}.tsv")
+        assert [source.file for source in found.sources] == [file.name for file in files]
+        assert found.unknown == (files[1].name,)
+        assert all(source.last("induce dictionary") for source in found.sources)
+    assert (
+        isoglot("align", "dictionary", "--langs", "en,fr", "--sentences", 200, "--out", tmp_path / "own", "-q").code
+        == 0
+    )
+    assert not provenance_of(tmp_path / "own" / "en-fr.tsv").unknown
 
 
 def test_a_dictionary_of_too_little_text_says_what_to_do(isoglot, tmp_path: Path):

@@ -19,6 +19,8 @@ from isoglot.core.recipe import recipe_names
 from isoglot.core.run import sole_writer
 from isoglot.languages import documents
 from isoglot.model.folder import open_encoder
+from isoglot.text.dictionary import Entry
+from isoglot.text.provenance import Provenance, Source, use_dictionary, write_provenance
 
 NANO = """
     model.size=nano model.length=16 batch.rows=8 batch.length=16 evaluation.every=5 evaluation.rows=8 log.every=2
@@ -146,10 +148,17 @@ def test_plans_dictionaries_and_pairs(isoglot, made, given, tmp_path: Path):
     assert open_encoder(tmp_path / "b" / "last").provenance.words("fr") == {"le", "un"}
     (tmp_path / "x.en").write_text("A train left.\nLeo sleeps.\n")
     (tmp_path / "x.fr").write_text("Un train est parti.\nLeo dort.\n")
+    words = use_dictionary("fr", "en", tmp_path / "words.txt", [Entry("train", "train")])
+    write_provenance(tmp_path / "x.fr", Provenance((Source("mine.fr"),), (words,)))
     pairs = ["--parallel", f"en={tmp_path}/x.en", "--parallel", f"fr={tmp_path}/x.fr", "--set", "pairs.share=1"]
     assert isoglot(*run, *pairs, "--out", f"{tmp_path}/c").code == 0
     lines = (tmp_path / "c" / "metrics.jsonl").read_text().splitlines()
     assert set(json.loads(lines[0])["loss"]) == {"pairs"}
+    known = open_encoder(tmp_path / "c" / "last").provenance
+    assert "x.en" in known.unknown
+    assert known.words("fr") == {"train"}  # by which the parallel text was code-switched
+    (paired,) = (source for source in known.sources if source.file == "mine.fr")
+    assert paired.last("pair") == {"step": "pair", "languages": ["en", "fr"]}
 
 
 def test_a_monolingual_run_and_a_random_encoder(isoglot, made, tmp_path: Path):

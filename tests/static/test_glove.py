@@ -122,6 +122,18 @@ def test_the_loss_falls_to_that_of_the_dense_solution(tmp_path: Path):
     assert full.losses[-1] < 1e-3
 
 
+def test_blocks_that_were_altered_are_not_taken(tmp_path: Path):
+    write_blocks([counts_of(np.full((16, 16), 3.0))], 16, tmp_path, x_max=100.0, alpha=0.75)
+    assert open_blocks(tmp_path) is not None
+    file = max(tmp_path.glob("*.pairs"), key=lambda path: path.stat().st_size)
+    data = bytearray(file.read_bytes())
+    data[9] ^= 1  # of the same size
+    file.write_bytes(data)
+    assert open_blocks(tmp_path) is None
+    file.unlink()
+    assert open_blocks(tmp_path) is None
+
+
 def test_blocks_have_every_pair_once_and_share_nothing_on_a_diagonal(tmp_path: Path):
     rng = np.random.default_rng(2)
     values = rng.integers(0, 3, (70, 70)) * 50.0

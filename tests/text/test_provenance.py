@@ -143,6 +143,15 @@ def test_a_record_of_another_text_is_refused(switched: Path):
     assert "remove en.txt.provenance.json" in str(caught.value)
 
 
+def test_a_record_that_was_altered_is_refused(switched: Path):
+    record = record_path(switched)
+    facts = record.read_text()
+    assert facts.count('"chat"') == 1
+    record.write_text(facts.replace('"chat"', '"chaton"'))  # the word that leaks is gone, the text is the same
+    with pytest.raises(CorruptFileError, match="content_sha256"):
+        read_provenance(switched)
+
+
 @pytest.mark.parametrize("facts", [{}, {"sources": [{}], "dictionaries": []}, {"sources": [], "dictionaries": [{}]}])
 def test_a_damaged_record_is_refused(facts: dict[str, object]):
     with pytest.raises(CorruptFileError):
@@ -155,7 +164,7 @@ def test_the_record_is_there_before_the_text(tmp_path: Path, monkeypatch: pytest
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(provenance, "write_json", killed)
+    monkeypatch.setattr(provenance, "write_sealed", killed)
     with pytest.raises(KeyboardInterrupt), recorded_writer(tmp_path / "en.txt", Provenance()) as writer:
         writer.write("The chat sleeps.")
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded, refuse_overwriting
 from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from isoglot.text.provenance import Provenance
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,8 +47,8 @@ def dictionary(
 ) -> None:
     """Induce a weighted dictionary, in both directions, from bitext: anchors for languages that have no dictionary.
 
-    Writes en-fr.tsv and fr-en.tsv: word, translation, weight. Settings of the aligner are --set align.KEY=VALUE, those
-    of what is kept --set keep.KEY=VALUE.
+    Writes en-fr.tsv and fr-en.tsv: word, translation, weight; and beside each, a record of the bitext. Settings of the
+    aligner are --set align.KEY=VALUE, those of what is kept --set keep.KEY=VALUE.
     """
     from rich.text import Text
 
@@ -53,6 +56,7 @@ def dictionary(
     from isoglot.align.induced import DictionaryConfig, induce_dictionary
     from isoglot.core.config import build_config, parse_setting
     from isoglot.text.dictionary import write_dictionary
+    from isoglot.text.provenance import write_provenance
 
     output = Output(json=json, quiet=quiet)
     if links is not None and (aligner is not None or (langs is not None and not parallel)):
@@ -86,12 +90,14 @@ def dictionary(
         else:
             found = [each.sure for each in linked]
         sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        origin = _bitext_provenance(paths_of(files), languages, seed)
         facts: dict[str, Any] = {"out": str(out), "pairs": len(pairs), "links": sum(map(len, found))}
         lines = []
         for name, one, other in zip(names, (0, 1), (1, 0), strict=True):
             turned = found if one == 0 else [[(j, i) for i, j in each] for each in found]
             entries = induce_dictionary(sides[one], sides[other], turned, config.keep)
             write_dictionary(run.folder / f"{name}.tsv", entries, layout="weighted")
+            write_provenance(run.folder / f"{name}.tsv", origin)
             words = len({entry.source for entry in entries})
             facts[name] = {"words": words, "entries": len(entries)}
             lines.append(f"{name}: {words:,} words, {len(entries):,} entries")
@@ -102,3 +108,13 @@ def dictionary(
             f"no translation is common enough to be kept; give more text, or ask for less: --set keep.{lower}"
         )
     output.say(f"Dictionaries in {out}")
+
+
+def _bitext_provenance(paths: list[Path], languages: tuple[str, str], seed: int) -> Provenance:
+    """Where the sentences come from that a dictionary was induced from."""
+    from isoglot.languages.export import builtin_text
+    from isoglot.text.provenance import derived, merged
+
+    if not paths:
+        return merged(builtin_text("built-in sentences", code, seed) for code in languages)
+    return derived(paths, {"step": "induce dictionary", "languages": list(languages)})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.pretrain.train import Pretrained
     from isoglot.text.dictionary import Entry
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 
 EXAMPLE = "Example: isoglot pretrain micro --shards en=shards/en --shards fr=shards/fr --vocab vocab/ --out runs/micro"
@@ -138,6 +139,7 @@ class _Given(NamedTuple):
     out: Path
     dictionaries: dict[tuple[str, str], list[Entry]]
     parallel: list[dict[str, str]]
+    parallel_provenance: Provenance | None
 
 
 def _given(
@@ -150,7 +152,7 @@ def _given(
         raise ConfigError("--vocab is missing", remedy="name the vocabulary the shards were made with")
     if out is None:
         raise ConfigError("--out is missing", remedy="name a folder for the run: --out runs/first")
-    return _Given(texts, open_vocabulary(vocab), out, _dictionaries(dictionary), _parallel(parallel))
+    return _Given(texts, open_vocabulary(vocab), out, _dictionaries(dictionary), *_parallel(parallel))
 
 
 def _seconds(text: str) -> float:
@@ -182,6 +184,7 @@ def _train(
             device=device,
             dictionaries=given.dictionaries,
             parallel=given.parallel,
+            parallel_provenance=given.parallel_provenance,
             resume=resume,
             stop_after=stop_after,
             command=command_line(),
@@ -216,17 +219,19 @@ def _dictionaries(named: list[str]) -> dict[tuple[str, str], list[Entry]]:
     }
 
 
-def _parallel(named: list[str]) -> list[dict[str, str]]:
+def _parallel(named: list[str]) -> tuple[list[dict[str, str]], Provenance | None]:
+    """The rows of parallel text, and where they come from."""
     from isoglot.text.parallel import read_aligned
     from isoglot.text.processing import check_as_written
+    from isoglot.text.provenance import derived
 
     if not named:
-        return []
+        return [], None
     files = one_each(named, "--parallel")
     if len(files) < 2:
         raise ConfigError("--parallel names one language", remedy="name two: --parallel en=a.txt --parallel fr=b.txt")
     check_as_written(*files.values())
-    return list(read_aligned(files))
+    return list(read_aligned(files)), derived(files.values(), {"step": "pair", "languages": sorted(files)})
 
 
 def _draw(config: PretrainConfig, languages: list[str], path: Path, output: Output) -> None:

@@ -41,7 +41,7 @@ from isoglot.pretrain.requirements import check_requirements
 from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.switch_table import dictionaries_record
-from isoglot.text.provenance import merged
+from isoglot.text.provenance import merged, unknown
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from isoglot.pretrain.batches import StepBatch
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.text.dictionary import Entry
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 
     Probe = Callable[[Encoder, int], dict[str, float]]
@@ -81,6 +82,7 @@ def pretrain(
     device: str = "auto",
     dictionaries: Mapping[tuple[str, str], Sequence[Entry]] | None = None,
     parallel: Sequence[Mapping[str, str]] = (),
+    parallel_provenance: Provenance | None = None,
     probes: Sequence[Probe] = (),
     resume: bool = False,
     stop_after: float | None = None,
@@ -100,6 +102,7 @@ def pretrain(
         device: ``auto``, ``cpu``, ``cuda``…
         dictionaries: Entries by (source, target), for extra anchors.
         parallel: Sentences by language, for steps on pairs (TLM).
+        parallel_provenance: Where these come from, for the record of the encoder; None: unknown.
         probes: Each is called with the encoder and the step whenever dev perplexity is measured; what it returns is
             logged.
         resume: Go on with the run in the folder.
@@ -124,6 +127,9 @@ def pretrain(
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
+        if parallel:
+            pairs = unknown("parallel text") if parallel_provenance is None else parallel_provenance
+            encoder.provenance = merged([encoder.provenance, pairs])
         if world.device.type == "cpu":
             check_memory(config, encoder.config, processes=world.size, precision=trainer.passes.precision)
         begun = False

@@ -10,6 +10,7 @@ Shape legend: ``K`` pairs of a block, ``R`` rows of a block, ``V`` types.
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ import numpy as np
 
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.compiled import COMPILED
-from isoglot.core.files import storage_error, writable_folder
+from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.progress import SILENT
 from isoglot.static.counting_loops import deal_compiled, deal_plain
 
@@ -92,6 +93,7 @@ def write_blocks(
     writable_folder(folder)
     groups = groups_for(types)
     sizes = np.zeros(groups * groups, dtype=np.int64)
+    digests = [hashlib.sha256() for _ in sizes]
     ranks_V = column_ranks(types)
     try:
         with progress.task("order", total=types, unit="rows") as task, ExitStack() as opened:
@@ -101,6 +103,7 @@ def write_blocks(
                 lengths, pairs = _dealt(rows, groups, ranks_V, x_max, alpha)
                 for block, part in enumerate(np.split(pairs, np.cumsum(lengths)[:-1])):
                     files[block].write(part.data)
+                    digests[block].update(part.data)
                 sizes += lengths
                 last = int(rows.rows_K[-1]) + 1 if len(rows.rows_K) else done
                 task.advance(last - done)
@@ -110,7 +113,8 @@ def write_blocks(
         for block in range(groups * groups):
             _file(folder, block).unlink(missing_ok=True)
         raise storage_error(error, folder, doing="write") from error
-    write_sealed(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist()})
+    hashes = [digest.hexdigest() for digest in digests]
+    write_sealed(folder / INDEX, {"types": types, "groups": groups, "sizes": sizes.tolist(), "sha256": hashes})
 
 
 def column_ranks(types: int) -> np.ndarray:
@@ -134,16 +138,16 @@ def _dealt(rows: Rows, groups: int, ranks_V: np.ndarray, x_max: float, alpha: fl
 
 
 def open_blocks(folder: Path) -> Blocks | None:
-    """What :func:`write_blocks` wrote, mapped into memory; None if it was cut short."""
+    """What :func:`write_blocks` wrote, mapped into memory; None if it was cut short or altered."""
     if not (folder / INDEX).exists():
         return None
-    form = {"types": int, "groups": int, "sizes": [int]}
+    form = {"types": int, "groups": int, "sizes": [int], "sha256": [str]}
     index = read_sealed(folder / INDEX, form, remedy="remove the file: the pairs are then dealt again")
     groups, sizes = index["groups"], index["sizes"]
     blocks = []
-    for number, size in enumerate(sizes):
+    for number, (size, sha256) in enumerate(zip(sizes, index["sha256"], strict=True)):
         path = _file(folder, number)
-        if path.stat().st_size != size * PAIR.itemsize:
+        if not path.is_file() or path.stat().st_size != size * PAIR.itemsize or file_hash(path) != sha256:
             return None
         mapped = np.memmap(path, PAIR, "r", shape=(size,)) if size else np.zeros(0, PAIR)
         blocks.append(Block.of(mapped))

@@ -1,9 +1,9 @@
 """Where a text comes from and what was done to it, so that no score is taken on words that training was given.
 
-The record of ``en.txt`` is ``en.txt.provenance.json`` beside it, and stays so when the text is compressed. It has the
-SHA-256 of the text, the sources it was made of with what was done to each, and the dictionaries it was code-switched
-by. A text without a record is of unknown provenance, and so is all that is made of it; a record whose text has changed
-is refused.
+The record of ``en.txt`` is ``en.txt.provenance.json`` beside it, and stays so when the text is compressed. It has its
+own SHA-256 and that of the text, the sources it was made of with what was done to each, and the dictionaries it was
+code-switched by. A text without a record is of unknown provenance, and so is all that is made of it; a record that was
+altered, or whose text has changed, is refused.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.compressed import compressed, expanded, is_stored, store_bytes, stored_bytes
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
-from isoglot.core.files import file_hash, is_pipe, parse_json, read_json, write_json
+from isoglot.core.files import file_hash, is_pipe, parse_json
 from isoglot.core.language_codes import language_code
 from isoglot.text.lines import line_writer, text_hash
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 FORMAT = "isoglot provenance 1"
 ENDING = ".provenance.json"
+_REMEDY = "restore the file, or make what it describes again"
 COMPRESSED = (".gz", ".xz", ".zst")
 
 Facts = dict[str, Any]
@@ -153,9 +155,7 @@ class Provenance:
 
 
 def _no_record(file: str | Path | None) -> CorruptFileError:
-    return CorruptFileError(
-        "not a provenance record", remedy="restore the file, or make what it describes again", file=file
-    )
+    return CorruptFileError("not a provenance record", remedy=_REMEDY, file=file)
 
 
 def _as_bytes(provenance: Provenance) -> bytes:
@@ -284,7 +284,7 @@ def write_provenance(path: str | Path, provenance: Provenance, *, sha256: str | 
         StorageError: It cannot be written, or the text cannot be read.
     """
     target = record_path(path)
-    write_json(target, {"format": FORMAT, "sha256": sha256 or text_hash(path), **provenance.facts()})
+    write_sealed(target, {"format": FORMAT, "sha256": sha256 or text_hash(path), **provenance.facts()})
     return target
 
 
@@ -299,9 +299,7 @@ def read_provenance(path: str | Path) -> Provenance | None:
     place = record_path(path)
     if is_pipe(path) or not place.exists():
         return None
-    content = read_json(place)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise _no_record(place)
+    content = read_sealed(place, {"format": (FORMAT,), "sha256": str}, remedy=_REMEDY)
     provenance = Provenance.from_facts(content, place)
     if content.get("sha256") != text_hash(path):
         raise CorruptFileError(
