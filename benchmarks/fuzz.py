@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -30,6 +31,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
+from copy import deepcopy
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -214,7 +216,7 @@ def good_folder(holder: str) -> Path:
 
 
 def hostile_folder(folder: Path, chance: random.Random, kind: str) -> Path:
-    """The encoder's folder with a value or two of an index changed or missing, sealed again."""
+    """The encoder's folder with a value or two of an index changed or missing, or a tokenizer damaged, sealed again."""
     shutil.copytree(good_folder(HOLDER.name), folder / "a")
     index = folder / "a" / FOLDERS[kind][0]
     content = json.loads(index.read_text("utf-8"))
@@ -226,7 +228,13 @@ def hostile_folder(folder: Path, chance: random.Random, kind: str) -> Path:
         if chance.random() < 0.2:
             del inner[key]
         else:
-            inner[key] = chance.choice(VALUES_OF_INDEX)
+            inner[key] = deepcopy(chance.choice(VALUES_OF_INDEX))
+    if kind == "vocabulary.json" and chance.random() < 0.2:
+        name = chance.choice(["en/tokenizer.json", "de/tokenizer.json"])
+        data = damaged((index.parent / name).read_bytes(), chance)
+        (index.parent / name).write_bytes(data)
+        if isinstance(content.get("files"), dict):
+            content["files"][name] = hashlib.sha256(data).hexdigest()
     write_sealed(index, content)
     return index.parent
 

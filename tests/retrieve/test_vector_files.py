@@ -74,6 +74,12 @@ def test_an_array_of_something_else_is_refused(tmp_path: Path, descr: object, sh
         read_side(path)
 
 
+def test_an_array_that_python_2_wrote_is_read_without_a_warning(tmp_path: Path):
+    text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text + MATRIX_ND.tobytes())
+    assert np.array_equal(read_side(tmp_path / "a.npy").layers[None], MATRIX_ND)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_numpy_array_is_read_in_its_order(tmp_path: Path, order: str):
     np.save(tmp_path / "a.npy", np.asarray(MATRIX_ND, order=order))  # type: ignore[call-overload]

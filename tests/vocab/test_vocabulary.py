@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import unicodedata
 from contextlib import suppress
@@ -334,14 +335,15 @@ def test_transformers_opens_it(trained, lines, tmp_path: Path):
         ({"size": True}, "'size' cannot be True"),
         ({"mode": "other"}, "'mode' cannot be 'other'"),
         ({"padding_side": "up"}, "'padding_side' cannot be 'up'"),
-        ({"languages": ["de", "en", "fr", "nl"]}, "the language 'nl' has no tokenizer or no ids"),
+        ({"languages": ["de", "en", "fr", "nl"]}, "'nl' is no language with a tokenizer and ids"),
+        ({"languages": []}, "'de' is no language with a tokenizer and ids"),
         ({"files": {}, "counted": []}, "there is no tokenizer"),
         ({"counted": ["de"]}, "counts of the shape "),
         ({"special": {"[PAD]": 10**9}}, r"the id 1000000000 of '\[PAD\]' is not below "),
         ({"special": {"[PAD]": -1}}, r"the id -1 of '\[PAD\]' is not below "),
         *(({"ids": {"de": [ids]}}, "is not a range of ids below ") for ids in ([3], [0, 10**12], [-2, 3], [3, 1])),
         *(({"ids": {"de": [ids]}}, "is not a range of ids below ") for ids in (["a", "b"], [None, 1], [0, 1, 2])),
-        ({"ids": {"de": [[0, 3]]}}, "the language 'en' has no tokenizer or no ids"),
+        ({"ids": {"de": [[0, 3]]}}, "'en' is no language with a tokenizer and ids"),
     ],
 )
 def test_wrong_sizes_and_ids_are_refused_under_a_hash_that_fits(
@@ -353,3 +355,15 @@ def test_wrong_sizes_and_ids_are_refused_under_a_hash_that_fits(
     with pytest.raises(CorruptFileError, match=problem) as caught:
         Vocabulary.load(tmp_path)
     assert str(tmp_path / "vocabulary.json") == caught.value.file
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[" * 5000, b"\xff", b'{"version": "1.0", "model": {"type": "x"}}'])
+def test_what_is_no_tokenizer_is_refused_under_a_hash_that_fits(trained, tmp_path: Path, data: bytes):
+    trained("union").save(tmp_path)
+    (tmp_path / "de" / "tokenizer.json").write_bytes(data)
+    index = json.loads((tmp_path / "vocabulary.json").read_text())
+    index["files"]["de/tokenizer.json"] = hashlib.sha256(data).hexdigest()
+    write_sealed(tmp_path / "vocabulary.json", index)
+    with pytest.raises(InputError, match="not a tokenizer") as caught:
+        Vocabulary.load(tmp_path)
+    assert caught.value.file == str(tmp_path / "de" / "tokenizer.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Literal
@@ -106,7 +107,9 @@ def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     if version not in ((1, 0), (2, 0)):
         raise ValueError(version)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return read(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what only Python 2 wrote, or what damage made look like it
+        return read(file)
 
 
 def _not_whole(path: Path) -> StorageError:

@@ -150,14 +150,7 @@ def _by_transformers(source: str | Path) -> Given:
 
 def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
     """A ``tokenizer.json`` as it is, with special tokens as the files beside it name them."""
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_str(text)
-    except Exception as error:  # tokenizers raises the bare class
-        raise InputError(
-            f"not a tokenizer: {one_line(str(error))[:120]}", remedy="name a tokenizer.json", file=origin
-        ) from error
+    tokenizer = parse_tokenizer(text, origin)
     roles: dict[str, int] = {}
     for role in _ROLES:
         token = settings.get(f"{role}_token")
@@ -166,6 +159,22 @@ def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
         if isinstance(index, int):
             roles[role] = index
     return _finished(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
+
+
+def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
+    """The tokenizer that the text of a ``tokenizer.json`` describes; ``origin`` is for the message.
+
+    Raises:
+        InputError: It is none.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_str(text)
+    except Exception as error:  # tokenizers raises the bare class
+        raise InputError(
+            f"not a tokenizer: {one_line(str(error))[:120]}", remedy="name a tokenizer.json", file=origin
+        ) from error
 
 
 def _settings(folder: Path) -> dict[str, Any]:

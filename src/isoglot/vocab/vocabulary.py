@@ -40,7 +40,7 @@ from isoglot.core.run import renewed_folder
 from isoglot.text.processing import TextProcessing
 from isoglot.text.provenance import Provenance, unknown
 from isoglot.vocab.exported import PROCESSING_FORM, ExportedText, exported_text
-from isoglot.vocab.given import open_given
+from isoglot.vocab.given import open_given, parse_tokenizer
 from isoglot.vocab.layout import RowLayout, Side, row_layout
 from isoglot.vocab.line_encoder import LineEncoder, id_type
 from isoglot.vocab.ranges import from_ranges, to_ranges
@@ -503,7 +503,7 @@ class Vocabulary:
 
         Raises:
             CorruptFileError: A file is not what was written.
-            InputError: ``vocabulary.json`` is not one of ours.
+            InputError: ``vocabulary.json`` is not one of ours, or a ``tokenizer.json`` describes no tokenizer.
             StorageError: A file is missing.
         """
         import numpy as np
@@ -519,7 +519,7 @@ class Vocabulary:
         check_form({"padding_side": padding_side}, {"padding_side": get_args(Side)}, folder / INDEX, remedy=remedy)
         files = {name: stored_bytes(inside(folder, name), sha256=sha256) for name, sha256 in index["files"].items()}
         views = {
-            name.removesuffix("tokenizer.json").rstrip("/"): data.decode()
+            name.removesuffix("tokenizer.json").rstrip("/"): data.decode(errors="replace")
             for name, data in files.items()
             if name.endswith("tokenizer.json")
         }
@@ -549,6 +549,8 @@ class Vocabulary:
             special=index["special"],
             padding_side=padding_side,
         )
+        for name, view in views.items():
+            found._tokenizers[name] = literal(parse_tokenizer(view, folder / name / "tokenizer.json"))
         found._check(size, folder / INDEX, remedy)
         return found
 
@@ -559,8 +561,8 @@ class Vocabulary:
             CorruptFileError: A language without a tokenizer or ids, or pieces or special tokens that are not there.
         """
         wanted = set() if "" in self._views else {*self._views, *self.languages}
-        wrong = sorted(code for code in wanted if code not in self._views or code not in self._members)
-        problem = f"the language {shown(wrong[0])} has no tokenizer or no ids" if wrong else None
+        wrong = sorted(wanted - (set(self.languages) & set(self._views) & set(self._members)))
+        problem = f"{shown(wrong[0])} is no language with a tokenizer and ids" if wrong else None
         if not self._views:
             problem = "there is no tokenizer"
         if problem is None and len(self) != size:
