@@ -108,7 +108,7 @@ def test_export_on_the_command_line(isoglot, tmp_path: Path):
     assert record["status"] == "finished"
     assert record["config"]["languages"] == ["en", "fr"]
     path = out / "text" / "en.train.txt"
-    assert record["outputs"][str(path)]["sha256"] == file_hash(path)
+    assert record["outputs"][path.relative_to(out).as_posix()]["sha256"] == file_hash(path)
     assert {p.name for p in out.iterdir()} == {"run.json", "text"}
 
 
