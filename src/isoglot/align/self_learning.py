@@ -67,7 +67,7 @@ class SelfLearning(LearnedMap):
     patience: int = field(default=5, metadata=bounds(least=1))
     threshold: float = field(default=5e-4, metadata=bounds(least=0))
     early: int = field(default=4_000, metadata=bounds(least=1))
-    cutoff: int = field(default=20_000, metadata=bounds(least=1))
+    cutoff: int = field(default=10_000, metadata=bounds(least=1))
     neighbourhood: int = field(default=10, metadata=bounds(least=1))
     rounds: int = field(default=2000, metadata=bounds(least=1))
     seed: int = field(default=0, metadata=bounds(least=0))

@@ -75,7 +75,7 @@ MAP_OPTIONS = {
     "rcsls": "rounds=10, rate=1.0, neighbourhood=10, cutoff=200000, constraint=none",
     "refinement": "rounds=5, cutoff=15000, neighbourhood=10",
     "self-learning": "final=auto, reweight=0.5, keep=0.1, growth=2.0, patience=5, threshold=0.0005, "
-    "early=4000, cutoff=20000, neighbourhood=10, rounds=2000",
+    "early=4000, cutoff=10000, neighbourhood=10, rounds=2000",
 }
 """The options of each map with their defaults, as the help says them."""
 STEP_OPTIONS = {"iterative": "tolerance=1e-05, rounds=200"}
