@@ -13,6 +13,7 @@ from isoglot.align.apply import read_maps
 from isoglot.align.two_sides import map_sides
 from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError
+from isoglot.core.files import file_hash
 from isoglot.retrieve.layers import Side
 
 
@@ -56,7 +57,8 @@ def test_a_single_layer_goes_by_the_only_map(folder: Path, rows, turned, layer: 
 
 def test_metrics_say_which_maps_there_are(folder: Path):
     assert set(read_maps(folder)) == {0, 1, 2}
-    write_sealed(folder / "metrics.json", {"layers": [{"layer": 2, "file": "layer-2.safetensors"}]})
+    listed = {"layer": 2, "file": "layer-2.safetensors", "sha256": file_hash(folder / "layer-2.safetensors")}
+    write_sealed(folder / "metrics.json", {"layers": [listed]})
     assert list(read_maps(folder)) == [2]  # the others are of a former run
 
 
