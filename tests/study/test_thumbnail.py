@@ -11,9 +11,8 @@ import torch
 from isoglot.core import threads
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
-from isoglot.languages.twins import unshift
 from isoglot.study import thumbnail
-from isoglot.study.thumbnail import ARMS, ThumbnailConfig, TwinProbe, held_out, run_thumbnail
+from isoglot.study.thumbnail import ThumbnailConfig, run_thumbnail
 
 SMALL = {"sentences": 6000, "tested": 200, "pieces": 1000, "kept": 0.4}
 
@@ -29,23 +28,6 @@ def test_a_shared_encoder_finds_twins_and_a_separated_one_does_not(tmp_path: Pat
     assert [moment.tokens for moment in shared.moments] == [250 * 64 * 30, 300 * 64 * 30]
     assert len(shared.centred) == len(shared.raw) == 3
     assert run_thumbnail(tmp_path, config, device="cpu") == [shared, separated]  # from its files
-
-
-def test_the_probe_asks_for_twins():
-    config = ThumbnailConfig(tested=20)
-    probes = {arm.name: TwinProbe(arm, ("en", "en-x-shift"), config, 0) for arm in ARMS}
-    english, others = probes["no-anchors"].sentences
-    assert [" ".join(unshift(word) for word in other.split(" ")) for other in others] == english
-    assert any(word.isascii() for word in " ".join(probes["anchors"].sentences[1]).split())
-    mirrored = [" ".join(unshift(word) for word in other.split(" ")) for other in probes["far-order"].sentences[1]]
-    assert all(sorted(one.split()) == sorted(other.split()) for one, other in zip(english, mirrored, strict=True))
-    assert mirrored != english
-
-
-def test_held_out_sentences_are_different_and_not_in_the_text():
-    sentences = held_out(100, seed=3)
-    assert len({tuple(words) for words in sentences}) == 100
-    assert all(5 <= len(words) <= 20 for words in sentences)
 
 
 def test_no_such_arm():

@@ -29,6 +29,7 @@ from isoglot.text.dictionary import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from isoglot.languages.draws import Draw
     from isoglot.languages.rendering import Grammar
     from isoglot.languages.sentence import Sentence
 
@@ -111,10 +112,10 @@ def _add_phrase(found: list[str], phrase: Phrase) -> None:
 # --- meanings ---
 
 
-def _sampler(register: Register | None, *key: str | int) -> Sampler:
+def _sampler(register: Register | None, *key: str | int, topics: Draw[str] | None = None) -> Sampler:
     random = Random(derive_seed(0, *key))  # noqa: S311 - not for secrets
     mixed: Register = "encyclopaedic" if random.random() < 0.6 else "conversational"
-    return Sampler(random, topic_draw().at(random.random()), register or mixed)
+    return Sampler(random, (topics or topic_draw()).at(random.random()), register or mixed)
 
 
 def _meaning(sampler: Sampler, split: Split) -> Meaning:
@@ -130,7 +131,12 @@ def _meaning(sampler: Sampler, split: Split) -> Meaning:
 
 
 def documents(
-    language: str, *, seed: int = 0, split: Split = "train", register: Register | None = None
+    language: str,
+    *,
+    seed: int = 0,
+    split: Split = "train",
+    register: Register | None = None,
+    topics: Draw[str] | None = None,
 ) -> Iterator[list[Sentence]]:
     """Texts of 4 to 9 sentences on one topic, with people and places that recur; without end.
 
@@ -141,11 +147,13 @@ def documents(
         seed: Same seed, same texts.
         split: Which part of the world to speak of: train, dev or test.
         register: ``encyclopaedic`` or ``conversational``; None mixes them, six to four.
+        topics: The topics with their frequencies; None: those of the world. Texts of the same number that have the same
+            topic under two such lists are the same texts.
     """
     made = grammar(language)
     index = 0
     while True:
-        sampler = _sampler(register, seed, "document", made.language, split, index)
+        sampler = _sampler(register, seed, "document", made.language, split, index, topics=topics)
         length = 4 + int(sampler.chance() * 6)
         yield [made.render(_meaning(sampler, split), sampler.wording()) for _ in range(length)]
         index += 1

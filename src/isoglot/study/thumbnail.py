@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -21,22 +20,23 @@ from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.recipe import load_recipe
-from isoglot.languages.corpus import documents
-from isoglot.languages.export import builtin_text
-from isoglot.languages.twins import twin, twin_code
+from isoglot.languages.twins import twin_code
 from isoglot.pretrain.budget import parse_budget
-from isoglot.text.plain import write_documents
+from isoglot.study.twin_pairs import (
+    TwinLanguage,
+    TwinProbe,
+    held_out,
+    paired,
+    train_pair,
+    used_anchors,
+    write_texts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import numpy as np
-
-    from isoglot.model.encoder import Encoder
     from isoglot.pretrain.settings import PretrainConfig
-    from isoglot.retrieve.estimates import Centre
-    from isoglot.vocab import Shards, Vocabulary
 
 RESULT = "result.json"
 
@@ -182,9 +182,6 @@ def run_arm(
     say: Callable[[str], None] = lambda _: None,
 ) -> ArmResult:
     """Text, vocabulary, shards, training and the test of one arm, in a folder of its own."""
-    from isoglot.pretrain.train import pretrain
-    from isoglot.vocab import build_shards, train_vocabulary
-
     key = {"config": config.model_dump(mode="json", exclude={"arms"}), "seed": seed, "arm": asdict(arm)}
     former = _former(out, arm)
     if former.get("key") == key and "result" in former:
@@ -193,43 +190,34 @@ def run_arm(
         shutil.rmtree(out, ignore_errors=True)
     write_sealed(writable_folder(out) / RESULT, {"key": key})
     codes = ("en", _code(arm))
-    texts = _write_texts(arm, codes, out, config, seed)
-    vocabulary = train_vocabulary(
-        {code: [texts[code]] for code in codes},
-        mode="union" if arm.kept else "disjoint",
-        size=config.pieces,
-        progress=progress,
-    )
-    vocabulary.save(out / "vocabulary")
-    shards = {
-        code: build_shards([texts[code]], vocabulary, code, out / "shards" / code, dev_share=0.02, progress=progress)
-        for code in codes
-    }
-    training = _training(arm, config, seed)
-    probe = TwinProbe(arm, codes, config, seed)
+    language = _twin_language(arm, config)
+    texts = write_texts(language, codes, out, config.sentences, seed=seed)
+    probe = TwinProbe(codes, paired(held_out(config.tested, seed), language))
     with _threads(device, say):
-        trained = pretrain(
-            training,
-            shards,
-            vocabulary,
-            out / "encoder",
-            device=device,
+        trained = train_pair(
+            texts,
+            _training(arm, config, seed),
+            out,
+            mode="union" if arm.kept else "disjoint",
+            pieces=config.pieces,
             probes=[probe],
+            device=device,
             command=f"isoglot demo, arm {arm.name}",
             progress=progress,
         )
+    position = trained.run.position
     raw, centred = probe.last
     result = ArmResult(
         name=arm.name,
         raw=raw,
         centred=centred,
-        perplexity=trained.position.dev,
-        steps=trained.position.step,
-        tokens=trained.position.tokens,
-        seconds=trained.position.seconds,
-        anchors=used_anchors(vocabulary, shards, codes),
+        perplexity=position.dev,
+        steps=position.step,
+        tokens=position.tokens,
+        seconds=position.seconds,
+        anchors=used_anchors(trained.vocabulary, trained.shards, codes),
         moments=tuple(
-            Moment(tokens=trained.position.tokens * step // max(1, trained.position.step), centred=found)
+            Moment(tokens=position.tokens * step // max(1, position.step), centred=found)
             for step, found in probe.moments.items()
         ),
     )
@@ -274,108 +262,12 @@ def _threads(device: str, say: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-# --- text ---
-
-
 def _code(arm: Arm) -> str:
     return twin_code(twin_code("en", "order"), "shift") if arm.reversed else twin_code("en", "shift")
 
 
-def _twins(arm: Arm, sentences: Iterable[Sequence[str]], config: ThumbnailConfig) -> Iterator[list[str]]:
-    """The same sentences in the arm's other language."""
-    if arm.reversed:
-        sentences = (other.tokens for other in twin(sentences, "order"))
-    return (other.tokens for other in twin(sentences, "shift", kept=config.kept if arm.kept else 0.0))
-
-
-def _write_texts(arm: Arm, codes: tuple[str, str], out: Path, config: ThumbnailConfig, seed: int) -> dict[str, Path]:
-    """English, and the twin of other English: the two texts never say the same."""
-    paths = {code: out / f"{code}.txt" for code in codes}
-    mine, theirs = (list(_documents(config.sentences, seed=2 * seed + side)) for side in (0, 1))
-    made = [builtin_text(f"{code}.txt", "en", 2 * seed + side) for side, code in enumerate(codes)]
-    write_documents(paths[codes[0]], ([" ".join(words) for words in text] for text in mine), provenance=made[0])
-    twins = ([" ".join(words) for words in _twins(arm, text, config)] for text in theirs)
-    write_documents(paths[codes[1]], twins, provenance=made[1])
-    return paths
-
-
-def _documents(sentences: int, seed: int) -> Iterator[list[list[str]]]:
-    count = 0
-    for text in documents("en", seed=seed):
-        yield [sentence.words for sentence in text]
-        count += len(text)
-        if count >= sentences:
-            return
-
-
-def held_out(count: int, seed: int) -> list[list[str]]:
-    """English sentences of another part of the world than the text speaks of, each once."""
-    every = (
-        tuple(s.words) for text in documents("en", seed=seed, split="test") for s in text if 5 <= len(s.words) <= 20
-    )
-    return [list(words) for words in islice(_unique(every), count)]
-
-
-def _unique(sentences: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    seen: set[tuple[str, ...]] = set()
-    for words in sentences:
-        if words not in seen:
-            seen.add(words)
-            yield words
-
-
-def used_anchors(vocabulary: Vocabulary, shards: dict[str, Shards], codes: tuple[str, str]) -> int:
-    """Pieces that both languages have and that occur in the text of both."""
-    counts = [shards[code].counts(len(vocabulary)) for code in codes]
-    return sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*codes))
-
-
-# --- the test ---
-
-
-class TwinProbe:
-    """Asks an encoder for the twin of every held-out sentence, in every layer.
-
-    Attributes:
-        moments: P@1 of each layer, means removed, by step.
-        last: The latest P@1 of each layer, raw and with means removed.
-    """
-
-    def __init__(self, arm: Arm, codes: tuple[str, str], config: ThumbnailConfig, seed: int) -> None:
-        originals = held_out(config.tested, seed)
-        others = _twins(arm, originals, config)
-        self.codes = codes
-        self.sentences = [" ".join(words) for words in originals], [" ".join(words) for words in others]
-        self.moments: dict[int, tuple[float, ...]] = {}
-        self.last: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-
-    def __call__(self, encoder: Encoder, step: int) -> dict[str, float]:
-        """Measure, and remember it."""
-        from isoglot.represent import extract
-
-        one, other = (
-            extract(encoder, sentences, language=code)
-            for sentences, code in zip(self.sentences, self.codes, strict=True)
-        )
-        raw, centred = [], []
-        for layer in one.layers:
-            X, Y = one[layer], other[layer]
-            raw.append(_precision(X, Y, "none"))
-            centred.append(_precision(X, Y, "mean"))
-        self.last = tuple(raw), tuple(centred)
-        self.moments[step] = tuple(centred)
-        return {f"centred P@1, layer {layer}": value for layer, value in enumerate(centred)}
-
-
-def _precision(X: np.ndarray, Y: np.ndarray, centre: Centre) -> float:
-    """P@1 from X to Y by cosine; means that are removed come from other sentences than the query."""
-    from isoglot.retrieve import score_retrieval
-    from isoglot.retrieve.estimates import Estimates
-
-    scores = score_retrieval(
-        X, Y, methods=("cosine",), directions=("forward",), centre=centre, estimates=Estimates(), resamples=1
-    )
-    return scores.of("cosine").precision[1].value
+def _twin_language(arm: Arm, config: ThumbnailConfig) -> TwinLanguage:
+    return TwinLanguage(order="mirrored" if arm.reversed else "same", anchors=config.kept if arm.kept else 0.0)
 
 
 def _former(out: Path, arm: Arm) -> dict[str, Any]:
