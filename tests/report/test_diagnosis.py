@@ -49,7 +49,7 @@ def test_the_page_says_all_that_was_found_and_asks_nothing_of_the_world(checkup:
     assert text.count("<figure>") == 5
     assert not re.search(r"https?://|src=|@import|<script", text.replace("http://www.w3.org/2000/svg", ""))
     for name in ("English", "German", "Chinese"):
-        assert f"<td>{name}</td>" in text
+        assert f"<th scope='row'>{name}</th>" in text
     assert "nan" not in text.replace("finance", "")
     assert text == diagnosis_page(checkup, facts=["isoglot diagnose"])
 

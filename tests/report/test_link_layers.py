@@ -36,9 +36,9 @@ def test_it_says_what_was_chosen_and_shows_every_layer():
     assert "By softmax, means removed, layer 2 is the best of 3" in page
     assert page.count("<tr>") == 1 + 4 * 3  # the best threshold of each layer only
     assert page.count("<polyline") == 4
-    assert "<td>softmax, means removed</td><td class='number'>0</td><td class='number'>0.2</td>" in page
+    assert "<th scope='row'>softmax, means removed</th><td class='number'>0</td><td class='number'>0.2</td>" in page
     assert (
-        "<td>argmax, as it is</td><td class='number'>2</td><td class='number'>–</td><td class='number'>0.600</td>"
+        "<th scope='row'>argmax, as it is</th><td class='number'>2</td><td class='number'>–</td><td class='number'>0.600</td>"
         in page
     )
     assert "model X" in page

@@ -38,7 +38,7 @@ def test_a_page_is_whole_and_asks_nothing_of_the_world():
 
 def test_a_table_has_its_numbers_to_the_right():
     text = table(["name", "n"], [["a<", "1"]])
-    assert "<td>a&lt;</td><td class='number'>1</td>" in text
+    assert "<th scope='row'>a&lt;</th><td class='number'>1</td>" in text
 
 
 def test_the_lead_says_what_was_found_whatever_it_was():

@@ -51,8 +51,11 @@ def test_what_was_found_is_a_table_with_chance(seen_languages: RealLanguages):
     _, section = real_sections(seen_languages)
     cells = ("French", "57\u00a0%", "70\u00a0%"), ("Chinese", "25\u00a0%", "50\u00a0%")
     for name, raw, centred in cells:
-        assert f"<td>{name}</td><td class='number'>{raw}</td><td class='number'>{centred}</td>" in section.table
-    assert "<th>English and</th>" in section.table
+        assert (
+            f"<th scope='row'>{name}</th><td class='number'>{raw}</td><td class='number'>{centred}</td>"
+            in section.table
+        )
+    assert "<th scope='col'>English and</th>" in section.table
     assert "the nearest of 40 built-in sentences" in section.words[0]
     assert "Chance is 2.5\u00a0%." in section.words[0]
 

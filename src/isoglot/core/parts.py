@@ -34,6 +34,7 @@ PARTS = (
     Part(extra="thai", libraries=("pythainlp",)),
     Part(extra="static", libraries=("gensim", "numba")),
     Part(extra="bleu", libraries=("sacrebleu",)),
+    Part(extra="frames", libraries=("pandas", "pyarrow")),
     Part(extra="tensorboard", libraries=("tensorboard",)),
 )
 

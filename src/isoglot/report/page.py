@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isoglot.core.table import HTML_STYLE, Table
 from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: #f6f5f1; color: #1f2933; font: 17px/1.6 Georgia, 'Times New Roman', serif; }
 main { max-width: 860px; margin: 0 auto; padding: 2.2rem 1.2rem 4rem; }
-h1, h2, h3, table, figure text, .facts { font-family: Helvetica, Arial, sans-serif; }
+h1, h2, h3, figure text, .facts { font-family: Helvetica, Arial, sans-serif; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .6rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .4rem; }
 p { margin: .6rem 0; }
@@ -25,18 +26,7 @@ figure, section > .scroll { margin: 1rem 0 0; }
 figure { padding: .8rem; background: #fff; border: 1px solid #dedad0; border-radius: 8px; }
 figure svg { width: 100%; height: auto; display: block; }
 figcaption { font-size: .92rem; color: #52606d; padding: .5rem .3rem 0; }
-/* A shadow at an edge says that there is more: the first two grounds move with what is scrolled, and cover it. */
-.scroll { overflow-x: auto; background: linear-gradient(to right, #fff 40%, #fff0) 0 / 3rem 100% no-repeat local,
-  linear-gradient(to left, #fff 40%, #fff0) 100% / 3rem 100% no-repeat local,
-  linear-gradient(to right, #1f293340, #1f293300) 0 / 1rem 100% no-repeat,
-  linear-gradient(to left, #1f293340, #1f293300) 100% / 1rem 100% no-repeat, #fff; }
-.scroll table { background: none; }
 .scroll svg { min-width: 420px; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; background: #fff; }
-th, td { padding: .45rem .5rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
-th { border-bottom: 2px solid #b8b2a3; vertical-align: bottom; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th.number { white-space: normal; }
 .facts { font-size: .85rem; color: #616e7c; overflow-wrap: anywhere; }
 code { font: .9em/1.4 Menlo, Consolas, monospace; background: #ece9e1; padding: .1em .3em; border-radius: 4px;
   overflow-wrap: anywhere; }
@@ -94,7 +84,7 @@ def page(title: str, lead: str, sections: Sequence[Section], *, facts: Sequence[
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         "<link rel='icon' href='data:,'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body><main>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}{HTML_STYLE}</style></head>\n<body><main>\n"
         f"<h1>{escape(title)}</h1>\n<p class='lead'>{escape(lead)}</p>\n{body}\n"
         f"<footer class='facts'>{foot}</footer>\n</main></body></html>\n"
     )
@@ -102,14 +92,7 @@ def page(title: str, lead: str, sections: Sequence[Section], *, facts: Sequence[
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> str:
     """A table; columns from ``numbers_from`` on hold numbers and stand to the right."""
-
-    def cell(tag: str, text: str, column: int) -> str:
-        kind = " class='number'" if column >= numbers_from else ""
-        return f"<{tag}{kind}>{escape(text)}</{tag}>"
-
-    lines = ["".join(cell("th", text, column) for column, text in enumerate(head))]
-    lines += ["".join(cell("td", text, column) for column, text in enumerate(row)) for row in rows]
-    return "<div class='scroll'><table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table></div>"
+    return Table.from_cells(head, rows, numbers_from=numbers_from).html()
 
 
 def folded(title: str, body: str) -> str:
