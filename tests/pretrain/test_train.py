@@ -512,7 +512,7 @@ def test_padding_does_not_change_the_loss(corpus, nano):
     config = nano("batch.windows=sentences", "masking.draw=binomial", "model.dropout=0")
     world = World(device=torch.device("cpu"))
     batch = Batches(config, corpus.shards, corpus.vocabulary, length=16, world=world).next(0, 0.0)
-    encoder = train._encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
+    encoder = train.initial_encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
     whole = float(batch.loss(encoder).detach())
     mask_BT: Any = batch.mask_BT
     assert not bool(mask_BT.all())

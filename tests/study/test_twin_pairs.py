@@ -9,7 +9,7 @@ import pytest
 from isoglot.languages.corpus import documents, split_of
 from isoglot.languages.draws import zipf
 from isoglot.languages.twins import unshift
-from isoglot.study.twin_pairs import TwinLanguage, WordOrder, held_out, paired, write_texts
+from isoglot.study.twin_pairs import TwinLanguage, WordOrder, held_out, pair_documents, paired, write_texts
 
 ORDERS: tuple[WordOrder, ...] = ("same", "verb-last", "mirrored")
 
@@ -65,7 +65,7 @@ def test_a_document_whose_topic_stays_the_same_stays_the_same():
 
 
 def test_the_two_texts_do_not_say_the_same(tmp_path: Path):
-    paths = write_texts(TwinLanguage(anchors=1.0), ("en", "en-x-shift"), tmp_path, 300, seed=4)
+    paths = write_texts(pair_documents(TwinLanguage(anchors=1.0), 300, seed=4), ("en", "en-x-shift"), tmp_path, seed=4)
     one, other = ([line for line in path.read_text().splitlines() if line] for path in paths.values())
     assert len(one) >= 300
     assert len(other) >= 300

@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from isoglot.core.artifact import read_sealed, write_sealed
-from isoglot.core.config import Config, build_config
+from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, CorruptFileError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.recipe import load_recipe
 from isoglot.languages.twins import twin_code
 from isoglot.pretrain.budget import parse_budget
 from isoglot.study.twin_pairs import (
     TwinLanguage,
     TwinProbe,
     held_out,
+    pair_documents,
+    pair_training,
     paired,
     train_pair,
     used_anchors,
@@ -191,7 +192,7 @@ def run_arm(
     write_sealed(writable_folder(out) / RESULT, {"key": key})
     codes = ("en", _code(arm))
     language = _twin_language(arm, config)
-    texts = write_texts(language, codes, out, config.sentences, seed=seed)
+    texts = write_texts(pair_documents(language, config.sentences, seed=seed), codes, out, seed=seed)
     probe = TwinProbe(codes, paired(held_out(config.tested, seed), language))
     with _threads(device, say):
         trained = train_pair(
@@ -227,17 +228,10 @@ def run_arm(
 
 def _training(arm: Arm, config: ThumbnailConfig, seed: int) -> PretrainConfig:
     from isoglot.model.settings import SIZES
-    from isoglot.pretrain.settings import PretrainConfig
 
-    recipe = load_recipe("micro", room="pretrain")
-    layers = SIZES["micro"]["layers"]
-    plan = f"emb,pos,1-{layers - 1},transform,softmax" if arm.plan == "below-top" else arm.plan
-    separated = plan != "default"
-    return build_config(
-        PretrainConfig,
-        recipe=recipe,
-        values={"seed": seed, "budget": config.budget},
-        settings=[f'model.plan="{plan}"', *(['masking.random_from="language"'] if separated else [])],
+    plan = f"emb,pos,1-{SIZES['micro']['layers'] - 1},transform,softmax" if arm.plan == "below-top" else arm.plan
+    return pair_training(
+        plan, budget=config.budget, seed=seed, random_from="vocabulary" if plan == "default" else "language"
     )
 
 

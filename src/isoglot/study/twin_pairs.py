@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from isoglot.core.config import build_config
 from isoglot.core.progress import SILENT, Progress
+from isoglot.core.recipe import load_recipe
 from isoglot.languages.corpus import documents
 from isoglot.languages.export import builtin_text
 from isoglot.languages.twins import Order, Parsed, twin
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from isoglot.languages.draws import Draw
     from isoglot.languages.sentence import Sentence
     from isoglot.model.encoder import Encoder
+    from isoglot.pretrain.masking import RandomFrom
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.pretrain.train import Pretrained
     from isoglot.retrieve.estimates import Centre
@@ -76,34 +79,35 @@ def english_documents(sentences: int, seed: int, topics: Draw[str] | None = None
             return
 
 
-def write_texts(
+def pair_documents(
     language: TwinLanguage,
-    codes: tuple[str, str],
-    out: Path,
     sentences: int,
     *,
     seed: int,
     topics: tuple[Draw[str] | None, Draw[str] | None] = (None, None),
-) -> dict[str, Path]:
-    """Write English and the twin of other English, one file a language.
+) -> tuple[Iterator[list[str]], Iterator[list[str]]]:
+    """Documents of English, and the twin of other English.
 
     Args:
         language: The twin.
-        codes: The language codes of English and of the twin, which name the files.
-        out: The folder.
         sentences: Sentences a language.
         seed: Decides both texts.
         topics: What each text is about; None: all topics.
     """
+    english, other = (english_documents(sentences, 2 * seed + side, topics[side]) for side in (0, 1))
+    return (
+        ([" ".join(sentence.words) for sentence in text] for text in english),
+        ([" ".join(words) for words in language.translate(text)] for text in other),
+    )
+
+
+def write_texts(
+    texts: tuple[Iterable[list[str]], Iterable[list[str]]], codes: tuple[str, str], out: Path, *, seed: int
+) -> dict[str, Path]:
+    """Write the documents of :func:`pair_documents`, made with a seed, to a file for each language code."""
     paths = {code: out / f"{code}.txt" for code in codes}
-    for side, (code, about) in enumerate(zip(codes, topics, strict=True)):
-        own = 2 * seed + side
-        texts = english_documents(sentences, own, about)
-        words: Iterable[Iterable[list[str]]] = (
-            (language.translate(text) for text in texts) if side else ([s.words for s in text] for text in texts)
-        )
-        lines = ([" ".join(line) for line in text] for text in words)
-        write_documents(paths[code], lines, provenance=builtin_text(paths[code].name, "en", own))
+    for side, (path, text) in enumerate(zip(paths.values(), texts, strict=True)):
+        write_documents(path, text, provenance=builtin_text(path.name, "en", 2 * seed + side))
     return paths
 
 
@@ -128,6 +132,25 @@ def paired(sentences: Sequence[Sentence], language: TwinLanguage) -> Pairs:
 
 
 # --- the encoder ---
+
+
+def pair_training(plan: str, *, budget: str, seed: int, random_from: RandomFrom) -> PretrainConfig:
+    """The recipe ``micro`` with a sharing plan.
+
+    Args:
+        plan: What each language has to itself.
+        budget: How long the encoder learns.
+        seed: Decides the initial weights and the order of the text.
+        random_from: Where the random words of masking come from.
+    """
+    from isoglot.pretrain.settings import PretrainConfig
+
+    return build_config(
+        PretrainConfig,
+        recipe=load_recipe("micro", room="pretrain"),
+        values={"seed": seed, "budget": budget},
+        settings=[f'model.plan="{plan}"', f'masking.random_from="{random_from}"'],
+    )
 
 
 @dataclass(frozen=True)
