@@ -11,8 +11,9 @@ from isoglot.align.map_ends import End
 from isoglot.align.map_file import FILE
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import IsoglotError
-from isoglot.core.files import as_csv, check_file, file_hash, inside, write_text
+from isoglot.core.files import check_file, file_hash, inside, write_text
 from isoglot.core.run import renewed_folder
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -161,7 +162,7 @@ class Alignment:
             files = [each.mapping.save(target / each.file) for each in self.layers]
             for layer, file in zip(content["layers"], files, strict=True):
                 layer["sha256"] = file_hash(file)
-            write_text(target / TABLE, as_csv(self.rows()))
+            write_text(target / TABLE, Table.from_rows(self.rows()).csv())
             write_sealed(target / METRICS, content)
         return [Path(folder) / path.relative_to(target) for path in (*files, target / METRICS, target / TABLE)]
 

@@ -12,11 +12,10 @@ from isoglot.cli.options import MODEL, open_run
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import recorded
 from isoglot.core.progress import counted
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from rich.table import Table
 
     from isoglot.align import AlignConfig, Alignment
     from isoglot.model import EncoderLike
@@ -235,14 +234,10 @@ def _of_words(result: Alignment) -> list[str]:
 
 
 def _table(result: Alignment) -> Table:
-    from rich.table import Table
-
     one, other = result.languages
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("layer", justify="right")
-    for name in (f"P@1 {one}→{other}", f"P@1 {other}→{one}", f"MRR {one}→{other}"):
-        for when in ("before", "after"):
-            table.add_column(f"{name}\n{when}", justify="right")
+    figures = (f"P@1 {one}→{other}", f"P@1 {other}→{one}", f"MRR {one}→{other}")
+    head = ["layer", *(f"{name}\n{when}" for name in figures for when in ("before", "after"))]
+    rows: list[list[str]] = []
     method = result.config.retrieval
     for layer in result.layers:
         cells = []
@@ -254,5 +249,6 @@ def _table(result: Alignment) -> Table:
         name = "emb" if layer.layer is None else str(layer.layer)
         if layer.layer != layer.target_layer:
             name += f"→{layer.target_layer}"
-        table.add_row(name, *cells, style="bold" if layer is result.best and len(result.layers) > 1 else None)
-    return table
+        rows.append([name, *cells])
+    best = tuple(place for place, layer in enumerate(result.layers) if layer is result.best and len(rows) > 1)
+    return Table.from_cells(head, rows, align="r", bold_rows=best)

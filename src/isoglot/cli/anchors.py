@@ -12,6 +12,7 @@ from isoglot.cli.options import Debug, Json, OptionalOut, Quiet
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.vocab import Dictionaries, open_vocabulary
+from isoglot.core.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +94,6 @@ def _counts(
 
 def _shown(report: AnchorReport) -> RenderableType:
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     parts: list[RenderableType] = []
@@ -108,13 +108,13 @@ def _shown(report: AnchorReport) -> RenderableType:
                 "bold",
             )
         )
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("ranks", "types", "anchors", f"% of {first}", f"% of {second}"):
-            table.add_column(column, justify="right")
-        for band in pair.bands:
-            shares = [f"{100 * band.tokens[code]:.1f}" for code in pair.languages]
-            table.add_row(f"{band.first:,}-{band.last:,}", f"{band.types:,}", f"{band.anchors:,}", *shares)
-        parts.append(table)
+        columns = [Column("ranks", align="right"), Column("types"), Column("anchors")]
+        columns += [Column(code, title=f"% of {code}", scale=100, format=".1f") for code in pair.languages]
+        bands: list[tuple[Cell, ...]] = [
+            (f"{band.first:,}-{band.last:,}", band.types, band.anchors, *(band.tokens[code] for code in pair.languages))
+            for band in pair.bands
+        ]
+        parts.append(Table(tuple(columns), tuple(bands)))
         if pair.friends:
             parts.append(Text(f"true friends {pair.friends['true']:,}: {_words(pair.true_friends)}"))
             parts.append(Text(f"false friends {pair.friends['false']:,}: {_words(pair.false_friends)}"))

@@ -27,11 +27,10 @@ from isoglot.cli.output import Output, page_facts
 from isoglot.cli.parallel_option import read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import as_csv
+from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
-    from rich.table import Table
 
     from isoglot.compare.emergence import Emergence
     from isoglot.compare.figure7 import Figure7
@@ -180,7 +179,7 @@ def models(
             texts = {
                 "compare.html": comparison_page(result, facts=page_facts()),
                 "grid.svg": comparison_svg(result),
-                "measures.csv": as_csv([each.as_dict() for each in result.measured]),
+                "measures.csv": Table.from_rows([each.as_dict() for each in result.measured]).csv(),
             }
             write_all(run, "compare.json", result.as_dict(), texts)
     output.result({**place(out), **result.as_dict()}, _table(result))
@@ -227,7 +226,7 @@ def grid(
             texts = {
                 "figure7.html": figure7_page(figure, found, facts=page_facts()),
                 "figure7.svg": figure7_svg(figure),
-                "figure7.csv": as_csv(figure.as_rows()),
+                "figure7.csv": Table.from_rows(figure.as_rows()).csv(),
             }
             write_all(run, "figure7.json", value, texts)
     output.result({**place(out), **value}, _figure7_table(figure))
@@ -294,7 +293,7 @@ def emergence(
         if run is not None and out is not None:
             texts = {
                 "emergence.html": emergence_page(result, facts=page_facts()),
-                "emergence.csv": as_csv(result.as_rows()),
+                "emergence.csv": Table.from_rows(result.as_rows()).csv(),
             }
             if len(result.moments) > 1:
                 texts["emergence.svg"] = emergence_svg(result)
@@ -361,25 +360,25 @@ def _table(result: Comparison) -> Group:
     held: list[tuple[str, str | None]] = [("95 % interval", None), ("random pairs", "null_mean"), ("floor", "floor")]
     held += [("ceiling", "ceiling"), ("place", "place"), (f"without top {result.top}", "without_top")]
     held = [column for column in held if _has(result, main, column[1])]
-    first, second = _empty_table("layer"), _empty_table("layer")
     shown: list[RenderableType] = []
     if main:
         title = next(measure.title for measure in result.measures if measure.name == main)
-        for name in (title, *(name for name, _ in held)):
-            first.add_column(name, justify="right")
-        shown.append(first)
-    for each in result.of(main) if main else ():
-        cells = [
-            " to ".join(map(number, (each.low, each.high))) if field is None else number(getattr(each, field))
-            for _, field in held
-        ]
-        first.add_row(_layers_name(each), number(each.value), *cells)
+        rows = []
+        for each in result.of(main):
+            cells = [
+                " to ".join(map(number, (each.low, each.high))) if field is None else number(getattr(each, field))
+                for _, field in held
+            ]
+            rows.append([_layers_name(each), number(each.value), *cells])
+        shown.append(Table.from_cells(["layer", title, *(name for name, _ in held)], rows))
     others = [measure for measure in result.measures if measure.name != main]
-    for measure in others:
-        second.add_column(measure.title, justify="right")
-    for row in zip(*(result.of(measure.name) for measure in others), strict=True):
-        second.add_row(_layers_name(row[0]), *("saturated" if each.saturated else number(each.value) for each in row))
-    shown += ["", second] if others and main else [second] if others else []
+    if others:
+        rows = [
+            [_layers_name(row[0]), *("saturated" if each.saturated else number(each.value) for each in row)]
+            for row in zip(*(result.of(measure.name) for measure in others), strict=True)
+        ]
+        second = Table.from_cells(["layer", *(measure.title for measure in others)], rows)
+        shown += ["", second] if main else [second]
     return Group(*shown)
 
 
@@ -395,30 +394,17 @@ def _figure7_table(figure: Figure7) -> Table:
     from isoglot.report.compare import FORM_TITLES
     from isoglot.report.figure7 import averages_table
 
-    table = _empty_table("average over layers ± half of its 95 % interval")
-    for column in figure.columns:
-        table.add_column(column.title, justify="right")
-    for form, title in FORM_TITLES.items():
-        _, rows = averages_table(figure, form)
-        for row in rows:
-            table.add_row(f"{title}, {row[0]}", *row[1:])
-    return table
+    head = ["average over layers ± half of its 95 % interval", *(column.title for column in figure.columns)]
+    rows = [
+        [f"{title}, {row[0]}", *row[1:]]
+        for form, title in FORM_TITLES.items()
+        for row in averages_table(figure, form)[1]
+    ]
+    return Table.from_cells(head, rows)
 
 
 def _curve_table(result: Emergence) -> Table:
-    table = _empty_table("step")
-    for name in result.measures:
-        for layer in result.layers:
-            table.add_column(f"{name}\nlayer {layer}", justify="right")
-    for moment in result.moments:
-        values = [moment.values[name][layer] for name in result.measures for layer in result.layers]
-        table.add_row(f"{moment.step:,}", *(f"{value:z.3f}" for value in values))
-    return table
-
-
-def _empty_table(first: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(first)
-    return table
+    shown = [(name, layer) for name in result.measures for layer in result.layers]
+    columns = [Column(f"{name} {layer}", title=f"{name}\nlayer {layer}", format=".3f") for name, layer in shown]
+    rows = [(moment.step, *(moment.values[name][layer] for name, layer in shown)) for moment in result.moments]
+    return Table((Column("step", align="left"), *columns), tuple(rows))

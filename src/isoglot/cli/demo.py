@@ -10,11 +10,10 @@ from isoglot.cli.languages import interlinear
 from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.run_files import recorded
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.table import Table
 
     from isoglot.study.real_languages import RealLanguages
     from isoglot.study.thumbnail import ArmResult
@@ -94,12 +93,12 @@ def demo(
 
 
 def _show_real(real: RealLanguages, output: Output) -> None:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     from isoglot.cli.steer_output import Marked, key
     from isoglot.report.steer_tables import runs
 
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
     for number, sentence in enumerate(next(iter(real.shifted.values())).sources):
         grid.add_row("en", sentence)
         for code, made in real.shifted.items():
@@ -115,16 +114,10 @@ def _show_real(real: RealLanguages, output: Output) -> None:
 
 
 def _table(results: Sequence[ArmResult]) -> Table:
-    from rich.table import Table
-
     from isoglot.study.thumbnail import ARMS
 
     titles = {arm.name: arm.title for arm in ARMS}
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("encoder")
-    for layer in range(len(results[0].centred)):
-        table.add_column(f"layer {layer}", justify="right")
-    for result in results:
-        table.add_row(titles[result.name], *(f"{100 * value:.1f} %" for value in result.centred))
-    table.caption = "twins found (P@1), each language's mean removed, estimated on other sentences"
-    return table
+    note = "twins found (P@1), each language's mean removed, estimated on other sentences"
+    head = ["encoder", *(f"layer {layer}" for layer in range(len(results[0].centred)))]
+    rows = [[titles[result.name], *(f"{100 * value:.1f} %" for value in result.centred)] for result in results]
+    return Table.from_cells(head, rows, footnotes=(note,))

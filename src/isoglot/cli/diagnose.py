@@ -27,6 +27,7 @@ from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, recorded, write_all
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import counted
+from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,26 +156,25 @@ def _base(code: str) -> str:
 def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:
     """The findings in words, and a line of figures for every layer."""
     from rich.console import Group
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES, top_words
 
-    words = Table(box=None, padding=(0, 1, 0, 0), show_header=False)
+    words = RichTable(box=None, padding=(0, 1, 0, 0), show_header=False)
     words.add_column(no_wrap=True)
     words.add_column()
     words.add_column(overflow="fold")
     for number, each in enumerate(said):
         new = number == 0 or said[number - 1].topic != each.topic
         words.add_row(Text(TOPICS[each.topic] if new else ""), SIGNS[each.tone], Text(each.text))
-    figures = Table(box=None, padding=(0, 2, 0, 0))
-    figures.add_column("layer", justify="right")
-    for name in (*WAY_NAMES.values(), "CKA", "probe"):
-        figures.add_column(name, justify="right")
-    for layer in found.layers:
-        cells = [f"{100 * layer.found[way].value:.1f}" for way in WAY_NAMES]
-        cka = "–" if layer.cka is None else f"{layer.cka:.2f}"
-        bold = "bold" if layer.layer == found.best.layer else None
-        figures.add_row(str(layer.layer), *cells, cka, f"{100 * layer.probe.linear.value:.1f}", style=bold)
+    columns = [Column("layer"), *(Column(name, title=name, scale=100, format=".1f") for name in WAY_NAMES.values())]
+    columns += [Column("CKA", kind="number", format=".2f"), Column("probe", scale=100, format=".1f")]
+    rows = [
+        (one.layer, *(one.found[way].value for way in WAY_NAMES), one.cka, one.probe.linear.value)
+        for one in found.layers
+    ]
+    best = tuple(place for place, one in enumerate(found.layers) if one.layer == found.best.layer)
+    figures = Table(tuple(columns), tuple(rows), bold_rows=best)
     note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; the language probe in %"
     return Group(words, Text(), figures, Text(note), Text(top_words(found)), *(Text(each) for each in found.remarks))

@@ -10,6 +10,7 @@ from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.text import SkipBad
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,6 @@ COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "
 @app.command("list", epilog="Example: isoglot languages list --json")
 def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show the built-in languages with their size and a sentence of each."""
-    from rich.table import Table
-
     from isoglot.languages import LANGUAGES, parallel, world
     from isoglot.languages.lexicon import count_synonyms
 
@@ -58,13 +57,8 @@ def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = Fals
         {"code": code, "name": NAMES[code], "synonyms": count_synonyms(code), "example": sentence.text}
         for code, sentence in zip(LANGUAGES, example, strict=True)
     ]
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("code", "name", "synonyms", "example"):
-        table.add_column(column, justify="right" if column == "synonyms" else "left")
-    for fact in facts:
-        table.add_row(*(str(value) for value in fact.values()))
     output.say(f"One world: {', '.join(f'{count} {name}' for name, count in size.items())}.\n")
-    output.result({"world": size, "languages": facts}, table)
+    output.result({"world": size, "languages": facts}, Table.from_rows(facts))
 
 
 @app.command("sample", epilog="Example: isoglot languages sample --seed 7")

@@ -9,11 +9,10 @@ import typer
 
 from isoglot.cli.options import MODEL, open_run
 from isoglot.core.errors import ConfigError, shown
+from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.table import Table
 
     from isoglot.align import EncoderAligner, EncoderLinksConfig
     from isoglot.align.indexed import Pair
@@ -116,10 +115,10 @@ def sure_and_possible(gold: list[GoldLinks]) -> tuple[list[Links], list[Links]]:
 
 def write_choice(choice: LayerChoice, languages: tuple[str, str], out: Path, facts: tuple[str, ...]) -> None:
     """Write all that was tried as a table and the page with the figure."""
-    from isoglot.core.files import as_csv, write_text
+    from isoglot.core.files import write_text
     from isoglot.report.link_layers import link_layers_page
 
-    write_text(out / TABLE, as_csv([each.facts() for each in choice.tried]))
+    write_text(out / TABLE, Table.from_rows([each.facts() for each in choice.tried]).csv())
     write_text(out / PAGE, link_layers_page(choice, languages, facts=facts))
 
 
@@ -132,19 +131,14 @@ def choice_in_words(choice: LayerChoice) -> str:
 
 def choice_table(choice: LayerChoice) -> Table:
     """AER of every layer by both rules, with and without means."""
-    from rich.table import Table
-
     from isoglot.align.encoder_links import CENTRES, RULES
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("layer", justify="right")
     kinds = [(rule, centre) for rule in RULES for centre in CENTRES]
-    for rule, centre in kinds:
-        table.add_column(f"{rule}\n{'centred' if centre == 'mean' else 'as it is'}", justify="right")
-    columns = [choice.of_layers(rule, centre) for rule, centre in kinds]
-    for row in zip(*columns, strict=True):
-        best = row[0].way.layer == choice.chosen.way.layer
-        table.add_row(
-            str(row[0].way.layer), *(f"{each.scores.error_rate:.3f}" for each in row), style="bold" if best else None
-        )
-    return table
+    columns = [
+        Column(f"{rule} {centre}", title=f"{rule}\n{'centred' if centre == 'mean' else 'as it is'}", format=".3f")
+        for rule, centre in kinds
+    ]
+    tried = list(zip(*(choice.of_layers(rule, centre) for rule, centre in kinds), strict=True))
+    rows = [(row[0].way.layer, *(each.scores.error_rate for each in row)) for row in tried]
+    best = tuple(place for place, row in enumerate(rows) if row[0] == choice.chosen.way.layer)
+    return Table((Column("layer"), *columns), tuple(rows), bold_rows=best)

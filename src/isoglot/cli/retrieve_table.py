@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from isoglot.core.table import Table
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,7 +23,6 @@ _BOTH: tuple[Direction, Direction] = ("forward", "backward")
 def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) -> RenderableType:
     """A table for each pair, layer by method; of many pairs only the best layer of each. The finding is below."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     from isoglot.report.retrieval import estimates_in_words, finding, sureness, way_name
@@ -33,30 +34,21 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
         # Of words, the mean reciprocal rank too: the measure of Liu et al. (2020).
         figures: list[Figure] = ["P@1 in %"] if pair.coverage is None else ["P@1 in %", "MRR"]
         for figure in figures:
-            table = Table(box=None, padding=(0, 2, 0, 0))
-            table.add_column("layer")
-            for way in ways:
-                table.add_column(way_name(*way), justify="right")
-            for layer in dict.fromkeys(each.layer for each in pair.layers):
-                cells = [_cell(pair, layer, centre, method, figure) for method, centre in ways]
-                table.add_row("vectors" if layer is None else str(layer), *cells)
+            rows = [
+                [_layer_name(layer), *(_cell(pair, layer, centre, method, figure) for method, centre in ways)]
+                for layer in dict.fromkeys(each.layer for each in pair.layers)
+            ]
+            table = Table.from_cells(["layer", *(way_name(*way) for way in ways)], rows)
             parts += [Text(f"{figure}: {_arrows(pair)}"), table, Text()]
     if not parts:
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        for name in ("languages", "P@1", "MRR", "layer", "by"):
-            table.add_column(name, justify="right" if name in ("P@1", "MRR", "layer") else "left")
+        rows = []
         for pair in pairs:
             best = pair.best
-            where = "vectors" if best.layer is None else str(best.layer)
             both = [pair.of(best.layer, best.centre).of(best.method, way) for way in _BOTH]
-            table.add_row(
-                pair.name,
-                f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})",
-                f"{sum(each.mrr.value for each in both) / 2:.3f}",
-                where,
-                way_name(best.method, best.centre),
-            )
-        parts += [table, Text()]
+            found = f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})"
+            mrr = f"{sum(each.mrr.value for each in both) / 2:.3f}"
+            rows.append([pair.name, found, mrr, _layer_name(best.layer), way_name(best.method, best.centre)])
+        parts += [Table.from_cells(["languages", "P@1", "MRR", "layer", "by"], rows, align="lrrrl"), Text()]
     said = [*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}", estimates_in_words(pairs)]
     return Group(*parts, Text("\n".join(line for line in said if line)))
 
@@ -73,6 +65,10 @@ def spelling(pair: PairScores) -> str:
     other = sum(found) / len(found) if found else None
     total = sum(each.queries for each in scores)
     return f"all entries / spelt differently, words of both sides: {in_words(best.value, total, other, words)}"
+
+
+def _layer_name(layer: int | None) -> str:
+    return "vectors" if layer is None else str(layer)
 
 
 def _arrows(pair: PairScores) -> str:

@@ -12,10 +12,9 @@ from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, Out, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.vocab import Texts, open_vocabulary
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from isoglot.vocab import Shards
 
 app = typer.Typer(help="Token shards: text as ids that training reads straight from the disk.", no_args_is_help=True)
@@ -139,15 +138,12 @@ def _types(shards: Shards) -> int:
 
 
 def _table(opened: list[Shards]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("shards", "lang", "split", "documents", "sentences", "tokens", "windows", "types"):
-        table.add_column(column, justify="left" if column in ("shards", "lang", "split") else "right")
+    head = ["shards", "lang", "split", "documents", "sentences", "tokens", "windows", "types"]
+    rows = []
     for shards in opened:
         for split, counts in shards.index["counts"].items():
             windows = f"{-(-counts['tokens'] // shards.window):,} x {shards.window}"
             types = f"{_types(shards):,}" if split == "train" else ""
             numbers = [f"{counts[key]:,}" for key in ("documents", "sentences", "tokens")]
-            table.add_row(str(shards.folder), shards.language, split, *numbers, windows, types)
-    return table
+            rows.append([str(shards.folder), shards.language, split, *numbers, windows, types])
+    return Table.from_cells(head, rows, align="lllr")

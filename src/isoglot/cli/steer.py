@@ -56,7 +56,7 @@ from isoglot.cli.steer_options import (
     Where,
 )
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import as_csv
+from isoglot.core.table import Table
 from isoglot.steer.choice import FALLBACK_LAYER
 from isoglot.steer.language_files import MEANS, SETS, save_choices
 
@@ -430,7 +430,7 @@ def sweep(
             texts = {
                 "sweep.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
                 "sweep.svg": sweep_svg(sweeps[0]),
-                "sweep.csv": as_csv(cell_rows(sweeps)),
+                "sweep.csv": Table.from_rows(cell_rows(sweeps)).csv(),
             }
             write_all(run, "sweep.json", value, texts)
     output.result(

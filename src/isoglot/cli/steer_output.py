@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import counted
+from isoglot.core.table import Column, Table
 from isoglot.report.steer_tables import (
     about_sets,
     before_note,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.measure import Measurement
-    from rich.table import Table
     from rich.text import Text
 
     from isoglot.report.steer_tables import Look
@@ -96,11 +96,12 @@ def fitted_table(value: dict[str, Any], means: LanguageMeans) -> RenderableType:
 
     first = means.languages[0]
     shared = value["token_sets"]["shared"]
-    table = _table("language", "sentences", "tokens", "token set", f"shared with {first}")
+    rows: list[tuple[Any, ...]] = []
     for code, facts in value["languages"].items():
         count = next((shared[pair] for pair in (f"{first}-{code}", f"{code}-{first}") if pair in shared), None)
-        numbers = (facts["sentences"], facts["tokens"], facts["token_set"])
-        table.add_row(code, *(f"{number:,}" for number in numbers), "–" if count is None else f"{count:,}")
+        rows.append((code, facts["sentences"], facts["tokens"], facts["token_set"], count))
+    names = ("sentences", "tokens", "token set", f"shared with {first}")
+    table = Table((Column("language"), *(Column(name, kind="integer") for name in names)), tuple(rows))
     layers = value["layers"]
     where = f"layers {layers[0]} to {layers[-1]}" if len(layers) > 1 else f"layer {layers[0]}"
     return Group(table, Text(f"\nMeans and covariances of {where}, and token sets, are in {value['out']}"))
@@ -117,13 +118,13 @@ def translation_view(
 ) -> RenderableType:
     """The source and every output below it, then the figures of each alpha."""
     from rich.console import Group
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     translations = list(swept.translations.values())
     parts: list[RenderableType] = []
     for number, source in enumerate(translations[0].sources[:show]):
-        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid = RichTable.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True, style="dim")
         grid.add_column(overflow="fold")
         grid.add_row(swept.source, Text(readable(source)))
@@ -135,10 +136,7 @@ def translation_view(
     left = len(translations[0]) - show
     if left > 0:
         parts += [Text(f"… and {counted(left, 'more sentences')}"), Text()]
-    head, rows = score_table(swept)
-    table = _table(*head)
-    for row in rows:
-        table.add_row(*row)
+    table = Table.from_cells(*score_table(swept))
     layer, cut = translations[0].layer, translations[0].cut
     notes = [
         f"Shifted at layer {layer}, {swept.kind}. {used}".rstrip(),
@@ -163,15 +161,15 @@ def sweep_view(
 
     parts: list[RenderableType] = []
     for sweep in sweeps:
-        grid = _table("layer", *(f"α = {alpha:g}" for alpha in sweep.alphas))
-        for layer in reversed(sweep.layers):
-            grid.add_row(str(layer), *(_cell(sweep, layer, alpha) for alpha in sweep.alphas))
+        rows = [
+            [str(layer), *(_cell(sweep, layer, alpha) for alpha in sweep.alphas)] for layer in reversed(sweep.layers)
+        ]
+        grid = Table.from_cells(["layer", *(f"α = {alpha:g}" for alpha in sweep.alphas)], rows)
         said = [sweep_finding(sweep), *(text for text in sweep_words(sweep, depth) if text)]
         parts += [Text(f"{arrow(sweep)}: {_CELL[sweep.has('headline')]}", style="bold"), grid]
         parts += [Text("\n".join(["", *said, ""]))]
-    beside = _table("", *(arrow(sweep) for sweep in sweeps))
-    for row in table_2(sweeps, depth):
-        beside.add_row(row.name, *row_texts(row))
+    lines = [[row.name, *row_texts(row)] for row in table_2(sweeps, depth)]
+    beside = Table.from_cells(["", *(arrow(sweep) for sweep in sweeps)], lines)
     parts += [Text("As in the second paper's Table 2, with 95 % intervals over sentences", style="bold"), beside]
     signatures = dict.fromkeys(sweep.signature for sweep in sweeps if sweep.signature)
     notes = ["", about_paper(sweeps, depth), about_sets(sets, origin), *signatures, *remarks]
@@ -191,15 +189,16 @@ def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
 
     parts: list[RenderableType] = []
     if len(found) > 1:
-        layers = _table("layer", "found before, %", "best way", "language told, %", "translations found, %")
-        for each in found:
-            best = each.best
-            numbers = [f"{100 * value:.1f}" for value in (best.probe, best.retrieval)]
-            layers.add_row(str(each.layer), f"{100 * each.before.retrieval:.1f}", way_name(best), *numbers)
-        parts += [layers, Text()]
-    ways = _table(f"layer {shown.layer}", *HEAD[1:])
-    for row in shown.rows:
-        ways.add_row(*figures(row), style="bold" if row.name == shown.best.name else None)
+        percent: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
+        columns = [Column("layer", align="left"), Column("found before", **percent), Column("best way", align="right")]
+        columns += [Column("language told", **percent), Column("translations found", **percent)]
+        lines = [
+            (one.layer, one.before.retrieval, way_name(one.best), one.best.probe, one.best.retrieval) for one in found
+        ]
+        parts += [Table(tuple(columns), tuple(lines)), Text()]
+    best = tuple(place for place, row in enumerate(shown.rows) if row.name == shown.best.name)
+    head = [f"layer {shown.layer}", *HEAD[1:]]
+    ways = Table.from_cells(head, [figures(row) for row in shown.rows], bold_rows=best)
     return Group(*parts, ways, Text(f"\n{erase_finding(shown)}"))
 
 
@@ -211,12 +210,3 @@ def _cell(sweep: Sweep, layer: int, alpha: float) -> str:
     if sweep.has("headline"):
         values.append(sweep.value("headline", layer, alpha))
     return " / ".join("–" if value is None else f"{value:.2f}" for value in values)
-
-
-def _table(*head: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for number, name in enumerate(head):
-        table.add_column(name, justify="right" if number else "left")
-    return table

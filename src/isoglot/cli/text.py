@@ -10,6 +10,7 @@ import typer
 from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, OptionalOut, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -378,17 +379,9 @@ def _refuse_clashes(names: Sequence[str], texts: Mapping[str, Sequence[Path]], o
 
 def _table(reports: Mapping[str, Mapping[str, Any]]) -> RenderableType:
     """Reports side by side: a column for each."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("")
-    for name in reports:
-        table.add_column(name, justify="right")
     flat = [dict(_flat(report)) for report in reports.values()]
-    rows = dict.fromkeys(row for report in flat for row in report)
-    for row in rows:
-        table.add_row(row, *(_number(report.get(row)) for report in flat))
-    return table
+    names = dict.fromkeys(name for report in flat for name in report)
+    return Table.from_cells(["", *reports], [[name, *(_number(report.get(name)) for report in flat)] for name in names])
 
 
 def _flat(report: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:

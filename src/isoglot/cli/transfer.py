@@ -26,11 +26,10 @@ from isoglot.cli.transfer_map import map_
 from isoglot.cli.transfer_shift import shift
 from isoglot.cli.transfer_use import compare, predict, score
 from isoglot.core.errors import ConfigError
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from rich.table import Table
 
     from isoglot.cli.transfer_data import Files, Sets
     from isoglot.model import EncoderLike
@@ -311,30 +310,22 @@ def _predict_command(done: Outcome, out: Path, language: str, task_file: Path | 
 
 
 def _table(task: Task[Any], done: Outcome) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
     every = [name for name in done.lines[0].others if all(name in line.others for line in done.lines)]
     others = [name for name in every if " " not in name]
     several = any(line.facts()["seeds"] > 1 for line in done.lines)
     heads = ["language", "chosen by", task.metric, "95 % over sentences", *["over seeds"] * several, *others]
-    for head in heads:
-        table.add_column(head, justify="left" if head in ("language", "chosen by") else "right")
     words = {
         "source dev": f"{done.languages[0]} dev",
         "oracle": "its own dev (not zero-shot)",
         "averaged": "nobody: weights averaged",
     }
+    rows: list[list[str]] = []
     before = None
     for line in done.lines:
         facts = line.facts()
-        table.add_row(
-            "" if line.language == before else line.language,
-            words[line.way],
-            f"{facts['score']:.1f}",
-            f"{facts['low']:.1f} – {facts['high']:.1f}",
-            *[f"± {facts['seed_deviation']:.1f}"] * several,
-            *(f"{line.others[name]:.1f}" for name in others),
-        )
+        cells = ["" if line.language == before else line.language, words[line.way], f"{facts['score']:.1f}"]
+        cells.append(f"{facts['low']:.1f} – {facts['high']:.1f}")
+        cells += [f"± {facts['seed_deviation']:.1f}"] * several
+        rows.append([*cells, *(f"{line.others[name]:.1f}" for name in others)])
         before = line.language
-    return table
+    return Table.from_cells(heads, rows, align="llr")

@@ -39,13 +39,11 @@ from isoglot.cli.transfer_data import (
     read_sets,
 )
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.files import as_csv
 from isoglot.core.language_codes import language_code
+from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from rich.table import Table
 
     from isoglot.align import AlignConfig, Bitext
     from isoglot.cli.transfer_data import Files, Sets
@@ -221,7 +219,7 @@ def map_(
         )
         if run is not None and out is not None:
             figures = {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
-            write_texts(run, {"result.csv": as_csv(line.facts() for line in found.lines), **figures})
+            write_texts(run, {"result.csv": Table.from_rows(line.facts() for line in found.lines).csv(), **figures})
             run.add_output(write_sealed(run.folder / "result.json", with_opened(found.facts())))
     output.result({**place(out), **found.facts()}, _table(found, list(others)))
     for code in others:
@@ -376,17 +374,11 @@ def _saved(out: Path, models: Models, code: str) -> Path:
 
 
 def _table(found: MapTransfer, languages: Sequence[str]) -> Table:
-    from rich.table import Table
-
     from isoglot.report.map_transfer import curves
 
-    table = Table(box=None, padding=(0, 2, 0, 0), title=f"{found.metric} by layer", title_justify="left")
     columns: dict[str, Mapping[int, float]] = {}
     for code in languages:
         columns |= curves(found, code)
-    table.add_column("layer", justify="right")
-    for head in columns:
-        table.add_column(head, justify="right")
-    for layer in found.layers:
-        table.add_row(str(layer), *(f"{scores[layer]:.1f}" for scores in columns.values()))
-    return table
+    rows = [(layer, *(scores[layer] for scores in columns.values())) for layer in found.layers]
+    heads = (Column("layer"), *(Column(head, title=head, format=".1f") for head in columns))
+    return Table(heads, tuple(rows), caption=f"{found.metric} by layer")

@@ -17,12 +17,10 @@ from isoglot.cli.steer_inputs import read_texts
 from isoglot.cli.steer_options import ShiftKind, Where
 from isoglot.cli.transfer_data import FILES, OwnTask, model_folder, read_examples
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.files import as_csv
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from rich.table import Table
 
     from isoglot.core.progress import Progress
     from isoglot.steer import LanguageMeans
@@ -144,7 +142,7 @@ def shift(
         )
         value = {"model": str(run), **found.facts()}
         if record is not None and out is not None:
-            texts = {"shift.csv": as_csv(rows(found)), "shift.svg": shift_svg(found)}
+            texts = {"shift.csv": Table.from_rows(rows(found)).csv(), "shift.svg": shift_svg(found)}
             write_all(record, "shift.json", value, texts)
     output.result({**place(out), **value}, _table(found))
     if out is not None:
@@ -255,24 +253,15 @@ _WORDS = {"target dev set": "its own dev (not zero-shot)", "nearest-mean": "rule
 
 
 def _table(found: ShiftOutcome) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("language", "layer", "α", "α by", found.metric, "change", "95 % over sentences", "p", "p, Holm"):
-        table.add_column(head, justify="left" if head in ("language", "α by") else "right")
+    head = ["language", "layer", "α", "α by", found.metric, "change", "95 % over sentences", "p", "p, Holm"]
+    cells: list[list[str]] = []
     before = None
     for row in rows(found):
         language, plain = row["language"], row["chosen_by"] == "no shift"
-        table.add_row(
-            "" if language == before else language,
-            str(row["layer"]),
-            f"{row['alpha']:.3g}",
-            "no shift" if plain else _WORDS[row["chosen_by"]],
-            f"{row['score']:.1f}",
-            "" if plain else f"{row['difference']:+.1f}",
-            "" if plain else f"{row['low']:+.1f} – {row['high']:+.1f}",
-            "" if plain else f"{row['p']:.4f}",
-            "" if plain else f"{row['p_corrected']:.4f}",
-        )
+        shown = ["" if language == before else language, str(row["layer"]), f"{row['alpha']:.3g}"]
+        shown += ["no shift" if plain else _WORDS[row["chosen_by"]], f"{row['score']:.1f}"]
+        change = [f"{row['difference']:+.1f}", f"{row['low']:+.1f} – {row['high']:+.1f}"] if not plain else []
+        change += [f"{row['p']:.4f}", f"{row['p_corrected']:.4f}"] if not plain else []
+        cells.append([*shown, *(change or [""] * 4)])
         before = language
-    return table
+    return Table.from_cells(head, cells, align="lrrlr")

@@ -12,6 +12,7 @@ from isoglot.cli.output import Output
 from isoglot.cli.transfer_data import OwnTask, model_folder
 from isoglot.core.control_characters import visible
 from isoglot.core.errors import ConfigError
+from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
     from isoglot.transfer import Task
@@ -64,26 +65,21 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Whether one experiment is better than another: a paired test for each language, Holm-corrected over all."""
-    from rich.table import Table
-
     from isoglot.transfer.compared import compare_experiments
 
     output = Output(json=json, quiet=quiet)
     found = [each.facts() for each in compare_experiments(one, other, way=way)]
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("language", str(one), str(other), "difference", "95 % over sentences", "p", "p, Holm"):
-        table.add_column(head, justify="left" if head == "language" else "right")
-    for row in found:
-        table.add_row(
-            row["language"],
-            f"{row['one']:.1f}",
-            f"{row['other']:.1f}",
-            f"{row['difference']:+.1f}",
-            f"{row['low']:+.1f} – {row['high']:+.1f}",
-            f"{row['p']:.4f}",
-            f"{row['p_corrected']:.4f}",
-        )
-    output.result(found, table)
+    columns = [
+        Column("language"),
+        Column("one", title=str(one), format=".1f"),
+        Column("other", title=str(other), format=".1f"),
+        Column("difference", format="+.1f"),
+        Column("interval", title="95 % over sentences", align="right"),
+        Column("p", format=".4f"),
+        Column("p_corrected", title="p, Holm", format=".4f"),
+    ]
+    rows = [row | {"interval": f"{row['low']:+.1f} – {row['high']:+.1f}"} for row in found]
+    output.result(found, Table.from_rows(rows, columns))
 
 
 def score(
@@ -101,8 +97,6 @@ def score(
     debug: Debug = False,
 ) -> None:
     """Score a CoNLL-U or BIO file of any system against a gold file, with a bootstrap interval over sentences."""
-    from rich.table import Table
-
     from isoglot.transfer import find_task
     from isoglot.transfer.file_scores import score_files
     from isoglot.transfer.task import load_task_file, of_task_file
@@ -111,13 +105,11 @@ def score(
     with of_task_file(task):
         chosen = find_task(name) if task is None else load_task_file(task)
         found = score_files(chosen, gold, predicted, lang, relations=relations)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in ("score", "value", f"95 % over {found.sentences:,} sentences"):
-        table.add_column(head, justify="left" if head == "score" else "right")
-    for label, value in found.scores.values.items():
-        interval = f"{found.interval.low:.1f} – {found.interval.high:.1f}" if label == found.metric else ""
-        table.add_row(label, f"{value:.1f}", interval)
-    output.result(found.facts(), table)
+    interval = f"{found.interval.low:.1f} – {found.interval.high:.1f}"
+    values = found.scores.values.items()
+    rows = [[label, f"{value:.1f}", interval if label == found.metric else ""] for label, value in values]
+    head = ["score", "value", f"95 % over {found.sentences:,} sentences"]
+    output.result(found.facts(), Table.from_cells(head, rows))
 
 
 def _predict(

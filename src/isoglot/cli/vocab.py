@@ -12,6 +12,7 @@ from isoglot.cli.named_paths import parse_named
 from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, Out, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
+from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -249,21 +250,19 @@ def _facts(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _shown(vocabulary: Vocabulary) -> Any:  # noqa: ANN401 - what Rich can print
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     facts = _facts(vocabulary)
     lines = [f"{vocabulary.mode} vocabulary, {len(vocabulary):,} pieces, {vocabulary.hash[:12]}"]
     if not facts["languages"]:
         return Text("\n".join(lines))
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("language", "pieces", "text is", "shared with"):
-        table.add_column(column, justify="right" if column == "pieces" else "left")
+    rows = []
     for code, count in facts["languages"].items():
         others = [other for other in vocabulary.languages if other != code]
         shared = [f"{other} {len(vocabulary.anchors(code, other)):,}" for other in others]
         processing = vocabulary.processing(code)
-        table.add_row(code, f"{count:,}", str(processing) if processing else "read as written", "  ".join(shared))
+        rows.append([code, f"{count:,}", str(processing) if processing else "read as written", "  ".join(shared)])
+    table = Table.from_cells(["language", "pieces", "text is", "shared with"], rows, align="lrl")
     if len(facts["languages"]) < 2:
         return Group(Text("\n".join(lines)), table)
     meaning = "Shared pieces have one id for both; isoglot anchors counts those that are met in text of both."

@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, one_line, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READ_PIPES: set[tuple[int, int]] = set()  # by device and inode
@@ -232,23 +232,6 @@ def as_json(value: Any) -> bytes:  # noqa: ANN401 - whatever JSON can hold
     """The value as indented JSON that a person can read and a diff can show."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return text.encode("utf-8", "backslashreplace")  # a path may hold what is no character
-
-
-def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    r"""Rows as CSV, under every name that one of them has; what a row lacks is empty.
-
-    >>> as_csv([{"layer": 0, "mrr": 0.5}, {"layer": 1, "hits": 3}])
-    'layer,mrr,hits\n0,0.5,\n1,,3\n'
-    """
-    import csv
-    import io
-
-    table, file = list(rows), io.StringIO()
-    names = dict.fromkeys(name for row in table for name in row)
-    writer = csv.DictWriter(file, list(names), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return file.getvalue()
 
 
 def is_pipe(path: str | Path) -> bool:

@@ -200,13 +200,28 @@ class Table:
         return cls(tuple(every.values()), cells, **options)
 
     @classmethod
-    def from_cells(cls, head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> Table:
-        """The table of texts; columns from ``numbers_from`` on stand to the right."""
+    def from_cells(
+        cls,
+        head: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        *,
+        align: str = "lr",
+        **options: Any,  # noqa: ANN401 - the other fields of the class
+    ) -> Table:
+        """The table of cells that are texts already, such as two numbers in one cell.
+
+        Args:
+            head: Headings.
+            rows: The cells.
+            align: ``l`` or ``r`` for each column; the last one is that of all further columns.
+            **options: Caption, footnotes and the other attributes of a table.
+        """
+        sides = align.ljust(len(head), align[-1])
         columns = [
-            Column(str(place), title=title, kind="text", align="right" if place >= numbers_from else "left")
-            for place, title in enumerate(head)
+            Column(str(place), title=title, kind="text", align="right" if side == "r" else "left")
+            for place, (title, side) in enumerate(zip(head, sides, strict=False))
         ]
-        return cls(tuple(columns), tuple(tuple(row) for row in rows))
+        return cls(tuple(columns), tuple(tuple(row) for row in rows), **options)
 
     # --- values ---
 

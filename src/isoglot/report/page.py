@@ -92,7 +92,7 @@ def page(title: str, lead: str, sections: Sequence[Section], *, facts: Sequence[
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> str:
     """A table; columns from ``numbers_from`` on hold numbers and stand to the right."""
-    return Table.from_cells(head, rows, numbers_from=numbers_from).html()
+    return Table.from_cells(head, rows, align="l" * numbers_from + "r").html()
 
 
 def folded(title: str, body: str) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import one_line
-from isoglot.core.files import as_csv, write_json, write_text
+from isoglot.core.files import write_json, write_text
+from isoglot.core.table import Table
 from isoglot.text.lines import line_writer
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[s
 
 def metrics_csv(pairs: Sequence[PairScores]) -> str:
     """A line for each pair, layer, centre, method and direction; ``source`` is the side that was asked for."""
-    return as_csv(
+    return Table.from_rows(
         _csv_row(pair, each, scores) for pair in pairs for each in pair.layers for scores in each.scores.methods
-    )
+    ).csv()
 
 
 def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[str, Any]:
@@ -59,16 +60,10 @@ def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[
     row |= {
         "source": asked.name,
         "target": looked.name,
-        "layer": "" if each.layer is None else each.layer,
+        "layer": each.layer,
         "centre": each.centre,
     }
-    for key, value in scores.as_dict().items():
-        if isinstance(value, dict):
-            row[key] = f"{value['value']:.6f}"
-            row |= {f"{key}_{edge}": f"{value[edge]:.6f}" for edge in ("low", "high")}
-        else:
-            row[key] = f"{value:.6f}" if isinstance(value, float) else value
-    return row
+    return row | scores.as_dict()
 
 
 def write_pairs(path: str | Path, pairs: Sequence[PairScores], which: Which = "best") -> int:

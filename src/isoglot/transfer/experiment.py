@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.artifact import save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.files import as_csv, writable_folder, write_text
+from isoglot.core.files import writable_folder, write_text
 from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.core.table import Table
 from isoglot.transfer.checks import check_learnt, check_scored, check_setting, refuse_training_data, tell_in_training
 from isoglot.transfer.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
@@ -409,5 +410,5 @@ def _write(outcome: Outcome, folder: Path) -> None:
     }
     save_arrays(folder / SENTENCES, COUNTS, {}, counts)
     about = {"task": outcome.task, "metric": outcome.metric}
-    write_text(folder / TABLE, as_csv({**about, **line.facts()} for line in outcome.lines))
+    write_text(folder / TABLE, Table.from_rows({**about, **line.facts()} for line in outcome.lines).csv())
     write_sealed(folder / RESULT, outcome.facts())
