@@ -17,8 +17,8 @@ from isoglot.study.factorial.design import (
     CODES,
     COMMON,
     FACTORS,
-    Cell,
     CellText,
+    FactorialCell,
     cell_text,
     topic_draws,
     topics_of,
@@ -26,11 +26,11 @@ from isoglot.study.factorial.design import (
 from isoglot.study.twin_pairs import write_texts
 from isoglot.vocab import build_shards, train_vocabulary
 
-BASE = Cell(sharing="all", anchors="none", order="same", domain="same")
+BASE = FactorialCell(sharing="all", anchors="none", order="same", domain="same")
 
 
 @cache
-def text_of(cell: Cell, seed: int = 5) -> CellText:
+def text_of(cell: FactorialCell, seed: int = 5) -> CellText:
     return cell_text(cell, seed, 400, tested=30)
 
 

@@ -170,6 +170,7 @@ def train_pair(
     mode: TrainedMode,
     pieces: int,
     probes: Sequence[Callable[[Encoder, int], dict[str, float]]] = (),
+    probe_untrained: bool = False,
     device: str = "auto",
     command: str = "isoglot.study",
     progress: Progress = SILENT,
@@ -183,11 +184,13 @@ def train_pair(
         mode: How the languages share ids.
         pieces: Ids of each language.
         probes: Called at every evaluation.
+        probe_untrained: Whether they are also called before the first step.
         device: ``auto``, ``cpu``, ``cuda``…
         command: For the record of the run.
         progress: Shows how far it is.
     """
-    from isoglot.pretrain.train import pretrain
+    from isoglot.core.devices import choose_device
+    from isoglot.pretrain.train import initial_encoder, pretrain
     from isoglot.vocab import build_shards, train_vocabulary
 
     vocabulary = train_vocabulary(
@@ -198,6 +201,10 @@ def train_pair(
         code: build_shards([path], vocabulary, code, out / "shards" / code, dev_share=0.02, progress=progress)
         for code, path in texts.items()
     }
+    if probe_untrained:
+        untrained = initial_encoder(training, vocabulary, tuple(shards)).to(choose_device(device)).eval()
+        for probe in probes:
+            probe(untrained, 0)
     run = pretrain(
         training,
         shards,

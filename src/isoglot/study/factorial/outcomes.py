@@ -1,0 +1,286 @@
+"""From the numbers of trained cells to the outcomes of the study and their analysis.
+
+Two outcomes: ``p1``, sentence retrieval at the end of training, and ``tokens``, how much text it took to reach a
+threshold. The layer is chosen at each moment on other sentences than it is scored on.
+
+**Censoring.** Every run has the same budget. A run that does not reach the threshold counts with the whole budget, one
+that is above it at the first measurement counts with that moment, and the logarithm of this number is analyzed: the
+restricted time, which is known for every run, so that nothing is imputed and no run is left out. Its means are lower
+bounds where runs end too early; the share of such runs is reported for every cell.
+
+**The contrast that was stated before any run**: does overlap help more where word order differs? K et al. (2020) and Wu
+et al. (2020) found that overlap hardly matters; Deshpande et al. (2022) that it does where word order differs. It is
+the gain of one word in five over none, with another word order (mean of verb-last and mirrored) less with the same,
+over both plans that share ids and both domains. ``all`` has no part in it: there an untrained encoder finds nearly
+every pair by its spelling. At one word in five it finds some, about as many in one word order as in another, which
+cancels. All other p-values are exploratory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, isnan, log, log2
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.errors import InputError
+from isoglot.core.table import Column, Table
+from isoglot.study.factorial.design import CELLS, FACTORS, FactorialCell
+from isoglot.study.numbers import Number, Numbers
+from isoglot.study.variance import (
+    BlockedTable,
+    Contrast,
+    LevelMean,
+    VarianceAnalysis,
+    analyze,
+    contrast,
+    level_means,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TEST_P1, DEV_P1 = "sentence_p1", "sentence_p1_dev"
+"""Measures of a trained cell: P@1 of a layer on the test sentences, and on those that choose the layer."""
+THRESHOLD = 0.25
+"""P@1 above what an untrained encoder finds where one word in five is an anchor."""
+STATED = "gain of one word in five over no anchors: another word order less the same"
+
+Censored = Literal["", "never", "before"]
+"""Whether a threshold was reached between two measurements, not at all, or before the first one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRun:
+    """A cell in a block: what its encoder found while it learned."""
+
+    cell: FactorialCell
+    seed: int
+    moments: tuple[tuple[int, float], ...]
+    """Tokens and P@1 of the chosen layer, by tokens; 0 tokens where the untrained encoder was measured."""
+
+    @property
+    def p1(self) -> float:
+        """P@1 at the end."""
+        return self.moments[-1][1]
+
+    @property
+    def untrained(self) -> float | None:
+        """P@1 of the untrained encoder: what spelling alone finds."""
+        return self.moments[0][1] if self.moments[0][0] == 0 else None
+
+    def tokens_to(self, threshold: float) -> tuple[float, Censored]:
+        """Tokens until P@1 reaches a threshold for the first time, and how that is censored.
+
+        Between two measurements P@1 is taken to rise in a straight line over the logarithm of tokens.
+
+        >>> run = CellRun(cell=CELLS[0], seed=0, moments=((0, 0.0), (1000, 0.1), (4000, 0.3)))
+        >>> run.tokens_to(0.2), run.tokens_to(0.1), run.tokens_to(0.5)
+        ((2000.0, ''), (1000.0, 'before'), (4000.0, 'never'))
+        """
+        trained = [moment for moment in self.moments if moment[0]]
+        first, last = trained[0], trained[-1]
+        if max(first[1], self.untrained or 0.0) >= threshold:
+            return float(first[0]), "before"
+        for (before, below), (tokens, p1) in pairwise(trained):
+            if p1 >= threshold:
+                share = (threshold - below) / (p1 - below)
+                return round(exp(log(before) + share * (log(tokens) - log(before))), 6), ""
+        return float(last[0]), "never"
+
+
+def runs_of(numbers: Numbers) -> list[CellRun]:
+    """The runs that numbers are of, with the layer of every moment chosen by :data:`DEV_P1`.
+
+    Raises:
+        InputError: A moment has no number to choose the layer by, or a run has no measurement after training.
+    """
+    found: dict[tuple[FactorialCell, int], dict[int, dict[int, dict[str, float]]]] = {}
+    for number in numbers:
+        if number.measure in (TEST_P1, DEV_P1):
+            at = number.at
+            cell = FactorialCell(**{factor: at[factor] for factor in FACTORS})  # type: ignore[arg-type]
+            moment = found.setdefault((cell, int(at["seed"])), {}).setdefault(int(at["tokens"]), {})
+            moment.setdefault(int(at["layer"]), {})[number.measure] = number.value
+    runs = []
+    for (cell, seed), moments in found.items():
+        if not any(moments):
+            raise InputError(f"{cell.name}, seed {seed}: measured before training only", remedy="train it")
+        for tokens, layers in moments.items():
+            if any(len(values) < 2 for values in layers.values()):
+                raise InputError(
+                    f"{cell.name}, seed {seed}, {tokens} tokens: {TEST_P1} or {DEV_P1} is missing",
+                    remedy="give both for every layer",
+                )
+        curve = tuple((tokens, _chosen(moments[tokens])) for tokens in sorted(moments))
+        runs.append(CellRun(cell=cell, seed=seed, moments=curve))
+    return runs
+
+
+def _chosen(layers: dict[int, dict[str, float]]) -> float:
+    """P@1 of the layer that does best on the other sentences; the lowest of several."""
+    best = max(sorted(layers), key=lambda layer: layers[layer][DEV_P1])
+    return layers[best][TEST_P1]
+
+
+# --- the analysis ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeAnalysis:
+    """The analysis of one outcome."""
+
+    outcome: Literal["p1", "tokens"]
+    """``p1``: P@1 from 0 to 1; ``tokens``: log2 of tokens to the threshold, restricted to the measured span."""
+    table: BlockedTable
+    variance: VarianceAnalysis
+    without_all: VarianceAnalysis
+    """The same without the cells in which all words are anchors, where spelling finds the pairs."""
+    stated: Contrast
+    interaction: tuple[LevelMean, ...]
+    """Means of anchors by word order, over the plans that share ids."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorialResult:
+    """What the study found."""
+
+    seeds: tuple[int, ...]
+    """Blocks in which every cell was trained."""
+    left_out: tuple[int, ...]
+    """Blocks that lack a cell."""
+    budget: int
+    """Tokens an encoder was trained on."""
+    threshold: float
+    p1: OutcomeAnalysis
+    tokens: OutcomeAnalysis
+    untrained: tuple[LevelMean, ...]
+    """P@1 of untrained encoders by anchors and word order; empty where they were not measured."""
+    censored: dict[str, dict[str, float]]
+    """For every cell the share of runs that never reached the threshold, and of those that began above it."""
+
+    def share_censored(self, how: Literal["never", "before"]) -> float:
+        """The share of all runs."""
+        return sum(shares[how] for shares in self.censored.values()) / len(self.censored)
+
+
+def analyze_factorial(numbers: Numbers, *, threshold: float = THRESHOLD, seed: int = 0) -> FactorialResult:
+    """Analyze both outcomes over the blocks that are complete.
+
+    Args:
+        numbers: Of :data:`TEST_P1` and :data:`DEV_P1`, with the coordinates of a cell, seed, layer and tokens.
+        threshold: P@1 whose first crossing is timed.
+        seed: For the bootstrap.
+
+    Raises:
+        InputError: Fewer than two blocks have all cells, or runs differ in their numbers of tokens.
+    """
+    runs = {(run.cell, run.seed): run for run in runs_of(numbers)}
+    seeds = sorted({one for _, one in runs})
+    whole = [one for one in seeds if all((cell, one) in runs for cell in CELLS)]
+    if len(whole) < 2:
+        raise InputError(
+            f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells",
+            remedy="an analysis over blocks needs at least 2: run the missing cells",
+        )
+    by_cell = [[runs[cell, one] for one in whole] for cell in CELLS]
+    ends = {run.moments[-1][0] for row in by_cell for run in row}
+    if len(ends) > 1:
+        raise InputError(
+            f"encoders were trained on {min(ends):,} to {max(ends):,} tokens", remedy="compare runs of one budget"
+        )
+    timed = [[run.tokens_to(threshold) for run in row] for row in by_cell]
+    floors = [[run.untrained for run in row] for row in by_cell]
+    known = [[floor for floor in row if floor is not None] for row in floors]
+    return FactorialResult(
+        seeds=tuple(whole),
+        left_out=tuple(one for one in seeds if one not in whole),
+        budget=ends.pop(),
+        threshold=threshold,
+        p1=_analyzed("p1", _table(whole, [[run.p1 for run in row] for row in by_cell]), seed),
+        tokens=_analyzed("tokens", _table(whole, [[log2(tokens) for tokens, _ in row] for row in timed]), seed),
+        untrained=(
+            level_means(_table(whole, known), "anchors", "order") if all(map(len, known)) and known == floors else ()
+        ),
+        censored={
+            cell.name: {how: sum(one == how for _, one in row) / len(row) for how in ("never", "before")}
+            for cell, row in zip(CELLS, timed, strict=True)
+        },
+    )
+
+
+def stated_weights(table: BlockedTable) -> list[float]:
+    """The weights of the stated contrast."""
+    anchors = {"none": -1.0, "fifth": 1.0, "all": 0.0}
+    order = {"same": -1.0, "verb-last": 0.5, "mirrored": 0.5}
+    arms = 4  # two plans that share ids, two domains
+    return [
+        0.0 if cell["sharing"] == "sep-emb" else anchors[cell["anchors"]] * order[cell["order"]] / arms
+        for cell in table.cells
+    ]
+
+
+def _table(seeds: Sequence[int], values: Sequence[Sequence[float]]) -> BlockedTable:
+    import numpy as np
+
+    cells = tuple({name: str(level) for name, level in cell.levels.items()} for cell in CELLS)
+    return BlockedTable(cells, tuple(seeds), np.array(values, dtype=float))
+
+
+def _analyzed(outcome: Literal["p1", "tokens"], table: BlockedTable, seed: int) -> OutcomeAnalysis:
+    return OutcomeAnalysis(
+        outcome=outcome,
+        table=table,
+        variance=analyze(table, seed=seed),
+        without_all=analyze(table.without("anchors", "all"), seed=seed),
+        stated=contrast(table, stated_weights(table), STATED),
+        interaction=level_means(table.without("sharing", "sep-emb"), "anchors", "order"),
+    )
+
+
+# --- as data ---
+
+
+def outcome_numbers(result: FactorialResult) -> Numbers:
+    """Every cell's outcomes in every block: ``final_p1``, and ``tokens_to_threshold``, restricted."""
+    values = {
+        "final_p1": result.p1.table.values_CB.tolist(),
+        "tokens_to_threshold": (2**result.tokens.table.values_CB).tolist(),
+    }
+    return Numbers(
+        Number(measure, value, {"arm": cell.name, **cell.levels, "seed": seed})
+        for measure, rows in values.items()
+        for cell, row in zip(CELLS, rows, strict=True)
+        for seed, value in zip(result.seeds, row, strict=True)
+    )
+
+
+def variance_table(analysis: VarianceAnalysis, caption: str = "") -> Table:
+    """The table of variances, with shares in percent."""
+    rows = [
+        {
+            "term": term.name,
+            "df": term.freedom,
+            "sum_squares": term.sum_squares,
+            "f": None if isnan(term.f) else term.f,
+            "p": None if isnan(term.p) else term.p,
+            "eta": term.eta,
+            "omega": None if isnan(term.omega) else term.omega,
+            "omega_low": None if isnan(term.omega) else term.interval[0],
+            "omega_high": None if isnan(term.omega) else term.interval[1],
+        }
+        for term in analysis.terms
+    ]
+    return Table.from_rows(
+        rows,
+        [
+            Column("term"),
+            Column("df"),
+            Column("sum_squares", format=".4g"),
+            Column("f", title="F", format=".2f"),
+            Column("p", format=".2g", note="exploratory: only the contrast was stated beforehand"),
+            Column("eta", title="η²", unit="%", scale=100, format=".1f"),
+            Column("omega", title="ω²", unit="%", scale=100, format=".1f", note="95 % bootstrap interval over blocks"),
+        ],
+        caption=caption,
+    )
