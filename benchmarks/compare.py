@@ -1,7 +1,7 @@
 """CKA of all pairs of layers in one pass, beside the two plain ways, and how long null and interval take.
 
 The plain ways are what one writes from the formula, in float32 like ours: for each pair of layers the three products
-between columns (the rows centred beforehand, untimed), or the two items x items matrices. Each gives one form of CKA,
+between columns (the rows centered beforehand, untimed), or the two items x items matrices. Each gives one form of CKA,
 ours gives all three. The second is slow, so that a few pairs are timed and multiplied up. They take turns, and the best
 round counts. All our values are compared with ours in float64, and some with the plain formulas in float64.
 
@@ -45,7 +45,7 @@ def side(layers: int, rows: int, width: int, seed: int) -> Representations:
     return Representations(arrays, {"depth": layers - 1})
 
 
-def centred(given: Representations) -> list[torch.Tensor]:
+def centered(given: Representations) -> list[torch.Tensor]:
     return [torch.from_numpy(given[layer] - given[layer].mean(axis=0)) for layer in given.layers]
 
 
@@ -66,7 +66,7 @@ def pairs(one: list[torch.Tensor], other: list[torch.Tensor], count: int | None 
 
 def largest_error(found: CKAGrid, exact: CKAGrid, X: Representations, Y: Representations, checked: int) -> float:
     """Of all three forms: against float64 throughout, and against the plain formulas for some pairs."""
-    errors = [float(np.abs(found.form(name) - exact.form(name)).max()) for name in ("paper", "centred", "debiased")]
+    errors = [float(np.abs(found.form(name) - exact.form(name)).max()) for name in ("paper", "centered", "debiased")]
     for layer in range(min(checked, len(X.layers))):
         one, other = X[layer].astype(np.float64), Y[layer].astype(np.float64)
         plain = (paper_cka(one, other), cka(one, other), cka(one, other, debiased=True))
@@ -75,12 +75,12 @@ def largest_error(found: CKAGrid, exact: CKAGrid, X: Representations, Y: Represe
 
 
 def three(grid: CKAGrid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return grid.paper, grid.centred, grid.debiased
+    return grid.paper, grid.centered, grid.debiased
 
 
 def grid_speed(options: argparse.Namespace, clock: Callable[[], float]) -> None:
     X, Y = (side(options.layers, options.rows, options.width, seed) for seed in (1, 2))
-    one, other = centred(X), centred(Y)
+    one, other = centered(X), centered(Y)
     few = pairs(one, other, options.gram_pairs)
     works: dict[str, Callable[[], object]] = {
         "one pass": lambda: layer_cka(X, Y),

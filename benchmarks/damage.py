@@ -114,7 +114,7 @@ def kinds(place: Path) -> list[Kind]:
     pairs = [(one.split(), other.split()) for one, other in zip(*lines.values(), strict=True)]
     task = find_task("topic")
     data = {split: {"en": task.builtin("en", split, 12)} for split in ("train", "dev", "test")}
-    tuning = TuneConfig(epochs=1, batch=4, unseen="count")
+    tuning = TuneConfig(epochs=1, batch_size=4, unseen_labels="count")
     about = {"steps": 3}
     known_V = torch.ones(len(vocabulary), dtype=torch.bool)
     identity = {"format": 1, "config": {"seed": 1}, "data": {"vocabulary": vocabulary.hash}}

@@ -1,6 +1,6 @@
 """CSLS and CKA on a GPU beside the CPU, in one run: exact search, CSLS, and CKA of all pairs of layers.
 
-Vectors are random directions around centres that both sides share. Everything is run once to warm up and then timed,
+Vectors are random directions around centers that both sides share. Everything is run once to warm up and then timed,
 the best round counts; the answers of the two devices are compared. CKA is timed twice: the rows come from the host a
 chunk at a time, as when they are streamed from a file; or they are on the device already.
 
@@ -34,11 +34,11 @@ Layers = dict[int, torch.Tensor]
 
 
 def vectors(rows: int, width: int, seed: int) -> torch.Tensor:
-    """Rows around 50 centres that both sides share."""
-    centres = torch.randn(50, width, generator=torch.Generator().manual_seed(0))
+    """Rows around 50 centers that both sides share."""
+    centers = torch.randn(50, width, generator=torch.Generator().manual_seed(0))
     chance = torch.Generator().manual_seed(seed)
     drawn = torch.randn(rows, width, generator=chance)
-    return drawn + 0.5 * centres[torch.randint(50, (rows,), generator=chance)]
+    return drawn + 0.5 * centers[torch.randint(50, (rows,), generator=chance)]
 
 
 def best_time(rounds: int, work: Callable[..., object], *given: object) -> float:
@@ -133,7 +133,7 @@ def alignment(options: argparse.Namespace, devices: list[torch.device]) -> None:
             print(f"  {size}  CKA {kind:5} rows on the {place:6} {times['cka', kind]:8.3f} s{beside}")
     if len(found) == 2:
         one, other = found.values()
-        away = max(float(np.abs(one.form(form) - other.form(form)).max()) for form in ("paper", "centred", "debiased"))
+        away = max(float(np.abs(one.form(form) - other.form(form)).max()) for form in ("paper", "centered", "debiased"))
         print(f"  the two devices differ by {away:.1e} at most (target: 1e-6)")
 
 

@@ -80,7 +80,7 @@ TMX = """<?xml version="1.0" encoding="UTF-8"?>
 <tu><tuv xml:lang="en"><seg>Two <b>words</b>.</seg></tuv><tuv xml:lang="de"><seg>Zwei Worte.</seg></tuv></tu>
 </body></tmx>
 """
-RECIPE = 'budget = "100steps"\n[model]\npreset = "paper"\nsize = "nano"\n[optimiser]\nkind = "adam"\nrate = 1e-4\n'
+RECIPE = 'budget = "100steps"\n[model]\npreset = "paper"\nsize = "nano"\n[optimizer]\nkind = "adam"\nrate = 1e-4\n'
 JSON = json.dumps({"format": 1, "files": {"a": "b"}, "sizes": [1, 2.5, -3], "text": "é\u2028"})
 MATRIX_ND = np.arange(6, dtype=np.float32).reshape(2, 3)
 

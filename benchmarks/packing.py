@@ -43,7 +43,8 @@ def measured(encoder: Encoder, sets: Mapping[str, Mapping[str, list[str]]]) -> t
         for code, sentences in sides.items():
             pooled = []
             for start in range(0, len(sentences), BATCH):
-                batch = make_batch(encoder.vocabulary, sentences[start : start + BATCH], code, length=encoder.length)
+                some = sentences[start : start + BATCH]
+                batch = make_batch(encoder.vocabulary, some, code, length=encoder.max_length)
                 words_BT = batch.mask_BT.clone()
                 lengths_B = words_BT.sum(1)
                 words_BT[:, 0] = False

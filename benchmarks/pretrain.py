@@ -57,11 +57,11 @@ def peer_model(config: PretrainConfig, pieces: int) -> Any:
     shape = config.model.encoder(vocabulary_size=pieces, languages=("en", "fr"), pad_id=0, unk_id=1)
     same = BertConfig(
         vocab_size=pieces,
-        hidden_size=shape.width,
+        hidden_size=shape.hidden_size,
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
-        intermediate_size=shape.inner,
-        max_position_embeddings=shape.length,
+        intermediate_size=shape.intermediate_size,
+        max_position_embeddings=shape.max_length,
         hidden_dropout_prob=shape.dropout,
         attention_probs_dropout_prob=shape.dropout,
     )
@@ -70,22 +70,22 @@ def peer_model(config: PretrainConfig, pieces: int) -> Any:
 
 def peer(config: PretrainConfig, vocabulary: Vocabulary, shards: dict[str, Shards], model: Any) -> float:
     """Tokens a second of the same steps; the batches are made before."""
-    length = config.batch.length or 64
+    length = config.batch.sequence_length or 64
     batches = Batches(config, shards, vocabulary, length=length, world=World(device=torch.device("cpu")))
     ready = []
     for step in range(STEPS):
         masked = batches.next(step, step / STEPS).masked
         labels = torch.full_like(masked.inputs_BT, -100).scatter(1, masked.at_BK, masked.targets_BK)
         ready.append((masked.inputs_BT, labels))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=config.optimiser.rate, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.optimizer.learning_rate, fused=True)
     start = 0.0
     for step, (inputs, labels) in enumerate(ready):
         if step == STEPS // 2:
             start = time.perf_counter()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         model(input_ids=inputs, labels=labels).loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
     return (STEPS - STEPS // 2) * batches.tokens(1.0) / (time.perf_counter() - start)
 
 
@@ -107,7 +107,7 @@ def main() -> None:
         for number in range(ROUNDS):
             mine.append(ours(config, vocabulary, shards, folder / f"run{number}"))
             theirs.append(peer(config, vocabulary, shards, model))
-    rows, length = config.batch.rows, config.batch.length
+    rows, length = config.batch.size, config.batch.sequence_length
     print(
         f"{preset} {size}, {len(vocabulary):,} pieces, {rows} x {length} tokens, {torch.get_num_threads()} threads: "
         f"ours {max(mine):,.0f} tokens/s, BertForMaskedLM {max(theirs):,.0f} tokens/s; "

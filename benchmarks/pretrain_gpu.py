@@ -43,7 +43,13 @@ GPU = torch.device("cuda")
 
 
 def settings(rows: int) -> PretrainConfig:
-    values = ["model.size=base", "compile=on", f"batch.rows={rows}", f"batch.length={LENGTH}", f"budget={STEPS}steps"]
+    values = [
+        "model.size=base",
+        "compile=on",
+        f"batch.size={rows}",
+        f"batch.sequence_length={LENGTH}",
+        f"budget={STEPS}steps",
+    ]
     values += [f"log.every={STEPS // 6}", f"checkpoints.every={10 * STEPS}", "evaluation.every=0"]
     return build_config(PretrainConfig, settings=values)
 
@@ -55,7 +61,7 @@ def ours(config: PretrainConfig, vocabulary: Vocabulary, shards: dict[str, Shard
     speed = float(np.median([line["tokens_per_second"][0] for line in lines[2:]]))
     masked = config.masking.positions(LENGTH - 2)
     shape = config.model.encoder(vocabulary_size=len(vocabulary), languages=tuple(shards), pad_id=0, unk_id=1)
-    return speed, step_flops(shape, rows=config.batch.rows, length=LENGTH, masked=masked)
+    return speed, step_flops(shape, rows=config.batch.size, length=LENGTH, masked=masked)
 
 
 def peer_model(pieces: int) -> Any:
@@ -82,15 +88,15 @@ def peer(model: Any, rows: int, vocabulary: Vocabulary, shards: dict[str, Shards
         ready.append(
             (masked.inputs_BT, torch.full_like(masked.inputs_BT, -100).scatter(1, masked.at_BK, masked.targets_BK))
         )
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step(number: int) -> None:
         inputs, labels = ready[number % len(ready)]
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", torch.bfloat16):
             loss = model(input_ids=inputs, labels=labels).loss
         loss.backward()
-        optimiser.step()
+        optimizer.step()
 
     return rows * LENGTH / seconds_of(step, max(6, 4096 // rows))
 
@@ -119,7 +125,7 @@ def main() -> None:
     config = settings(options.rows)
     with tempfile.TemporaryDirectory() as name:
         mine, flops = ours(config, vocabulary, shards, Path(name))
-    useful = mine / (config.batch.rows * LENGTH) * flops
+    useful = mine / (config.batch.size * LENGTH) * flops
     share = f"{useful / 1e12:.0f} useful TFLOP/s, {useful / peak:.1%} of the peak"
     print(f"isoglot, {options.rows} rows: {mine:,.0f} tokens/s, {share}", flush=True)
     torch.cuda.empty_cache()

@@ -7,7 +7,7 @@ sentences (their means removed, each layer), for a better loss should be a bette
 
     python benchmarks/quality_for_time.py VOCABULARY SHARDS-EN SHARDS-DE PARALLEL-EN PARALLEL-DE OUT [RUN...]
 
-RUN is paper:RATE:SECONDS or modern:SECONDS, with settings after commas (modern:180,optimiser.kind=adamw); left out:
+RUN is paper:RATE:SECONDS or modern:SECONDS, with settings after commas (modern:180,optimizer.kind=adamw); left out:
 the three rates of ``paper`` for 360 s and ``modern`` for 180 s. OUT gets a line of JSON for each run when it ends;
 those that are in it are not run again. The curves are drawn beside it, as .svg.
 """
@@ -37,12 +37,14 @@ if TYPE_CHECKING:
 
     from isoglot.model import Encoder
 
-COMMON = """model.size=base compile=on batch.rows=256 batch.length=256 schedule.warmup=0.1 evaluation.rate=0.15
-evaluation.rows=512 log.every=50 log.peak=off checkpoints.every=1000000 evaluation.best=counted"""
+COMMON = """model.size=base compile=on batch.size=256 batch.sequence_length=256 schedule.warmup=0.1
+evaluation.masking_rate=0.15 evaluation.sequences=512 log.every=50 log.peak=off
+checkpoints.every=1000000 evaluation.best=counted"""
 PRESETS = {
-    "paper": "model.preset=paper optimiser.kind=adam schedule.kind=inverse-sqrt",
-    "modern": """model.preset=modern optimiser.kind=muon optimiser.rate=1e-3 optimiser.matrix_rate=2e-3
-        optimiser.weight_decay=0.1 optimiser.betas=[0.9,0.98] schedule.kind=trapezoid schedule.cooldown=0.4
+    "paper": "model.preset=paper optimizer.kind=adam schedule.kind=inverse-sqrt",
+    "modern": """model.preset=modern optimizer.kind=muon optimizer.learning_rate=1e-3
+        optimizer.matrix_learning_rate=2e-3 optimizer.weight_decay=0.1 optimizer.betas=[0.9,0.98]
+        schedule.kind=trapezoid schedule.cooldown=0.4
         masking.rate=0.25""",
 }
 RUNS = ("paper:1e-4:360", "paper:2e-4:360", "paper:4e-4:360", "modern:180")
@@ -53,7 +55,7 @@ EVERY = 100
 def config_of(run: str) -> PretrainConfig:
     name, *settings = run.split(",")
     preset, *rest = name.split(":")
-    rate = [f"optimiser.rate={rest[0]}"] if preset == "paper" else []
+    rate = [f"optimizer.learning_rate={rest[0]}"] if preset == "paper" else []
     values = [*COMMON.split(), *PRESETS[preset].split(), *rate, f"budget={rest[-1]}s", f"evaluation.every={EVERY}"]
     return build_config(PretrainConfig, settings=[*values, *settings])
 

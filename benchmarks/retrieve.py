@@ -1,7 +1,7 @@
-"""How fast neighbours are found: exact top-10 beside faiss ``IndexFlatIP``, CSLS beside one exact search, and memory.
+"""How fast neighbors are found: exact top-10 beside faiss ``IndexFlatIP``, CSLS beside one exact search, and memory.
 
 faiss is no part of isoglot; where it is not installed (``pip install faiss-cpu``), its column stays empty. Vectors are
-random directions around a few centres, as embeddings are. The three are timed in turn, and the best round counts.
+random directions around a few centers, as embeddings are. The three are timed in turn, and the best round counts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def vectors(rows: int, width: int, seed: int) -> torch.Tensor:
-    """Rows around 50 centres that both sides share."""
-    centres = torch.randn(50, width, generator=torch.Generator().manual_seed(0))
+    """Rows around 50 centers that both sides share."""
+    centers = torch.randn(50, width, generator=torch.Generator().manual_seed(0))
     chance = torch.Generator().manual_seed(seed)
     drawn = torch.randn(rows, width, generator=chance)
-    return drawn + 0.5 * centres[torch.randint(50, (rows,), generator=chance)]
+    return drawn + 0.5 * centers[torch.randint(50, (rows,), generator=chance)]
 
 
 def peer(X_ND: torch.Tensor, Y_MD: torch.Tensor) -> Callable[[], object] | None:

@@ -70,7 +70,7 @@ STAGES = ("vocabulary", "text", "shards", "word2vec", "glove", "encoder", "conte
 WAYS = ("alone", "contexts")
 PAPER = {"word2vec": "alone", "glove": "alone"}
 """The second paper's way to a word's vector; of all other systems it is the mean over contexts."""
-CENTRES = {"none": "raw", "mean": "means removed"}
+CENTERS = {"none": "raw", "mean": "means removed"}
 
 
 class System(NamedTuple):
@@ -251,8 +251,8 @@ class Comparison:
         for (system, way), each in sides.items():
             chosen = self._scored(each, dev, 1)
             found, different = (self._scored(each, entries, 1000) for entries in (test, other))
-            for centre, said in CENTRES.items():
-                layer = max(next(iter(each.values())).layers, key=lambda layer, c=centre: _mean_mrr(chosen, layer, c))  # type: ignore[misc]
+            for center, said in CENTERS.items():
+                layer = max(next(iter(each.values())).layers, key=lambda layer, c=center: _mean_mrr(chosen, layer, c))  # type: ignore[misc]
                 rows.append(
                     {
                         "system": system.name,
@@ -262,11 +262,11 @@ class Comparison:
                         "layer": layer,
                         "paper": way == PAPER.get(system.name, "contexts"),
                         "drawn": way == PAPER.get(system.name, self.ways[-1]),
-                        "mean_mrr": _mean_mrr(found, layer, centre),
-                        "pairs": {code: _figures(pair, layer, centre) for code, pair in found.items()},
-                        "other_spelling": {code: _figures(pair, layer, centre) for code, pair in different.items()},
+                        "mean_mrr": _mean_mrr(found, layer, center),
+                        "pairs": {code: _figures(pair, layer, center) for code, pair in found.items()},
+                        "other_spelling": {code: _figures(pair, layer, center) for code, pair in different.items()},
                         "mrr_by_layer": {
-                            str(at): _mean_mrr(found, at, centre) for at in next(iter(each.values())).layers
+                            str(at): _mean_mrr(found, at, center) for at in next(iter(each.values())).layers
                         },
                     }
                 )
@@ -305,12 +305,12 @@ def _with_both(entries: Entries, common: Mapping[str, set[str]]) -> dict[tuple[s
     }
 
 
-def _mean_mrr(found: Mapping[str, PairScores], layer: int | None, centre: Any) -> float:
-    return float(np.mean([pair.of(layer, centre).of("cosine").mrr.value for pair in found.values()]))
+def _mean_mrr(found: Mapping[str, PairScores], layer: int | None, center: Any) -> float:
+    return float(np.mean([pair.of(layer, center).of("cosine").mrr.value for pair in found.values()]))
 
 
-def _figures(pair: PairScores, layer: int | None, centre: Any) -> dict[str, float]:
-    scores = pair.of(layer, centre).of("cosine")
+def _figures(pair: PairScores, layer: int | None, center: Any) -> dict[str, float]:
+    scores = pair.of(layer, center).of("cosine")
     return {
         "mrr": scores.mrr.value,
         "mrr_low": scores.mrr.low,
@@ -358,7 +358,7 @@ def figure(found: Mapping[str, Any]) -> str:
     sizes, floor = _sizes(found), 0.0
     best = dict.fromkeys(sizes, (0.0, ""))
     for row in found["rows"]:
-        if row["means"] != CENTRES["none"] or not (row["drawn"] or row["system"] == UNTRAINED):
+        if row["means"] != CENTERS["none"] or not (row["drawn"] or row["system"] == UNTRAINED):
             continue
         mrr = float(np.mean([pair["mrr"] for pair in row["other_spelling"].values()]))
         points = lines.setdefault(f"{row['system']}, {row['words']}", [])

@@ -70,10 +70,10 @@ def random_means(encoder: Encoder) -> LanguageMeans:
     """Means far enough apart that a shift changes what is decoded."""
     chance = np.random.default_rng(0)
     layers = tuple(range(encoder.depth + 1))
-    shape = (len(layers), encoder.width)
-    spread = np.zeros((len(layers), encoder.width, encoder.width))
+    shape = (len(layers), encoder.hidden_size)
+    spread = np.zeros((len(layers), encoder.hidden_size, encoder.hidden_size))
     moments = {code: LanguageMoments(layers, 1, chance.normal(size=shape), spread, {}) for code in CODES}
-    return LanguageMeans(moments, {"depth": encoder.depth, "width": encoder.width})
+    return LanguageMeans(moments, {"depth": encoder.depth, "hidden_size": encoder.hidden_size})
 
 
 @torch.inference_mode()
@@ -86,7 +86,7 @@ def naive(
     clock: Callable[[], float],
 ) -> tuple[dict[Cell, list[np.ndarray]], float, float]:
     """Every cell from the bottom, every position decoded: the tokens, and seconds of the encoder and of decoding."""
-    rows = RowMaker(encoder.vocabulary, "en", "text", encoder.length).rows(sentences)
+    rows = RowMaker(encoder.vocabulary, "en", "text", encoder.max_length).rows(sentences)
     groups = list(rows.batches(1024))
     special = list(encoder.vocabulary.special.values())
     made: dict[Cell, list[np.ndarray]] = {}
@@ -96,7 +96,7 @@ def naive(
             out = [np.empty(0, dtype=np.int64)] * len(sentences)
             for group in groups:
                 begin = clock()
-                batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=encoder.length)
+                batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=encoder.max_length)
                 with shift(encoder, means, "en", "fr", alpha=alpha, layers=layer, other_encoder="allow"):
                     last_BTD = encoder.layers(batch, "en")[-1]
                 middle = clock()

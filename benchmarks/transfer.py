@@ -66,7 +66,7 @@ def wait(device: torch.device) -> None:
 
 
 def trainer_of(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> Trainer:
-    config = build_config(TuneConfig, settings=[f"epochs={epochs}", "batch=32", "keep=1", f"record={mode}"])
+    config = build_config(TuneConfig, settings=[f"epochs={epochs}", "batch_size=32", "keep=1", f"cuda_graphs={mode}"])
     return Trainer(encoder, find_task(name), {"en": train}, {"en": dev}, config, None, lambda _: None)
 
 
@@ -125,11 +125,11 @@ class Peer:
         self.model = self.hf.BertForTokenClassification(
             self.hf.BertConfig(
                 vocab_size=config.vocabulary_size,
-                hidden_size=config.width,
+                hidden_size=config.hidden_size,
                 num_hidden_layers=config.layers,
                 num_attention_heads=config.heads,
-                intermediate_size=config.inner,
-                max_position_embeddings=config.length,
+                intermediate_size=config.intermediate_size,
+                max_position_embeddings=config.max_length,
                 num_labels=len(labels),
             )
         ).to(self.device)
@@ -161,7 +161,7 @@ class Peer:
 
     def _by_loop(self, steps: int) -> float:
         loader: Any = torch.utils.data.DataLoader(self.items, batch_size=32, shuffle=True, collate_fn=collate)
-        optimiser = torch.optim.AdamW(self.model.parameters(), lr=3e-5, fused=True)
+        optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-5, fused=True)
         self.model.train()
         wait(self.device)
         start = time.monotonic()
@@ -172,8 +172,8 @@ class Peer:
                 loss = self.model(**{key: value.to(self.device) for key, value in batch.items()}).loss
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            optimiser.step()
-            optimiser.zero_grad()
+            optimizer.step()
+            optimizer.zero_grad()
             loss.item()  # Trainer looks at every loss too
         wait(self.device)
         return time.monotonic() - start
@@ -193,10 +193,10 @@ def rounds(encoder: Encoder, train: Data[Any], ours: dict[str, Trainer], count: 
     """Epochs of tagging, ours and the peer's in turn."""
     peer = Peer(encoder, train, folder)
     peer.run(steps=20)  # warms up
-    found: dict[str, list[float]] = {**{f"record={mode}": [] for mode in ours}, peer.name: []}
+    found: dict[str, list[float]] = {**{f"cuda_graphs={mode}": [] for mode in ours}, peer.name: []}
     for _ in range(count):
         for mode, trainer in ours.items():
-            found[f"record={mode}"].append(one_epoch(trainer))
+            found[f"cuda_graphs={mode}"].append(one_epoch(trainer))
         found[peer.name].append(peer.run())
     for name, seconds in found.items():
         many = statistics.median(seconds)
@@ -240,7 +240,9 @@ def main() -> None:
                 rounds(encoder, train, {mode: trainer, "off": plain}, given.rounds, Path(folder))
             elif mode != "off":
                 seconds = one_epoch(plain)
-                print(f"  an epoch of {name}, record=off: {seconds:.2f} s; record={mode}: {one_epoch(trainer):.2f} s")
+                print(
+                    f"  an epoch of {name}, cuda_graphs=off: {seconds:.2f} s; record={mode}: {one_epoch(trainer):.2f} s"
+                )
     print(f"all of it: {time.monotonic() - begun:.0f} s")
 
 

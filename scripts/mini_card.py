@@ -128,11 +128,11 @@ class Card:
             own, english = (self.vectors(rows.sentences[one], one) for one in (code, ENGLISH))
             pairs[code] = {"sentences": len(rows), **self._ways(own, english, maps.get(code))}
             if self.chosen:
-                layer = self.chosen["centred"]
-                pairs[code]["CSLS"] = self._both(csls, _centred(own[layer]), _centred(english[layer]))
+                layer = self.chosen["centered"]
+                pairs[code]["CSLS"] = self._both(csls, _centered(own[layer]), _centered(english[layer]))
             grid = layer_cka(own, english)
             alike[code] = {"sentences": len(rows), "debiased": np.diag(grid.debiased).tolist()}
-            alike[code]["centred"] = np.diag(grid.centred).tolist()
+            alike[code]["centered"] = np.diag(grid.centered).tolist()
         return {"tatoeba": {"layers": list(range(self.encoder.depth + 1)), "pairs": pairs} | choice, "cka": alike}
 
     def _learned(self, path: Path) -> tuple[dict[str, list[Procrustes]], dict[str, Any]]:
@@ -141,7 +141,7 @@ class Card:
         columns = [code for code in COLUMNS if code in (ENGLISH, *self.languages)] if "docs" in path.name else ()
         table = table_set(path, COLUMNS if columns else [ENGLISH, *self.languages])
         kept = [row for row in range(len(table)) if len(table.sentences[ENGLISH][row]) <= 150]
-        # Evenly spread: neighbours are of one page.
+        # Evenly spread: neighbors are of one page.
         kept = [kept[int(place)] for place in np.linspace(0, len(kept) - 1, effort.learn + effort.choose)]
         held = set(kept[:: max(2, len(kept) // effort.choose)][: effort.choose])
         order = [row for row in kept if row not in held] + sorted(held)
@@ -156,7 +156,7 @@ class Card:
         for code in self.languages:
             both = (rows[code], rows[ENGLISH])
             maps[code] = [
-                Procrustes().fit(*(_centred(side[layer][learn]) for side in both)) for layer in rows[code].layers
+                Procrustes().fit(*(_centered(side[layer][learn]) for side in both)) for layer in rows[code].layers
             ]
             held_out = [{layer: side[layer][rest] for layer in side.layers} for side in both]
             found = self._ways(held_out[0], held_out[1], maps[code])
@@ -176,9 +176,9 @@ class Card:
         found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS if maps is not None or way != WAYS[-1]}
         for layer in range(self.encoder.depth + 1):
             X_ND, Y_ND = own[layer], english[layer]
-            middle = _centred(X_ND), _centred(Y_ND)
+            middle = _centered(X_ND), _centered(Y_ND)
             found["raw"].append(self._both(nearest, X_ND, Y_ND))
-            found["centred"].append(self._both(nearest, *middle))
+            found["centered"].append(self._both(nearest, *middle))
             if maps is not None:
                 turned_ND = np.asarray(maps[layer].transform(middle[0]))
                 found["Procrustes"].append(self._both(nearest, turned_ND, middle[1]))
@@ -290,7 +290,7 @@ class Card:
         from isoglot.pretrain.masking import Masker, MaskingConfig
 
         encoder, vocabulary = self.encoder.eval(), self.encoder.vocabulary
-        length, special, masking = min(128, encoder.length), vocabulary.special, MaskingConfig()
+        length, special, masking = min(128, encoder.max_length), vocabulary.special, MaskingConfig()
         masker = Masker.for_vocabulary(masking, vocabulary, texts, seed=MASK_SEED, device=encoder.device)
         found = {}
         for code, lines in texts.items():
@@ -308,7 +308,7 @@ class Card:
         return {"perplexity": {"length": length, "masked": masking.rate_at(0.0), "languages": found}}
 
 
-def _centred(X_ND: np.ndarray) -> np.ndarray:
+def _centered(X_ND: np.ndarray) -> np.ndarray:
     return np.asarray(X_ND - X_ND.mean(axis=0))
 
 
@@ -337,7 +337,7 @@ def measured(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
     found: dict[str, Any] = {
         "model": {
             "layers": encoder.depth,
-            "width": encoder.width,
+            "hidden_size": encoder.hidden_size,
             "vocabulary": len(encoder.vocabulary),
             "parameters": parameters,
             "languages": list(encoder.config.languages),
@@ -390,7 +390,7 @@ def main() -> int:
     parser.add_argument("--dev", action="append", default=[], metavar="de=FILE", help="text that was not trained on")
     parser.add_argument("--langs", default="de,fr,ru,zh", help="with English")
     parser.add_argument("--effort", choices=EFFORTS, default="usual", help="thorough: for a GPU")
-    parser.add_argument("--quick", action="store_true", help="Tatoeba alone: raw and centred, all layers")
+    parser.add_argument("--quick", action="store_true", help="Tatoeba alone: raw and centered, all layers")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--facts", type=Path, help="a JSON with what is to be said of the training, row by row")
     parser.add_argument("--tasks", type=Path, help="a folder with what `isoglot transfer ner|parse|nli … --json` wrote")

@@ -20,7 +20,7 @@ def words_found(pair: PairScores) -> dict[str, Any]:
     rows = [
         {
             "layer": each.layer,
-            "centre": each.centre,
+            "center": each.center,
             "p@1": each.scores.of("cosine").precision[1].value,
             "mrr": each.scores.of("cosine").mrr.value,
         }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-WAYS = ("raw", "centred", "Procrustes")
+WAYS = ("raw", "centered", "Procrustes")
 """How sentences are compared: as they are, with each language's mean removed, then turned by a learned rotation."""
 
 
@@ -29,9 +29,9 @@ def _mean(each: Mapping[str, float]) -> float:
 def tables(card: Mapping[str, Any]) -> dict[str, str]:
     """The parts of the card that have numbers, by the name of their place."""
     model = card["model"]
-    sizes = [str(model["layers"]), str(model["width"]), f"{model['vocabulary']:,}"]
+    sizes = [str(model["layers"]), str(model["hidden_size"]), f"{model['vocabulary']:,}"]
     sizes += [f"{model['parameters'] / 1e6:.1f} M", ", ".join(model["languages"])]
-    found = {"model": table(["layers", "width", "vocabulary", "parameters", "languages"], [sizes])}
+    found = {"model": table(["layers", "hidden size", "vocabulary", "parameters", "languages"], [sizes])}
     if "training" in card:
         found["training"] = table(["", ""], [[key, str(value)] for key, value in card["training"].items()])
     found |= _sentence_tables(card["tatoeba"])
@@ -71,7 +71,7 @@ def _sentence_tables(tatoeba: Mapping[str, Any]) -> dict[str, str]:
             rows += [[f"en → {code}", *(_percent(each["from_en"]) for each in cells)]]
         choice, size = tatoeba["choice"], next(iter(pairs.values()))["sentences"]
         found["tatoeba"] = (
-            table(["P@1, %", *(f"{way} (layer {chosen[way]})" for way in WAYS), "centred, CSLS"], rows)
+            table(["P@1, %", *(f"{way} (layer {chosen[way]})" for way in WAYS), "centered, CSLS"], rows)
             + f"\n\n{size:,} pairs of each language. Layers chosen on {choice['chosen_on']:,} sentences of"
             f" `{choice['table']}`, Procrustes learned on {choice['learned_on']:,} others."
         )
@@ -79,15 +79,15 @@ def _sentence_tables(tatoeba: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _word_table(card: Mapping[str, Any]) -> str:
-    layer, rows = card["tatoeba"].get("chosen", {}).get("centred"), []
+    layer, rows = card["tatoeba"].get("chosen", {}).get("centered"), []
     muse = card["muse"]
     for way, title in (("alone", "read alone"), ("contexts", f"{muse['of_a_word']} contexts")):
         for code, each in muse.get(way, {"pairs": {}})["pairs"].items():
-            by = {(row["layer"], row["centre"]): row for row in each["layers"]}
-            cells = [by[layer, centre] for centre in ("none", "mean")]
+            by = {(row["layer"], row["center"]): row for row in each["layers"]}
+            cells = [by[layer, center] for center in ("none", "mean")]
             numbers = [cell for row in cells for cell in (f"{row['mrr']:.3f}", _percent(row["p@1"]))]
             rows.append([f"en → {code}, {title}", f"{each['entries'][0]:,} of {each['entries'][1]:,}", *numbers])
-    head = ["", "entries", "MRR", "P@1, %", "MRR, centred", "P@1, %, centred"]
+    head = ["", "entries", "MRR", "P@1, %", "MRR, centered", "P@1, %, centered"]
     missing = muse.get("contexts", {}).get("missing", {})
     notes = "".join(f" No contexts of {code}: {why}." for code, why in missing.items())
     left = muse.get("left_out", 0)

@@ -57,7 +57,7 @@ def known() -> tuple[LanguageMeans, TokenSets]:
 def test_it_is_what_it_is_said_to_be(encoder: Encoder):
     assert folder_size(EMBEDDED_FOLDER) <= 20_000_000
     assert sum(parameter.numel() for parameter in encoder.parameters()) == 26_630_144
-    assert (encoder.depth, encoder.width, len(encoder.vocabulary)) == (8, 384, 32_000)
+    assert (encoder.depth, encoder.hidden_size, len(encoder.vocabulary)) == (8, 384, 32_000)
     assert encoder.config.languages == encoder.vocabulary.languages == LANGUAGES
     assert not encoder.training
     assert all(tensor.isfinite().all() for tensor in encoder.state_dict().values())
@@ -149,8 +149,8 @@ def test_translations_are_found_among_built_in_sentences(encoder: Encoder, code:
     vectors = []
     for language, sentences in zip(("en", code), zip(*builtin_pairs(("en", code), 100), strict=True), strict=True):
         found_ND = extract(encoder, list(sentences), layers=[encoder.depth], language=language)[encoder.depth]
-        centred_ND = np.asarray(found_ND) - np.asarray(found_ND).mean(axis=0)
-        vectors.append(centred_ND / np.linalg.norm(centred_ND, axis=1, keepdims=True))
+        centered_ND = np.asarray(found_ND) - np.asarray(found_ND).mean(axis=0)
+        vectors.append(centered_ND / np.linalg.norm(centered_ND, axis=1, keepdims=True))
     cosines_NN = vectors[0] @ vectors[1].T
     right = [(cosines_NN.argmax(axis=axis) == np.arange(100)).mean() for axis in (0, 1)]
     assert np.mean(right) > least

@@ -94,7 +94,7 @@ def outcome(task: str) -> dict[str, Any]:
     cells = [(code, way) for code in RIGHT for way in WAYS if (code, way) != ("en", "oracle")]
     trials = [
         Trial(0, name, dev, 1, None, chosen=True, tests=[test(code, way, fewer) for code, way in cells])
-        for name, dev, fewer in (("encoder_rate=1", 70, 0), ("encoder_rate=2", 69, 10))
+        for name, dev, fewer in (("encoder_learning_rate=1", 70, 0), ("encoder_learning_rate=2", 69, 10))
     ]
     lines = [
         Line(one.language, one.way, estimate([each.test.scores.ratio_S2 for each in (one, other)]))
@@ -133,7 +133,7 @@ def test_a_card_from_data_to_page(
     depth = card["model"]["layers"]
     pair = card["tatoeba"]["pairs"]["fr"]
     assert pair["sentences"] == 40
-    for way in ("raw", "centred", "Procrustes"):
+    for way in ("raw", "centered", "Procrustes"):
         assert len(pair[way]) == depth + 1
         assert all(0 <= each[side] <= 1 for each in pair[way] for side in ("to_en", "from_en"))
         assert card["tatoeba"]["chosen"][way] in range(depth + 1)
@@ -159,7 +159,7 @@ def test_quick_is_tatoeba_alone(script: ModuleType, model: Path, data: Path, mon
     assert run(script, monkeypatch, model, "--langs", "fr", "--data", data, "--quick") == 0
     shown = capsys.readouterr().out
     assert "fr, raw" in shown
-    assert "fr, centred" in shown
+    assert "fr, centered" in shown
     assert "Procrustes" not in shown
 
 
@@ -184,17 +184,22 @@ def test_transfer_in_tables(script: ModuleType, tasks: Path):
     scores, choices, left = (parts[name] for name in ("transfer", "transfer-choices", "transfer-left"))
     assert re.search(r"^\| WikiAnn, F1 \| 75\.0 \[6\d\.\d, 8\d\.\d\] \| 55\.0 \[", scores, re.MULTILINE)
     assert "| UD, UAS | 80.0 | 60.0 | 60.0 | 50.0 | 40.0 |" in scores
-    assert "Means of `encoder_rate=1` and `encoder_rate=2`, one seed; in brackets the 95 % interval" in scores
+    assert (
+        "Means of `encoder_learning_rate=1` and `encoder_learning_rate=2`, one seed; in brackets the 95 % interval"
+        in scores
+    )
     assert "WikiAnn 100 of each; UD 100 of each; XNLI 100 of each." in scores
     assert (
         "WikiAnn zh: 4,321 joined, 2 split. UD zh: 3 of `clf`, which English has not. Guessing gets 33.3 on XNLI."
         in scores
     )
-    assert "| WikiAnn, F1: `encoder_rate=2`, English dev 69.0 | 70.0 | 50.0 | 50.0 | 40.0 | 30.0 |" in choices
+    assert "| WikiAnn, F1: `encoder_learning_rate=2`, English dev 69.0 | 70.0 | 50.0 | 50.0 | 40.0 | 30.0 |" in choices
     assert "| WikiAnn, F1: mean, epoch by the language's own dev (oracle) | – | 57.0 | 57.0 | 47.0 | 37.0 |" in choices
     assert "| WikiAnn, F1: mean, best three epochs averaged | 79.0 | 59.0 | 59.0 | 49.0 | 39.0 |" in choices
     assert "| UD, LAS: mean | 73 | 73 | 60 | 47 |" in left
-    assert "| XNLI, accuracy above chance: `encoder_rate=1` | 57 | 57 | 36 | 14 |" in left, "26.7 of 46.7 above a third"
+    assert "| XNLI, accuracy above chance: `encoder_learning_rate=1` | 57 | 57 | 36 | 14 |" in left, (
+        "26.7 of 46.7 above a third"
+    )
 
 
 def test_one_setting_of_several_is_no_mean(script: ModuleType, tasks: Path):
@@ -202,8 +207,8 @@ def test_one_setting_of_several_is_no_mean(script: ModuleType, tasks: Path):
     first, second = outcome["trials"]
     one = {**outcome, "trials": [first, {**second, "chosen": False, "tests": []}]}
     parts = script.transfer_tables({"parse": one})
-    assert "With `encoder_rate=1`, the best on English dev, one seed;" in parts["transfer"]
-    assert "| UD, LAS: `encoder_rate=2`, English dev 69.0 | – | – | – | – | – |" in parts["transfer-choices"]
+    assert "With `encoder_learning_rate=1`, the best on English dev, one seed;" in parts["transfer"]
+    assert "| UD, LAS: `encoder_learning_rate=2`, English dev 69.0 | – | – | – | – | – |" in parts["transfer-choices"]
     assert "| UD, LAS: best three epochs averaged |" in parts["transfer-choices"]
     assert parts["transfer-left"].count("UD, LAS") == 1
     assert "mean" not in "".join(parts.values())

@@ -49,7 +49,7 @@ class Turned:
 
     def __init__(self, inner: Encoder) -> None:
         self.inner = inner
-        self.turns = [_rotation(inner.width, layer) for layer in range(inner.depth + 1)]
+        self.turns = [_rotation(inner.hidden_size, layer) for layer in range(inner.depth + 1)]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -73,7 +73,7 @@ def turned(encoder: Encoder) -> Turned:
 def turned_table(encoder: Encoder) -> tuple[Encoder, torch.Tensor]:
     """The encoder with its embedding matrix turned, and the rotation."""
     other = copy.deepcopy(encoder)
-    turn = _rotation(encoder.width, 3)
+    turn = _rotation(encoder.hidden_size, 3)
     with torch.no_grad():
         weight = other.embedding.tokens.of("en").weight
         weight.copy_(weight @ turn)

@@ -106,7 +106,7 @@ def test_cca_does_not_see_linear_maps(seed: int):
 
 def test_cca_of_too_few_rows():
     X, Y = np.random.default_rng(6).normal(size=(2, 4, 6))
-    assert CCA().fit(X, Y).correlations_ == pytest.approx([1, 1, 1])  # any three centred rows agree
+    assert CCA().fit(X, Y).correlations_ == pytest.approx([1, 1, 1])  # any three centered rows agree
     assert CCA(penalty=1.0).fit(X, Y).correlations_[0] < 0.9
     with pytest.raises(InputError) as caught:
         CCA(components=4).fit(X, Y)

@@ -45,9 +45,9 @@ MAPS: dict[str, Callable[[], Any]] = {
     "least-squares": LeastSquares,
     "ridge": lambda: Ridge(penalty=0.5),
     "cca": CCA,
-    "rcsls": lambda: RCSLS(rounds=3, neighbourhood=3),
-    "refinement": lambda: Refinement(rounds=2, neighbourhood=3),
-    "self-learning": lambda: SelfLearning(patience=2, neighbourhood=3),
+    "rcsls": lambda: RCSLS(rounds=3, neighborhood=3),
+    "refinement": lambda: Refinement(rounds=2, neighborhood=3),
+    "self-learning": lambda: SelfLearning(patience=2, neighborhood=3),
     "steps": lambda: Steps([IterativeNormalization(), Whiten(), Procrustes()]),
 }
 ALL = {**STEPS, **MAPS, "generalized": GeneralizedProcrustes}

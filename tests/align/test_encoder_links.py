@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
 from isoglot.align.bitext import builtin_bitext
 from isoglot.align.encoder_links import (
-    Centre,
+    Center,
     Rule,
     WordVectors,
     argmax_links,
@@ -150,15 +150,15 @@ def plain_links(
 
 
 @pytest.mark.parametrize("rule", ["argmax", "softmax"])
-@pytest.mark.parametrize("centre", ["mean", "none"])
-def test_it_agrees_with_a_plain_loop(encoder: Encoder, pairs, rule: Rule, centre: Centre):
-    config = EncoderLinksConfig(layer=1, rule=rule, centre=centre, temperature=0.2)
+@pytest.mark.parametrize("center", ["mean", "none"])
+def test_it_agrees_with_a_plain_loop(encoder: Encoder, pairs, rule: Rule, center: Center):
+    config = EncoderLinksConfig(layer=1, rule=rule, center=center, temperature=0.2)
     aligner = fit_encoder_aligner(encoder, pairs, config=config, languages=("en", "fr"))
     vectors = [
         extract(encoder, [pair[side] for pair in pairs], layers=[1], pool="words", language=code)
         for side, code in enumerate(("en", "fr"))
     ]
-    means = [each[1].mean(axis=0, dtype=np.float64) if centre == "mean" else 0.0 for each in vectors]
+    means = [each[1].mean(axis=0, dtype=np.float64) if center == "mean" else 0.0 for each in vectors]
     for method in METHODS:
         found = aligner.align(pairs[:15], method)
         for number in range(15):
@@ -177,14 +177,14 @@ def test_a_batch_is_what_its_pairs_are_one_by_one(encoder: Encoder, pairs, order
 def test_chunks_change_nothing(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
     aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=1), languages=("en", "fr"))
     whole = aligner.align(pairs)
-    monkeypatch.setattr("isoglot.align.encoder_aligner._NUMBERS", 50 * encoder.width)
-    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 40 * encoder.width)
+    monkeypatch.setattr("isoglot.align.encoder_aligner._NUMBERS", 50 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 40 * encoder.hidden_size)
     assert aligner.align(pairs) == whole
 
 
 def test_batches_hold_every_pair_once(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
     words = PairedWords(encoder, pairs, languages=("en", "fr"))
-    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 2000 * encoder.width)
+    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 2000 * encoder.hidden_size)
     seen = []
     for which, batch in words.batches():
         seen += which
@@ -228,7 +228,7 @@ def test_a_planted_permutation_is_recovered(table: TableEncoder, pairs, data: st
         made.append((source, [source[place] for place in order]))
         gold.append(sorted((place, at) for at, place in enumerate(order)))
     for rule in ("argmax", "softmax"):
-        config = EncoderLinksConfig(rule=rule, centre="none")
+        config = EncoderLinksConfig(rule=rule, center="none")
         assert fit_encoder_aligner(table, made, config=config, languages=("en", "en")).align(made) == gold
 
 
@@ -245,14 +245,14 @@ def test_means_that_hide_translations_are_removed(table: TableEncoder, pairs):
     same = [(each, each[::-1]) for each in words]
     gold = [[(place, len(pair[0]) - 1 - place) for place in range(len(pair[0]))] for pair in same]
     scores = {}
-    for centre in ("mean", "none"):
-        config = EncoderLinksConfig(rule="argmax", centre=centre)
+    for center in ("mean", "none"):
+        config = EncoderLinksConfig(rule="argmax", center=center)
         found = fit_encoder_aligner(shifted, same, config=config, languages=("en", "fr")).align(same)
-        scores[centre] = score_links(found, gold).f1
+        scores[center] = score_links(found, gold).f1
     assert scores["mean"] > 0.95
     assert scores["none"] < 0.85
     chosen = fit_encoder_aligner(shifted, same, gold, EncoderLinksConfig(rule="argmax"), languages=("en", "fr"))
-    assert chosen.way.centre == "mean"
+    assert chosen.way.center == "mean"
 
 
 # --- choosing ---
@@ -284,9 +284,9 @@ def test_the_best_layer_is_chosen_and_every_layer_reported(encoder: Encoder, pai
     assert len(choice.tried) == 3 * 2 * (1 + len(THRESHOLDS))
     assert [each.way.layer for each in choice.of_layers("softmax", "mean")] == [0, 1, 2]
     assert choice.chosen.scores.error_rate == min(each.scores.error_rate for each in choice.tried)
-    given = EncoderLinksConfig(layer=2, rule="softmax", threshold=0.07, centre="none")
+    given = EncoderLinksConfig(layer=2, rule="softmax", threshold=0.07, center="none")
     fixed = fit_encoder_aligner(Spoilt(), same, gold, given, languages=("en", "en"))
-    assert fixed.way.facts() == {"layer": 2, "rule": "softmax", "threshold": 0.07, "centre": "none"}
+    assert fixed.way.facts() == {"layer": 2, "rule": "softmax", "threshold": 0.07, "center": "none"}
     assert fixed.means_2D is None
 
 

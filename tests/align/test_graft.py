@@ -45,7 +45,7 @@ def test_a_planted_rotation_is_read_on_as_if_nothing_had_happened(encoder, turne
     more = [[*words[1][start:], *words[0]] for start in range(9)] + [words[1][:stop] for stop in range(2, 9)]
     lists = [*words, *more]
     bitext = Bitext(source=lists, target=lists, links=[[(at, at) for at in range(len(each))] for each in lists])
-    config = AlignConfig(normalise="none", resamples=10, test_share=0.1)
+    config = AlignConfig(normalize="none", resamples=10, test_share=0.1)
     result = align_words(encoder, turned, bitext, languages=("en", "en"), config=config)
     expected = turned.layers(batch, "en")[-1][batch.mask_BT]
     for each in result.layers[1:]:

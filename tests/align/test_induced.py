@@ -43,10 +43,10 @@ def test_counts_weigh_right_in_both_directions():
     source = [["discount"]] * 100
     target = [["Rabatt"]] * 97 + [["Gesamtrabatt"]] * 3
     links = [[(0, 0)]] * 100
-    entries = induce_dictionary(source, target, links, InducedConfig(least_share=0.0, least_agreement=0.0))
+    entries = induce_dictionary(source, target, links, InducedConfig(min_share=0.0, min_agreement=0.0))
     there = Switcher({("en", "de"): entries}).probabilities("discount", "en")
     assert there == pytest.approx({("de", "Rabatt"): 0.97, ("de", "Gesamtrabatt"): 0.03})
-    shares = induce_dictionary(source, target, links, InducedConfig(least_agreement=0.0, weight="probability"))
+    shares = induce_dictionary(source, target, links, InducedConfig(min_agreement=0.0, weight="probability"))
     assert shares == [Entry("discount", "Rabatt", 0.97)]
 
 
@@ -58,7 +58,7 @@ def test_what_is_left_out():
     links = [[(0, 0)]] * len(source)
     found = induce_dictionary(source, target, links)
     assert [(entry.source, entry.target) for entry in found] == [("cat", "chat")]
-    everything = induce_dictionary(source, target, links, InducedConfig(kinds="all", least_count=1, case="lower"))
+    everything = induce_dictionary(source, target, links, InducedConfig(kinds="all", min_count=1, case="lower"))
     assert {entry.source for entry in everything} == {"table", "x1", "3", ",", "cat", "rare"}
 
 
@@ -69,13 +69,13 @@ def test_a_translation_must_be_wanted_from_both_sides():
     links = [[(0, 0)]] * 306
     found = induce_dictionary(source, target, links)
     assert [(entry.source, entry.target) for entry in found] == [("the", "le"), ("rare", "rar")]
-    every = induce_dictionary(source, target, links, InducedConfig(least_agreement=0.003))
+    every = induce_dictionary(source, target, links, InducedConfig(min_agreement=0.003))
     assert [(entry.source, entry.target) for entry in every] == [("the", "le"), ("rare", "rar"), ("rare", "le")]
 
 
 def test_more_translations_than_are_wanted():
     target = [["a"]] * 5 + [["b"]] * 4 + [["c"]] * 3
-    found = induce_dictionary([["w"]] * 12, target, [[(0, 0)]] * 12, InducedConfig(translations=2))
+    found = induce_dictionary([["w"]] * 12, target, [[(0, 0)]] * 12, InducedConfig(max_translations=2))
     assert [(entry.target, entry.weight) for entry in found] == [("a", 5.0), ("b", 4.0)]
 
 

@@ -1,4 +1,4 @@
-"""Maps that look for neighbours: RCSLS, refinement, self-learning."""
+"""Maps that look for neighbors: RCSLS, refinement, self-learning."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ class TestRCSLS:
         rng = np.random.default_rng(2)
         x, y = (torch.nn.functional.normalize(torch.from_numpy(rng.normal(size=(30, 4))), dim=1) for _ in range(2))
         W = torch.from_numpy(rng.normal(size=(4, 4)))
-        loss, slope = csls_loss(W, x, y, x, y, neighbourhood=3)
+        loss, slope = csls_loss(W, x, y, x, y, neighborhood=3)
         for _ in range(5):
             step = 1e-6 * torch.from_numpy(rng.normal(size=(4, 4)))
-            after, _ = csls_loss(W + step, x, y, x, y, neighbourhood=3)
+            after, _ = csls_loss(W + step, x, y, x, y, neighborhood=3)
             assert after - loss == pytest.approx(float((slope * step).sum()), abs=1e-10)
 
     def test_the_spectral_ball(self):
@@ -125,9 +125,9 @@ class TestInduction:
     def test_mutual(self):
         rng = np.random.default_rng(3)
         x, y = torch.from_numpy(rng.normal(size=(40, 5))), torch.from_numpy(rng.normal(size=(30, 5)))
-        forward, backward = csls(x, y, k=1, neighbourhood=4), csls(y, x, k=1, neighbourhood=4)
+        forward, backward = csls(x, y, k=1, neighborhood=4), csls(y, x, k=1, neighborhood=4)
         wanted = [[i, int(j)] for i, j in enumerate(forward.indices_NK[:, 0]) if int(backward.indices_NK[j, 0]) == i]
-        found = mutual_pairs(x, y, neighbourhood=4)
+        found = mutual_pairs(x, y, neighborhood=4)
         assert found.pairs_P2.tolist() == wanted
         assert wanted
 
@@ -135,8 +135,8 @@ class TestInduction:
         rng = np.random.default_rng(4)
         x, y = torch.from_numpy(rng.normal(size=(4000, 6))), torch.from_numpy(rng.normal(size=(200, 6)))
         chance = torch.Generator().manual_seed(0)
-        found = random_pairs(x, y, neighbourhood=10, keep=0.3, chance=chance)
-        order = torch.as_tensor(csls(x, y, k=200, neighbourhood=10).indices_NK)
+        found = random_pairs(x, y, neighborhood=10, keep=0.3, chance=chance)
+        order = torch.as_tensor(csls(x, y, k=200, neighborhood=10).indices_NK)
         forward = int((found.pairs_P2[:, 0].diff() <= 0).nonzero()[0]) + 1  # rows of X come in order, then rows of Y
         rows, picked = found.pairs_P2[:forward].T
         ranks = (order[rows] == picked[:, None]).float().argmax(dim=1)
@@ -148,7 +148,7 @@ class TestInduction:
     def test_with_all_kept_it_is_csls(self):
         rng = np.random.default_rng(5)
         x, y = torch.from_numpy(rng.normal(size=(50, 6))), torch.from_numpy(rng.normal(size=(40, 6)))
-        found = random_pairs(x, y, neighbourhood=10, keep=1.0, chance=torch.Generator())
+        found = random_pairs(x, y, neighborhood=10, keep=1.0, chance=torch.Generator())
         assert found.pairs_P2[:50, 1].tolist() == csls(x, y, k=1).indices_NK[:, 0].tolist()
         assert found.pairs_P2[50:, 0].tolist() == csls(y, x, k=1).indices_NK[:, 0].tolist()
 

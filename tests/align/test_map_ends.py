@@ -94,7 +94,7 @@ def test_another_layer_is_refused_unless_it_is_named(encoder, folder: Path):
 def test_rows_of_the_target_go_by_the_map_to_their_layer(encoder, rng: np.random.Generator):
     maps: dict[int | None, PairMap] = {}
     for layer in (0, 1):
-        maps[layer] = Steps([Center(), Procrustes()]).fit(*rng.normal(size=(2, 50, encoder.width)))
+        maps[layer] = Steps([Center(), Procrustes()]).fit(*rng.normal(size=(2, 50, encoder.hidden_size)))
         maps[layer].ends_ = ((None, "en", layer), (None, "fr", layer + 1))
     given = vectors(encoder, "fr")
     found = apply_to_layers(maps, given, side="target")

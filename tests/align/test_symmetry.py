@@ -17,7 +17,7 @@ def test_growing_by_hand():
     forward = [(0, 0), (1, 1), (5, 5)]
     backward = [(0, 0), (2, 2), (4, 6), (0, 1)]
     assert symmetrise(forward, backward, "intersection") == [(0, 0)]
-    # (0, 1) comes first in the order of neighbours and takes word 1 of the target; (1, 1) still has a free source word.
+    # (0, 1) comes first in the order of neighbors and takes word 1 of the target; (1, 1) still has a free source word.
     assert symmetrise(forward, backward, "grow-diag") == [(0, 0), (0, 1), (1, 1), (2, 2)]
     final = [(0, 0), (0, 1), (1, 1), (2, 2), (4, 6), (5, 5)]
     assert symmetrise(forward, backward, "grow-diag-final-and") == final == symmetrise(forward, backward, "union")
@@ -101,7 +101,7 @@ def test_growing_is_the_published_one(made):
 @given(directions())
 @settings(max_examples=150, deadline=None)
 def test_what_growing_must_be_in_any_order(made):
-    """Every link hangs on the intersection by neighbours; nothing that could be added is left out."""
+    """Every link hangs on the intersection by neighbors; nothing that could be added is left out."""
     _, _, one, other = made
     forward = {(i, j) for j, i in enumerate(one) if i >= 0}
     backward = {(i, j) for i, j in enumerate(other) if j >= 0}

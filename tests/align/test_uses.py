@@ -31,7 +31,7 @@ from isoglot.represent import embedding_rows
 from isoglot.text.dictionary import Entry
 
 PAIR = ("en", "fr")
-QUICK = AlignConfig(normalise="none", resamples=10)
+QUICK = AlignConfig(normalize="none", resamples=10)
 
 
 @pytest.fixture(scope="module")
@@ -76,19 +76,19 @@ def test_sentences(encoder, turned, sentences, tmp_path: Path):
     assert abs(result.test / len(pairs) - 0.2) < 0.02
     same = align_sentences(encoder, turned, pairs, languages=PAIR, config=QUICK)
     assert same.as_dict() == result.as_dict()
-    other = AlignConfig(normalise="none", resamples=10, seed=1)
+    other = AlignConfig(normalize="none", resamples=10, seed=1)
     again = align_sentences(encoder, turned, pairs, languages=PAIR, config=other, layers=[-1])
     assert [each.layer for each in again.layers] == [2]
     assert not np.array_equal(matrix(again.layers[0].mapping), matrix(result.layers[2].mapping))
 
 
 @pytest.mark.parametrize(
-    ("method", "normalise"),
-    [("procrustes", "iterative"), ("ridge", "centre"), ("cca", "unit"), ("rcsls", "unit"), ("self-learning", "centre")],
+    ("method", "normalize"),
+    [("procrustes", "iterative"), ("ridge", "center"), ("cca", "unit"), ("rcsls", "unit"), ("self-learning", "center")],
 )
-def test_every_method_finds_the_rotation(encoder, turned, sentences, method, normalise):
+def test_every_method_finds_the_rotation(encoder, turned, sentences, method, normalize):
     every: dict[str, dict[str, Any]] = {"ridge": {"penalty": 1e-3}, "cca": {"penalty": 0.01}, "rcsls": {"rounds": 20}}
-    config = AlignConfig(method=method, normalise=normalise, options=every.get(method, {}), resamples=10)
+    config = AlignConfig(method=method, normalize=normalize, options=every.get(method, {}), resamples=10)
     pairs = [(sentence, sentence) for sentence in sentences]
     result = align_sentences(encoder, turned, pairs, languages=PAIR, config=config, layers=[1])
     assert result.layers[0].after.of("csls").precision[1].value > 0.95
@@ -103,7 +103,7 @@ def test_words(encoder, turned, token_lists):
         assert each.after.of("csls").precision[1].value > 0.95
         np.testing.assert_allclose(matrix(each.mapping), turned.turns[each.layer].numpy(), atol=1e-3)
     assert result.facts["sentences"]["train"] > result.facts["sentences"]["test"] > 0
-    few = AlignConfig(normalise="none", resamples=10, test_limit=20)
+    few = AlignConfig(normalize="none", resamples=10, test_limit=20)
     limited = align_words(encoder, turned, bitext, languages=PAIR, config=few, layers=[1])
     assert 10 <= limited.layers[0].after.of("csls").queries <= 20
 
@@ -181,7 +181,7 @@ def test_a_word_in_both_dictionaries_is_refused(encoder):
         f"2 of 2 source words of the test are in training as well: '{first}', '{second}'; "
         "take them out of one of the two, or allow the leak with --allow-leak"
     )
-    leaky = AlignConfig(normalise="none", resamples=10, allow_leak=True)
+    leaky = AlignConfig(normalize="none", resamples=10, allow_leak=True)
     result = align_embeddings(encoder, encoder, entries, entries[:2], languages=PAIR, config=leaky)
     assert result.facts["leaked"] == 2
 
@@ -197,7 +197,7 @@ def test_a_word_that_pretraining_knew_is_refused_and_never_held_out(encoder):
         f"1 of 20 source words of the test is known to pretraining from a dictionary: '{entries[-1].source}'; "
         "leave them out with --leave-out-known, or allow the leak with --allow-leak"
     )
-    without = AlignConfig(normalise="none", resamples=10, leave_out_known=True)
+    without = AlignConfig(normalize="none", resamples=10, leave_out_known=True)
     result = align_embeddings(encoder, encoder, *parts, languages=PAIR, config=without, seen=known)
     assert (result.test, result.facts["left_out_known"], result.facts["leaked_to_pretraining"]) == (19, 1, 0)
     result = align_embeddings(encoder, encoder, entries, languages=PAIR, config=QUICK, seen=seen)
@@ -211,7 +211,7 @@ def test_a_sentence_in_both_is_refused_on_either_side(encoder, sentences):
     test = [("Something else.", sentences[0]), ("And more.", "Et plus.")]
     with pytest.raises(InputError, match="1 of 2 sentences of the test is in training as well: "):
         align_sentences(encoder, encoder, train, test, languages=PAIR, config=QUICK)
-    leaky = AlignConfig(normalise="none", resamples=10, allow_leak=True)
+    leaky = AlignConfig(normalize="none", resamples=10, allow_leak=True)
     assert align_sentences(encoder, encoder, train, test, languages=PAIR, config=leaky).facts["leaked"] == 1
 
 
@@ -258,7 +258,7 @@ class Wider:
     """An encoder that is twice as wide and a layer deeper than another."""
 
     def __init__(self, inner: Encoder) -> None:
-        self.inner, self.width, self.depth = inner, inner.width * 2, inner.depth + 1
+        self.inner, self.hidden_size, self.depth = inner, inner.hidden_size * 2, inner.depth + 1
 
     def __getattr__(self, name: str):
         return getattr(self.inner, name)
@@ -276,7 +276,7 @@ def test_widths(encoder, sentences):
         "the source is 32 wide, the target 64, and procrustes needs one width; "
         "choose the method ridge, least-squares or cca"
     )
-    config = AlignConfig(method="least-squares", normalise="centre", resamples=10)
+    config = AlignConfig(method="least-squares", normalize="center", resamples=10)
     result = align_sentences(encoder, Wider(encoder), pairs, languages=PAIR, config=config)
     assert [each.before for each in result.layers] == [None] * 3
     assert result.layers[1].after.of("csls").precision[1].value > 0.95

@@ -25,7 +25,7 @@ from isoglot.text.alignment import parse_links, read_pharaoh, write_pharaoh
 
 
 def planted(seed: int = 0, pairs: int = 600, words: int = 60):
-    """Sentences whose target has each source word's translation, neighbours sometimes swapped, and some from nowhere."""
+    """Sentences whose target has each source word's translation, neighbors sometimes swapped, and some from nowhere."""
     rng = np.random.default_rng(seed)
     made, links = [], []
     for _ in range(pairs):

@@ -56,7 +56,7 @@ def test_sentences_leave_maps_metrics_a_figure_and_a_record(run, tmp_path: Path)
     assert names == {*maps, "metrics.json", "metrics.csv", "figure.html", "run.json"}
     record = read_json(tmp_path / "map" / "run.json")
     assert record["status"] == "finished"
-    assert record["config"]["normalise"] == "iterative"
+    assert record["config"]["normalize"] == "iterative"
     assert len(record["inputs"]) > 2
     assert len(record["outputs"]) == 6
     page = (tmp_path / "map" / "figure.html").read_text()
@@ -122,7 +122,7 @@ def test_word_vectors_of_two_files_are_aligned(isoglot, run, tmp_path: Path):
     write_vectors(tmp_path / "fr.vec.gz", [word.upper() for word in words], X @ turn)
     (tmp_path / "d.txt").write_text("".join(f"{word} {word.upper()}\n" for word in [*words, "nowhere"]))
     sides = ("--source", str(tmp_path / "en.vec"), "--target", str(tmp_path / "fr.vec.gz"))
-    align = ("embeddings", *sides, "--dictionary", f"en-fr={tmp_path / 'd.txt'}", "--normalise", "none")
+    align = ("embeddings", *sides, "--dictionary", f"en-fr={tmp_path / 'd.txt'}", "--normalize", "none")
     assert run(*align).code == 0
     metrics = read_json(tmp_path / "map" / "metrics.json")
     before, after = (metrics["layers"][0][when][0]["p@1"]["value"] for when in ("before", "after"))
@@ -251,7 +251,7 @@ def test_sentences_of_the_built_in_languages(run):
 
 
 def test_embeddings_are_one_map(run, tmp_path: Path):
-    result = run("embeddings", *WORDS, "--method", "ridge", "--normalise", "centre", "--set", "options.penalty=0.5")
+    result = run("embeddings", *WORDS, "--method", "ridge", "--normalize", "center", "--set", "options.penalty=0.5")
     assert result.code == 0
     assert result.out.splitlines()[2].split()[0] == "emb"
     assert load_map(tmp_path / "map").steps[1].penalty == 0.5
@@ -280,7 +280,9 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("vectors") / "x.safetensors"
     chance = np.random.default_rng(1)
     layers = {layer: chance.normal(size=(10, 32)).astype(np.float32) for layer in range(3)}
-    Representations(layers, {"format": 1, "depth": 2, "width": 32, "layers": [0, 1, 2], "pool": "mean"}).save(path)
+    Representations(layers, {"format": 1, "depth": 2, "hidden_size": 32, "layers": [0, 1, 2], "pool": "mean"}).save(
+        path
+    )
     return path
 
 
@@ -311,7 +313,7 @@ def test_apply_maps_vectors(run, isoglot, vectors: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["x.vec", "x.vec.gz"])
 def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path, name: str):
-    assert run("embeddings", *WORDS, "--normalise", "none").code == 0
+    assert run("embeddings", *WORDS, "--normalize", "none").code == 0
     matrix = np.random.default_rng(2).normal(size=(3, 32)).astype(np.float32)
     write_vectors(tmp_path / name, ["a", "b", "c"], matrix)
     common = ["align", "apply", "--map", str(tmp_path / "map"), "--vectors", str(tmp_path / name)]
@@ -328,14 +330,14 @@ def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path, name: str):
 def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path):
     assert run("sentences", "--parallel", "@/p.tsv", "--layers", "1,2").code == 0
     maps = tmp_path / "map"
-    Center().fit(np.eye(4, dtype=np.float32)).save(tmp_path / "centre.safetensors")
+    Center().fit(np.eye(4, dtype=np.float32)).save(tmp_path / "center.safetensors")
     load_map(maps / "layer-1.safetensors").save(tmp_path / "mine.safetensors")
     write_vectors(tmp_path / "x.vec", ["a"], np.ones((1, 8), dtype=np.float32))
     narrow = Representations({1: np.ones((2, 8), dtype=np.float32)}, {"format": 1, "depth": 1})
     narrow.save(tmp_path / "narrow.safetensors")
     cases = {
         (maps / "layer-9.safetensors", vectors, ()): f"{maps}/layer-9.safetensors: cannot read: no such file or folder",
-        (tmp_path / "centre.safetensors", vectors, ()): f"{tmp_path}/centre.safetensors: a Center, where a map of two",
+        (tmp_path / "center.safetensors", vectors, ()): f"{tmp_path}/center.safetensors: a Center, where a map of two",
         (tmp_path / "mine.safetensors", vectors, ()): "maps of layers no number for vectors of layers 0, 1, 2; say",
         (maps, vectors, ("--layer", "0")): "there is no map of layer 0; choose one of 1, 2",
         (maps, tmp_path / "x.vec", ()): "2 maps for one table of vectors; name the map of one layer",

@@ -57,7 +57,7 @@ def test_a_dictionary_each_way(isoglot, bitext: list[str], tmp_path: Path):
     assert (found["haus"], found["buch"], found["das"]) == ("house", "book", "the")
     first = next(iter(read_dictionary(out / "en-de.tsv")))
     assert (first.source, first.target, first.weight) == ("house", "haus", 15.0)
-    strict = isoglot("align", "dictionary", *bitext, "--out", out, "--set", "keep.least_count=11", "--json", "--quiet")
+    strict = isoglot("align", "dictionary", *bitext, "--out", out, "--set", "keep.min_count=11", "--json", "--quiet")
     assert json.loads(strict.out)["en-de"]["words"] < len(found)
 
 
@@ -88,8 +88,8 @@ def test_a_dictionary_of_too_little_text_says_what_to_do(isoglot, tmp_path: Path
     assert result.code == 0
     assert json.loads(result.out)["en-de"]["entries"] == 0
     assert "isoglot: no translation is common enough to be kept; give more text, or ask for less: " in result.err
-    assert result.err.endswith(" --set keep.least_count=1\n")
-    result = isoglot(*command, "--set", "keep.least_count=1", "--out", tmp_path / "out")
+    assert result.err.endswith(" --set keep.min_count=1\n")
+    result = isoglot(*command, "--set", "keep.min_count=1", "--out", tmp_path / "out")
     assert json.loads(result.out)["en-de"]["entries"] == 2
     assert "no translation" not in result.err
 
@@ -140,7 +140,7 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
             "--set symmetry and --links together; nothing is aligned: leave --set symmetry out",
         ),
         (["links", "--langs", "en,fr", "--layer", "1"], "--layer without --model; name an encoder, or leave it out"),
-        (["links", "--langs", "en,fr", "--centre", "none"], "--centre without --model; name an encoder, or leave it"),
+        (["links", "--langs", "en,fr", "--center", "none"], "--center without --model; name an encoder, or leave it"),
         (
             ["links", "--langs", "en,fr", "--aligner", "x", "--model", "y", "--rule", "argmax"],
             "--rule and --aligner together; an aligner has its settings: leave it out",
@@ -354,7 +354,7 @@ def test_a_layer_is_chosen_on_dev_and_the_aligner_used_again(isoglot, model: str
     assert set(facts["scores"]) >= {"aer", "precision", "recall", "f1"}
     assert facts["leaked"] == 0
     lines = (out / "layers.csv").read_text().splitlines()
-    assert lines[0].startswith("layer,rule,threshold,centre,aer,precision")
+    assert lines[0].startswith("layer,rule,threshold,center,aer,precision")
     assert len(lines) == 1 + 3 * 2 * 10
     page = (out / "layers.html").read_text()
     assert "<svg" in page
@@ -397,7 +397,7 @@ def test_a_layer_without_dev(isoglot, model: str, bitext: list[str], tmp_path: P
     result = isoglot(*command, "--layer", "-1", "--method", "union", "--json", "--quiet")
     assert result.err == ""
     facts = json.loads(result.out)
-    assert facts["way"] == {"layer": 2, "rule": "softmax", "threshold": 0.15, "centre": "mean"}
+    assert facts["way"] == {"layer": 2, "rule": "softmax", "threshold": 0.15, "center": "mean"}
     assert facts["pairs"]["one_sided"] == 5
     assert not (tmp_path / "out" / "layers.html").exists()
     result = isoglot(*command, "--layer", "9")

@@ -97,7 +97,7 @@ def test_procrustes_is_plain_numpy_on_all_words(isoglot, planted: Planted, retri
     )
     assert 0.2 < figures["p@1"]["value"] < 0.9
     K = 10 if retrieval == "csls" else None
-    assert (figures["method"], figures["neighbourhood"], figures["candidates"]) == (retrieval, K, 500)
+    assert (figures["method"], figures["neighborhood"], figures["candidates"]) == (retrieval, K, 500)
     assert found["layers"][0]["after"][1]["candidates"] == 400
     assert found["vocabulary"] == [400, 500]
     assert found["config"]["normalization"] == {"rounds": 5}
@@ -175,7 +175,7 @@ def test_an_option_of_the_map_or_of_the_normalization_by_its_own_name(isoglot, p
     )
     unknown = isoglot("align", "embeddings", *planted.options, "--set", "cutof=2")
     assert "unknown key 'cutof'" in unknown.err
-    none = isoglot("align", "embeddings", *planted.options, "--normalise", "none", "--set", "normalization.rounds=5")
+    none = isoglot("align", "embeddings", *planted.options, "--normalize", "none", "--set", "normalization.rounds=5")
     assert none.err.startswith("isoglot: options of a normalization (rounds), and none is chosen; ")
     few = isoglot("align", "embeddings", *planted.options, "--set", "normalization.rounds=0")
     assert few.err == "isoglot: rounds = 0 is too small; give at least 1\n"
@@ -189,7 +189,7 @@ def test_help_names_every_option_of_every_map(isoglot):
     kinds = {"ridge": align.Ridge, "cca": align.CCA, "rcsls": align.RCSLS, "refinement": align.Refinement}
     kinds |= {"self-learning": align.SelfLearning, "procrustes": align.Procrustes, "least-squares": align.LeastSquares}
     assert {name: options(kind) for name, kind in kinds.items() if options(kind)} == MAP_OPTIONS
-    steps = {"iterative": align.IterativeNormalization, "centre": align.Center, "unit": align.UnitLength}
+    steps = {"iterative": align.IterativeNormalization, "center": align.Center, "unit": align.UnitLength}
     assert {name: options(kind) for name, kind in steps.items() if options(kind)} == STEP_OPTIONS
     shown = " ".join(isoglot("align", "embeddings", "--help").out.replace("│", " ").split())
     for name in [*MAP_OPTIONS.values(), *STEP_OPTIONS.values()]:

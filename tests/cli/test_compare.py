@@ -42,13 +42,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = build_config(
         PretrainConfig,
         settings=[
-            "model.size=nano", "model.length=32", "batch.rows=8", "budget=6steps", "optimiser.rate=1e-2",
-            "evaluation.rows=4", "checkpoints.every=2", "checkpoints.keep=100", "log.peak=off",
+            "model.size=nano", "model.max_length=32", "batch.size=8", "budget=6steps", "optimizer.learning_rate=1e-2",
+            "evaluation.sequences=4", "checkpoints.every=2", "checkpoints.keep=100", "log.peak=off",
         ],
     )  # fmt: skip
     pretrain(config, shards, vocabulary, folder / "run", device="cpu")
     for name, languages in {"twin": ("en", "fr"), "mono": ("en",), "french": ("fr",)}.items():
-        shape = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=languages, length=32)
+        shape = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=languages, max_length=32)
         save_encoder(Encoder(shape, vocabulary, seed=len(name)), folder / name)
     save_encoder(Encoder(shape, seed=1), folder / "bare")
     small = BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=40)

@@ -61,7 +61,7 @@ def test_all_layers_to_a_file(encode, tmp_path: Path, folder: Path):
     expected = {"rows": 2, "language": "en", "layers": [0, 1, 2], "pool": "mean", "name": str(folder / "model")}
     assert {key: facts[key] for key in expected} == expected
     found = Representations.open(tmp_path / "v.safetensors")
-    assert (len(found), found.width, found.layers) == (2, 32, (0, 1, 2))
+    assert (len(found), found.hidden_size, found.layers) == (2, 32, (0, 1, 2))
     assert encode("v.safetensors", "--lang", "en", "--resume", "--quiet").err == ""
 
 
@@ -108,7 +108,7 @@ def test_the_embedding_matrix_as_word_vectors(isoglot, folder: Path, tmp_path: P
     common = ("encode", str(folder / "model"), "--pool", "embeddings", "--device", "cpu", "--json")
     out = tmp_path / "w.vec"
     facts = json.loads(isoglot(*common, "--lang", "en", "--out", str(out)).out)
-    assert (facts["words"], facts["width"]) == (3, 32)
+    assert (facts["words"], facts["hidden_size"]) == (3, 32)
     encoder = load_encoder(folder / "model", device="cpu")
     rows = embedding_rows(encoder, ["the", "cat", "sleeps"], "en")
     table = read_vectors(out)

@@ -23,7 +23,7 @@ from isoglot.text.dictionary import Entry
 from isoglot.text.provenance import Provenance, Source, use_dictionary, write_provenance
 
 NANO = """
-    model.size=nano model.length=16 batch.rows=8 batch.length=16 evaluation.every=5 evaluation.rows=8 log.every=2
+    model.size=nano model.max_length=16 batch.size=8 batch.sequence_length=16 evaluation.every=5 evaluation.sequences=8 log.every=2
     log.peak=off checkpoints.every=4
 """.split()
 SETTINGS = [word for setting in NANO for word in ("--set", setting)]
@@ -132,7 +132,7 @@ def test_lines_in_a_pipe_and_a_refused_checkpoint(isoglot, given, tmp_path: Path
     assert first.code == 0
     assert "pretrain: 8 steps in " in first.err
     assert "tokens/s" in first.err
-    damaged = tmp_path / "run" / "checkpoints" / "step-00000008" / "optimiser.safetensors"
+    damaged = tmp_path / "run" / "checkpoints" / "step-00000008" / "optimizer.safetensors"
     damaged.write_bytes(b"nothing")
     resumed = isoglot(*run, "--resume")
     assert resumed.code == 0
@@ -229,7 +229,7 @@ def test_only_the_first_process_of_a_machine_says_what_all_see(isoglot, monkeypa
 
 def test_every_verb_opens_the_best_weights_of_a_run_unless_told_and_says_which(isoglot, made: Path, given, tmp_path):
     run = tmp_path / "run"
-    worse = ["--set", "optimiser.rate=0.5", "--set", "schedule.warmup=7", "--set", "evaluation.every=1"]
+    worse = ["--set", "optimizer.learning_rate=0.5", "--set", "schedule.warmup=7", "--set", "evaluation.every=1"]
     train = ["pretrain", "micro", *given, *SETTINGS, *worse, "--budget", "8steps", "--device", "cpu", "--out", str(run)]
     best = json.loads(isoglot(*train, "--json", "--quiet").out)["best"]
     assert best["step"] < 8

@@ -20,7 +20,16 @@ REFUSED = "training has seen 1 of 2 source words of the dictionary, such as 'cat
 UNKNOWN = "provenance unknown: "
 PRETRAIN = (
     *("pretrain", "micro", "--budget", "2steps", "--device", "cpu", "--set", "model.size=nano"),
-    *("--set", "batch.rows=4", "--set", "batch.length=16", "--set", "log.peak=off", "--set", "evaluation.every=0"),
+    *(
+        "--set",
+        "batch.size=4",
+        "--set",
+        "batch.sequence_length=16",
+        "--set",
+        "log.peak=off",
+        "--set",
+        "evaluation.every=0",
+    ),
 )
 WORD2VEC = ("static", "train", "word2vec", "--dimensions", "8", "--epochs", "1", "--set", "min_count=1")
 WAYS = ("clean", "sentences", "segment", "overlap", "twin", "cp", "xz", "as it is")
@@ -99,7 +108,7 @@ def texts_of(text: Path) -> tuple[str, ...]:
 
 
 def score(isoglot, model: str | Path, language: str, *more: str):
-    quick = ("--method", "cosine", "--centre", "none", "--resamples", "10")
+    quick = ("--method", "cosine", "--center", "none", "--resamples", "10")
     options = ("--words-as", "embeddings", "--dictionary", f"{language}:fr=test.txt", *quick, *more)
     return isoglot("retrieve", "words", "--model", str(model), *options)
 

@@ -29,20 +29,20 @@ def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
     assert result.code == 0
     assert "means estimated on the searched rows themselves" in result.out
     assert "P@1 in %: en to fr / fr to en" in result.out
-    assert "cosine, centred" in result.out
+    assert "cosine, centered" in result.out
     out = tmp_path / "out"
     assert read_json(out / "run.json")["status"] == "finished"
     assert {"a.txt", "b.txt", "model/encoder.json"} < set(read_json(out / "run.json")["inputs"])
     metrics = read_json(out / "metrics.json")
     assert (metrics["kind"], metrics["model"], metrics["pool"]) == ("sentences", "model", "mean")
     (pair,) = metrics["pairs"]
-    assert [(each["layer"], each["centre"]) for each in pair["layers"]] == [
-        (layer, centre) for layer in (0, 1, 2) for centre in ("none", "mean")
+    assert [(each["layer"], each["center"]) for each in pair["layers"]] == [
+        (layer, center) for layer in (0, 1, 2) for center in ("none", "mean")
     ]
     encoder = load_encoder(retrieve_folder / "model", device="cpu")
     X, Y = (extract(encoder, text, language=code)[2] for text, code in ((EN, "en"), (FR, "fr")))
-    for centre, A, B in (("none", X, Y), ("mean", X - X.mean(0), Y - Y.mean(0))):
-        scores = next(each["scores"] for each in pair["layers"] if (each["layer"], each["centre"]) == (2, centre))
+    for center, A, B in (("none", X, Y), ("mean", X - X.mean(0), Y - Y.mean(0))):
+        scores = next(each["scores"] for each in pair["layers"] if (each["layer"], each["center"]) == (2, center))
         ways = {(each["method"], each["direction"]): each for each in scores}
         assert ways["csls", "forward"]["p@1"]["value"] == pytest.approx(precision_at_k(retrieve(A, B, "csls", k=1)))
         assert ways["cosine", "backward"]["p@1"]["value"] == pytest.approx(
@@ -63,7 +63,7 @@ def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
 def test_means_come_from_other_sentences_unless_told(sentences, tmp_path: Path, retrieve_folder: Path):
     """Six sentences and five folds; other text has means of its own, and its sentences make neighborhoods."""
     shown = sentences(*ALIGNED, "--layers", "0")
-    assert "centred: each language's mean removed, means estimated on other sentences of the same set" in shown.out
+    assert "centered: each language's mean removed, means estimated on other sentences of the same set" in shown.out
     texts = []
     for code, text in (("en", EN), ("fr", FR)):
         (tmp_path / f"{code}.txt").write_text("\n".join([*text[::2], "", text[1]]) + "\n")
@@ -80,7 +80,7 @@ def test_means_come_from_other_sentences_unless_told(sentences, tmp_path: Path, 
         side - extract(encoder, [*text[::2], text[1]], language=code)[2].mean(axis=0)
         for side, text, code in ((X, EN, "en"), (Y, FR, "fr"))
     )
-    scores = next(each["scores"] for each in pair["layers"] if each["centre"] == "mean")
+    scores = next(each["scores"] for each in pair["layers"] if each["center"] == "mean")
     ways = {(each["method"], each["direction"]): each for each in scores}
     assert ways["cosine", "forward"]["p@1"]["value"] == pytest.approx(precision_at_k(retrieve(A, B, "cosine", k=1)))
 
@@ -117,11 +117,11 @@ def test_same_seed_same_bytes(sentences, tmp_path: Path):
     assert len((tmp_path / "one" / "pairs.tsv").read_text().splitlines()) == 1 + 12 * 3 * 2 * 2
 
 
-def test_one_method_and_centre_as_json(sentences):
-    result = sentences(*ALIGNED, "--layers", "-1", "--method", "ratio", "--centre", "mean", "--quiet", "--json")
+def test_one_method_and_center_as_json(sentences):
+    result = sentences(*ALIGNED, "--layers", "-1", "--method", "ratio", "--center", "mean", "--quiet", "--json")
     assert (result.code, result.err) == (0, "")
     (pair,) = json.loads(result.out)["pairs"]
-    assert [(each["layer"], each["centre"]) for each in pair["layers"]] == [(2, "mean")]
+    assert [(each["layer"], each["center"]) for each in pair["layers"]] == [(2, "mean")]
     assert [each["method"] for each in pair["layers"][0]["scores"]] == ["ratio", "ratio"]
 
 
@@ -162,7 +162,7 @@ def test_sentences_that_are_cut_are_said_once(isoglot, sentences, tmp_path: Path
     for code, text in (("en", EN), ("fr", FR), ("de", [sentence.upper() for sentence in EN])):
         (tmp_path / code).write_text("\n".join([*text, long if code == "en" else text[0] * 2]) + "\n")
         named += ["--parallel", f"{code}={tmp_path / code}"]
-    three = sentences("--model", "model", *named, "--layers", "0", "--centre", "none").out
+    three = sentences("--model", "model", *named, "--layers", "0", "--center", "none").out
     assert three.count("Longer than the model takes, and cut: 1 of 7 en sentences") == 1
     vectors = []
     for option, code in (("--source", "en"), ("--target", "fr")):
@@ -230,7 +230,7 @@ def test_words_through_a_map(words, tmp_path: Path, retrieve_folder: Path):
     mapping.save(tmp_path)
     mapping.save(tmp_path / "layer" / "layer-3.safetensors")
     for option in (str(retrieve_folder / "map.safetensors"), str(tmp_path), str(tmp_path / "layer")):
-        result = words(*VECTORS, "--map", option, "--centre", "none", "--out", str(tmp_path / "out"))
+        result = words(*VECTORS, "--map", option, "--center", "none", "--out", str(tmp_path / "out"))
         assert result.code == 0
         assert "vectors  100.0 / 100.0  100.0 / 100.0" in result.out
         assert "x.vec-y.vec: 6 of 6 entries have both words (6 of 6 source words)" in result.out
@@ -251,7 +251,7 @@ def test_a_map_for_each_layer(sentences, retrieve_folder: Path, tmp_path: Path):
     np.save(retrieve_folder / "turned.npy", turned)
     for layer in (0, 1):
         Procrustes().fit(X[layer], turned[layer]).save(tmp_path / f"layer-{layer}.safetensors")
-    options = ("--source", "layers.npy", "--target", "turned.npy", "--centre", "none", "--method", "cosine", "-q")
+    options = ("--source", "layers.npy", "--target", "turned.npy", "--center", "none", "--method", "cosine", "-q")
     assert "100.0 / 100.0" not in sentences(*options).out
     assert sentences(*options, "--map", str(tmp_path)).out.count("100.0 / 100.0") == 2
 

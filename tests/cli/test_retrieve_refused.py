@@ -31,7 +31,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
     (retrieve_folder / "junk.npy").write_bytes(b"no such thing")
     np.save(retrieve_folder / "long.npy", np.ones((12, 5), dtype=np.longdouble))
     (retrieve_folder / "torn.npy").write_bytes((retrieve_folder / "x.npy").read_bytes()[:20])
-    Center().fit(np.eye(5, dtype=np.float32)).save(retrieve_folder / "centre.safetensors")
+    Center().fit(np.eye(5, dtype=np.float32)).save(retrieve_folder / "center.safetensors")
     model = ("--model", "model")
     cases = [
         (
@@ -82,7 +82,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
             "tatoeba: no Tatoeba test set of 'de'; there should be tatoeba.xxx-eng.xxx and .eng",
         ),
         ((*ALIGNED, "--method", "clss"), "no --method 'clss'; did you mean 'csls'?"),
-        ((*ALIGNED, "--centre", "median"), "no --centre 'median'; did you mean 'mean'?"),
+        ((*ALIGNED, "--center", "median"), "no --center 'median'; did you mean 'mean'?"),
         (
             (*ALIGNED, "--layers", "last"),
             "--layers 'last' is no list of numbers; write --layers all, or --layers 0,4,-1",
@@ -108,15 +108,15 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
         (("--source", "zero.npy", "--target", "x.npy"), "zero.npy: row 5 is all zeros; leave it out on both sides"),
         (
             ("--source", "one.npy", "--target", "one.npy"),
-            "one.npy has 1 row, too few to estimate a mean on others; give at least 3, or --centre none",
+            "one.npy has 1 row, too few to estimate a mean on others; give at least 3, or --center none",
         ),
         (
             ("--source", "two.npy", "--target", "two.npy"),
-            "two.npy has 2 rows, too few to estimate a mean on others; give at least 3, or --centre none",
+            "two.npy has 2 rows, too few to estimate a mean on others; give at least 3, or --center none",
         ),
         (
             ("--source", "flat.npy", "--target", "flat.npy"),
-            "flat.npy: row 1 is the mean, and nothing is left of it without; give --centre none",
+            "flat.npy: row 1 is the mean, and nothing is left of it without; give --center none",
         ),
         (
             ("--source", "x.npy", "--target", "layers.npy"),
@@ -147,8 +147,8 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
             "the map is for 5 numbers, and wide.npy is 7 wide; give the vectors the map was made for",
         ),
         (
-            ("--source", "x.npy", "--target", "x.npy", "--map", "centre.safetensors"),
-            "centre.safetensors: a Center, where a map of two spaces is wanted; name one written by isoglot align",
+            ("--source", "x.npy", "--target", "x.npy", "--map", "center.safetensors"),
+            "center.safetensors: a Center, where a map of two spaces is wanted; name one written by isoglot align",
         ),
     ]
     for options, message in cases:

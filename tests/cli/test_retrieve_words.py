@@ -48,7 +48,7 @@ def test_candidates_are_all_words_of_the_text(words, few: str):
     capped = json.loads(words(*common, "--vocabulary", "1").out)["pairs"][0]["layers"][0]["scores"][0]
     assert capped["candidates"] in (3, 4)  # the dictionary's, and the most frequent word
     csls = json.loads(words(*common).out)["pairs"][0]["layers"][0]["scores"]
-    assert {(each["method"], each["neighbourhood"]) for each in csls} == {("cosine", None), ("csls", 10)}
+    assert {(each["method"], each["neighborhood"]) for each in csls} == {("cosine", None), ("csls", 10)}
 
 
 def test_candidates_are_all_words_of_one_subword(words, few: str):
@@ -95,7 +95,7 @@ def test_models_are_scored_on_the_same_entries(words, static: str, tmp_path: Pat
 
 
 def test_mrr_stands_beside_p_at_1(words, tmp_path: Path):
-    result = words(*VECTORS, "--map", "map.safetensors", "--centre", "none", "--out", str(tmp_path / "out"))
+    result = words(*VECTORS, "--map", "map.safetensors", "--center", "none", "--out", str(tmp_path / "out"))
     assert "P@1 in %: x.vec to y.vec / y.vec to x.vec" in result.out
     assert "MRR: x.vec to y.vec / y.vec to x.vec" in result.out
     assert "vectors  1.000 / 1.000  1.000 / 1.000" in result.out

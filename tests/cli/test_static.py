@@ -94,7 +94,7 @@ def test_vectors_of_words(isoglot, model: Path, tmp_path: Path):
     whole = isoglot(
         "static", "vectors", str(model), "--lang", "en", "--out", f"{tmp_path}/all.vec", "--first", "30", "--json"
     )
-    assert json.loads(whole.out) == {"out": f"{tmp_path}/all.vec", "words": 30, "width": 16}
+    assert json.loads(whole.out) == {"out": f"{tmp_path}/all.vec", "words": 30, "dimensions": 16}
     cut = isoglot(
         "static", "vectors", f"{tmp_path}/en.vec", "--same-as", f"{tmp_path}/all.vec", "--out", f"{tmp_path}/cut.vec"
     )

@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, part in parts.items():
             if name.endswith(("out.weight", "down.weight", "tokens.shared.weight")):
                 part.zero_()
-        parts["head.transform.shared.dense.weight"].copy_(torch.eye(encoder.width))
+        parts["head.transform.shared.dense.weight"].copy_(torch.eye(encoder.hidden_size))
         for side, words in enumerate((ENGLISH, FRENCH)):
             for number, word in enumerate(words):
                 parts["embedding.tokens.shared.weight"][pieces[word], number] = 4.0

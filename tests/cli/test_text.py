@@ -52,11 +52,11 @@ def test_clean(isoglot, folder: Path):
     assert Path("out/en.txt").read_text() == "The cat sleeps here. The dog isn't here.\n\nThe cat.\n"
     assert outputs("out") == {"en.txt", "fr.txt", "report.json"}
     assert read_json("out/report.json") == report
-    assert read_json("out/run.json")["config"]["once"] == "line"
+    assert read_json("out/run.json")["config"]["deduplicate"] == "line"
 
 
 def test_clean_with_settings_files_and_compression(isoglot, folder: Path):
-    arguments = ["--text", "eng=en.txt", "--text", "en=en-fr.txt", "--set", "once=all", "--compress", "gz"]
+    arguments = ["--text", "eng=en.txt", "--text", "en=en-fr.txt", "--set", "deduplicate=none", "--compress", "gz"]
     result = isoglot("text", "clean", *arguments, "--out", "out")
     assert result.code == 0
     assert "clean en: " in result.err
@@ -161,7 +161,7 @@ def test_bad_lines_are_counted(isoglot, folder: Path):
     [
         (["clean", "--text", "en.txt", "--out", "out"], "--text 'en.txt' is not language=path; write it as --text en=file.txt"),
         (["clean", "--text", "en=en.txt", "--out", "."], "en.txt would be written while it is read; name another --out"),
-        (["clean", "--text", "en=en.txt", "--out", "out", "--set", "least_share=2"], "least_share = 2 should be less than or equal to 1"),
+        (["clean", "--text", "en=en.txt", "--out", "out", "--set", "min_script_share=2"], "min_script_share = 2 should be less than or equal to 1"),
         (["clean", "--text", "en=en.txt", "--out", "out", "--workers", "0"], "Invalid value for '--workers'"),
         (["segment", "--text", "en=en.txt", "--out", "out", "--segment", "jieba"], "the method 'jieba' is for zh, not for en"),
         (["switch", "--text", "en=en.txt", "--dictionary", "fr=en-fr.txt", "--out", "out"], "'fr' is not two languages; write them as"),

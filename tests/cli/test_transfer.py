@@ -44,7 +44,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("task", ["nli", "ner", "parse", "pos", "topic"])
 def test_nothing_given_is_built_in(isoglot, task, model):
-    extra = ["--set", "unseen=count"] if task == "topic" else []
+    extra = ["--set", "unseen_labels=count"] if task == "topic" else []
     result = isoglot("transfer", task, "--model", model, *FAST, *extra, "--json", "--quiet")
     assert (result.code, result.err) == (0, "")
     found = json.loads(result.out)
@@ -223,7 +223,7 @@ def test_a_built_in_label_that_few_examples_do_not_have(isoglot, model, tmp_path
     result = isoglot("transfer", "topic", "--model", model, *few)
     assert (result.code, result.out) == (2, "")
     assert result.err.endswith(
-        " is not in the training data; learn from more examples (--sentences), or with --set unseen=count, which counts "
+        " is not in the training data; learn from more examples (--sentences), or with --set unseen_labels=count, which counts "
         "it as wrong\n"
     )
 
@@ -362,7 +362,16 @@ def test_a_classifier_that_predicts_one_class_has_learned_nothing(isoglot, model
     data = tmp_path / "data.tsv"
     data.write_text("".join(f"Eva sleeps {n}.\t{'calm' if n % 3 else 'loud'}\n" for n in range(30)))
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak"]
-    still = ["--set", "epochs=1", "--set", "encoder_rate=1e-9", "--set", "head_rate=1e-9", "--device", "cpu"]
+    still = [
+        "--set",
+        "epochs=1",
+        "--set",
+        "encoder_learning_rate=1e-9",
+        "--set",
+        "head_learning_rate=1e-9",
+        "--device",
+        "cpu",
+    ]
     result = isoglot("transfer", "topic", "--model", model, *files, *still, "--json")
     learned = json.loads(result.out)["learned"]
     assert learned["constant"] in ("calm", "loud")

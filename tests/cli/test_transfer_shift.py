@@ -33,7 +33,7 @@ def runs(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_encoder(encoder, folder / "encoder")
     data = {"en": task.builtin("en", "train", 40)}
     for name in ("all", "top-1"):
-        config = build_config(TuneConfig, settings=["epochs=1", "encoder_rate=1e-3", f"tune={name}"])
+        config = build_config(TuneConfig, settings=["epochs=1", "encoder_learning_rate=1e-3", f"tune={name}"])
         fine_tune(encoder, task, data, data, config, folder / name)
     both = data | {"de": task.builtin("de", "train", 40)}
     fine_tune(encoder, task, both, both, build_config(TuneConfig, settings=["epochs=1"]), folder / "both")

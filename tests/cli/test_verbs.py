@@ -164,7 +164,16 @@ def test_doctor_shows_versions_devices_and_parts(isoglot):
 def test_demo_writes_a_page_and_does_not_work_twice(isoglot, monkeypatch, tmp_path: Path):
     quick = partial(see_real_languages, tested=20)
     monkeypatch.setattr("isoglot.study.real_languages.see_real_languages", quick)
-    small = ["--set", "budget=30steps", "--set", "sentences=1500", "--set", "tested=40", "--set", "pieces=600"]
+    small = [
+        "--set",
+        "budget=30steps",
+        "--set",
+        "sentences=1500",
+        "--set",
+        "test_sentences=40",
+        "--set",
+        "vocabulary_size=600",
+    ]
     arms = ["--set", "arms=['anchors', 'separated']"]
     command = ["demo", "--out", str(tmp_path / "demo"), "--device", "cpu", *small, *arms]
     result = isoglot(*command)

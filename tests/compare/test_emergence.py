@@ -49,8 +49,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     config = build_config(
         PretrainConfig,
         settings=[
-            "model.size=nano", "model.length=16", "batch.rows=8", "budget=12steps", "optimiser.rate=1e-2",
-            "evaluation.every=4", "evaluation.rows=4", "checkpoints.every=4", "checkpoints.keep=1000", "log.peak=off",
+            "model.size=nano", "model.max_length=16", "batch.size=8", "budget=12steps", "optimizer.learning_rate=1e-2",
+            "evaluation.every=4", "evaluation.sequences=4", "checkpoints.every=4", "checkpoints.keep=1000", "log.peak=off",
         ],
     )  # fmt: skip
     pairs = builtin_pairs(("en", "fr"), 40)

@@ -81,7 +81,7 @@ def test_cells_are_the_cka_of_what_their_models_read(spec, folder: Path):
         assert cell.layers == (0, 1, 2, 3)
         for layer in cell.layers:
             assert cell.values["paper"][layer] == pytest.approx(paper_cka(X[layer], Y[layer]), abs=1e-6)
-            assert cell.values["centred"][layer] == pytest.approx(cka(X[layer], Y[layer]), abs=1e-6)
+            assert cell.values["centered"][layer] == pytest.approx(cka(X[layer], Y[layer]), abs=1e-6)
             assert cell.values["debiased"][layer] == pytest.approx(cka(X[layer], Y[layer], debiased=True), abs=1e-6)
         assert cell.average("paper") == pytest.approx(np.mean(cell.values["paper"]))
         assert all(0 <= value <= 1 for value in cell.found)
@@ -99,7 +99,7 @@ def test_without_each_group_is_the_cka_of_the_others(rng):
     for number, group in enumerate(groups):
         kept = np.setdiff1d(np.arange(50), group)
         assert found.without["paper"][number] == pytest.approx(paper_cka(X[kept], Y[kept]), abs=1e-12)
-        assert found.without["centred"][number] == pytest.approx(cka(X[kept], Y[kept]), abs=1e-12)
+        assert found.without["centered"][number] == pytest.approx(cka(X[kept], Y[kept]), abs=1e-12)
         assert found.without["debiased"][number] == pytest.approx(cka(X[kept], Y[kept], debiased=True), abs=1e-12)
     with pytest.raises(InputError, match="X has no similarities left to compare in 45 rows"):
         linear_forms(np.vstack([X[:5], np.ones((45, 6))]), Y, [np.arange(5)])
@@ -110,7 +110,7 @@ def test_english_twice_has_embeddings_for_each_and_paraphrases(spec):
         '[[columns]]\nlanguages = ["en", "en-x-two"]\nbilingual = "twice"\nmonolingual = ["en", "en1"]\nrandom = "none"'
     )
     assert [column.title for column in found.columns] == ["en-en'"]
-    assert found.cell("en-en'", "bilingual").values["centred"][0] < 0.999  # two tables, two initial values
+    assert found.cell("en-en'", "bilingual").values["centered"][0] < 0.999  # two tables, two initial values
     assert found.cell("en-en'", "monolingual") is not None
     assert found.empty == {("en-en'", "random"): "no random encoder is wanted"}
 

@@ -58,7 +58,11 @@ def test_an_untrained_encoder_of_the_same_shape(trained: Any):
     assert torch.equal(torch.get_rng_state(), before)  # nobody else's chance is changed
     assert type(other) is type(trained)
     assert not other.training
-    assert (other.width, other.depth, other.length) == (trained.width, trained.depth, trained.length)
+    assert (other.hidden_size, other.depth, other.max_length) == (
+        trained.hidden_size,
+        trained.depth,
+        trained.max_length,
+    )
     theirs, mine = trained.state_dict(), other.state_dict()
     assert {name: tensor.shape for name, tensor in mine.items()} == {name: t.shape for name, t in theirs.items()}
     same = [n for n, p in other.named_parameters() if p.dim() > 1 and torch.equal(p, theirs[n])]
@@ -113,12 +117,12 @@ def test_places():
 def test_without_top_components(rng: np.random.Generator, shape: tuple[int, int]):
     X = rng.normal(size=shape) * np.geomspace(100, 1, shape[1]) + 7
     left = without_top(X, 2)
-    centre = X - X.mean(axis=0)
-    top = np.linalg.svd(centre, full_matrices=False)[2][:2]
+    center = X - X.mean(axis=0)
+    top = np.linalg.svd(center, full_matrices=False)[2][:2]
     np.testing.assert_allclose(left, X - X @ top.T @ top, atol=1e-9)
     np.testing.assert_allclose(left @ top.T, 0, atol=1e-9)  # nothing along them, not even of the mean
     values = np.linalg.svd(left - left.mean(axis=0), compute_uv=False)
-    np.testing.assert_allclose(values[:3], np.linalg.svd(centre, compute_uv=False)[2:5], rtol=1e-8)
+    np.testing.assert_allclose(values[:3], np.linalg.svd(center, compute_uv=False)[2:5], rtol=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(60, 3), (5, 8)])

@@ -56,7 +56,7 @@ def test_the_interval_holds_the_value_of_all_items(planted: Planted):
     assert np.mean(high - low) == pytest.approx(3.92 * value.std(), rel=0.15)
 
 
-@pytest.mark.parametrize("form", ["centred", "paper"])
+@pytest.mark.parametrize("form", ["centered", "paper"])
 def test_the_interval_of_a_biased_form_is_about_samples_of_as_many(form: Form):
     value, low, high = intervals(MODERATE, 60, form)
     assert 0.90 <= np.mean((low <= value.mean()) & (value.mean() <= high)) <= 0.98
@@ -131,7 +131,7 @@ def test_the_mean_of_the_null_is_its_expectation(form: Form, count: int):
 
 def test_the_closed_form_of_the_biased_null():
     X, Y = np.random.default_rng(9).normal(size=(2, 40, 200))
-    found = judge(X, Y, form="centred")
+    found = judge(X, Y, form="centered")
     K, L = ((A - A.mean(axis=0)) @ (A - A.mean(axis=0)).T for A in (X, Y))
     closed = np.trace(K) * np.trace(L) / (39 * np.linalg.norm(K) * np.linalg.norm(L))
     assert found.expected_null == pytest.approx(closed, abs=1e-12)
@@ -153,7 +153,7 @@ def test_the_value_is_the_measures():
     X, Y = MODERATE.draw(300, np.random.default_rng(14))
     found = {form: judge(X, Y, form=form) for form in FORMS}
     assert found["paper"].value == pytest.approx(paper_cka(X, Y), abs=1e-12)
-    assert found["centred"].value == pytest.approx(cka(X, Y), abs=1e-12)
+    assert found["centered"].value == pytest.approx(cka(X, Y), abs=1e-12)
     assert found["debiased"].value == pytest.approx(cka(X, Y, debiased=True), abs=1e-12)
     for each in found.values():
         assert each.low < each.value < each.high
@@ -201,7 +201,7 @@ def test_layers():
 def test_errors():
     X = np.random.default_rng(19).normal(size=(20, 3))
     for options, message in (
-        ({"form": "centered"}, "no form of CKA 'centered'; did you mean 'centred'?"),
+        ({"form": "centered"}, "no form of CKA 'centered'; did you mean 'centered'?"),
         ({"rows": 3}, "rows=3; compare 4 to 10,000 items"),
         ({"rows": 10_001}, "rows=10001; compare 4 to 10,000 items"),
         ({"draws": 5}, "draws=5; draw at least 20 times"),
@@ -218,5 +218,5 @@ def test_errors():
         judge(X, np.ones((20, 2)))
     lone = np.zeros((20, 2))
     lone[3] = 1
-    with pytest.raises(InputError, match="Y has no similarities left to compare once it is centred"):
+    with pytest.raises(InputError, match="Y has no similarities left to compare once it is centered"):
         judge(X, lone)

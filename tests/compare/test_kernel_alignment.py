@@ -12,15 +12,15 @@ from isoglot.compare import cka, paper_cka, rbf_cka
 from isoglot.compare.kernel_alignment import (
     cheaper,
     cosine,
-    double_centred,
+    double_centered,
     gaussian_kernel,
     kernel_products,
     products,
     squared_distances,
-    u_centred,
+    u_centered,
     without_diagonal,
 )
-from isoglot.compare.pairs import centred
+from isoglot.compare.pairs import centered
 from isoglot.core.errors import ConfigError, InputError
 
 
@@ -40,7 +40,7 @@ def song_cka(K: np.ndarray, L: np.ndarray) -> float:
 @pytest.mark.parametrize(("count", "widths"), [(50, (4, 9)), (20, (200, 300)), (30, (5, 500)), (30, (30, 29))])
 @pytest.mark.parametrize("debiased", [False, True])
 def test_between_columns_or_between_items(count, widths, debiased, rng):
-    X, Y = (centred(torch.from_numpy(rng.normal(size=(count, width)) + 5), "X") for width in widths)
+    X, Y = (centered(torch.from_numpy(rng.normal(size=(count, width)) + 5), "X") for width in widths)
     values = []
     for space in ("features", "items"):
         parts = products(X, Y, space)
@@ -113,7 +113,7 @@ def test_gaussian_kernels_against_a_plain_loop(rng):
 
 
 def test_a_wide_gaussian_kernel_is_linear(rng):
-    """With a wide kernel exp(-d²) is 1 - d², and the centred squared distances are the linear kernel."""
+    """With a wide kernel exp(-d²) is 1 - d², and the centered squared distances are the linear kernel."""
     X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 5))
     assert rbf_cka(X, Y, bandwidth=1000) == pytest.approx(cka(X, Y), abs=1e-5)
 
@@ -129,12 +129,12 @@ def test_duplicates_have_distance_zero(rng):
     assert gaussian_kernel(X[[0] * 29 + [1]], 1.0)[0, -1] == pytest.approx(np.exp(-0.5) - 1)
 
 
-def test_centred_kernels(rng):
+def test_centered_kernels(rng):
     K, L = (torch.from_numpy(A @ A.T) for A in rng.normal(size=(2, 12, 3)))
-    assert double_centred(K).sum(dim=0).abs().max() < 1e-12
-    assert u_centred(K).sum(dim=0).abs().max() < 1e-12
-    assert u_centred(K).diagonal().eq(0).all()
-    assert kernel_products(u_centred(K), u_centred(L)).cross == pytest.approx(
+    assert double_centered(K).sum(dim=0).abs().max() < 1e-12
+    assert u_centered(K).sum(dim=0).abs().max() < 1e-12
+    assert u_centered(K).diagonal().eq(0).all()
+    assert kernel_products(u_centered(K), u_centered(L)).cross == pytest.approx(
         12 * 9 * song(K.numpy(), L.numpy()), abs=1e-10
     )
 
@@ -144,7 +144,7 @@ def test_nothing_is_left_of_one_outlier_without_the_diagonal(form, rng):
     X = np.zeros((20, 3))
     X[7] = 1
     Y = rng.normal(size=(20, 3))
-    with pytest.raises(InputError, match=r"^Y has no similarities left to compare once it is centred; give more"):
+    with pytest.raises(InputError, match=r"^Y has no similarities left to compare once it is centered; give more"):
         form(Y, X, debiased=True)
     assert 0 <= form(X, Y) < 0.5
 

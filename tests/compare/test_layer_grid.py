@@ -19,7 +19,7 @@ from isoglot.represent import Representations
 Side = dict[int, np.ndarray]
 FUNCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
     "paper": paper_cka,
-    "centred": cka,
+    "centered": cka,
     "debiased": lambda X, Y: cka(X, Y, debiased=True),
 }
 
@@ -146,7 +146,7 @@ def test_a_turned_space_is_the_same_space(rng: np.random.Generator, orthogonal: 
     X = rng.normal(size=(50, 8)) + 2
     found = CKAFitter([0], [0, 1]).update({0: X}, {0: X @ orthogonal(8), 1: 3 * X @ orthogonal(8) + 5}).result()
     np.testing.assert_allclose(found.paper[0, 0], 1, atol=1e-12)
-    np.testing.assert_allclose(found.centred, 1, atol=1e-12)
+    np.testing.assert_allclose(found.centered, 1, atol=1e-12)
     np.testing.assert_allclose(found.debiased, 1, atol=1e-12)
 
 
@@ -169,9 +169,9 @@ def test_the_grid():
     assert found.diagonal() == {3: pytest.approx(1.0)}
     again = json.loads(json.dumps(found.as_dict()))
     assert (again["layers_x"], again["layers_y"], again["count"]) == ([0, 3], [3, 4], 20)
-    assert again["centred"] == found.centred.tolist()
-    with pytest.raises(ConfigError, match="no form of CKA 'centered'; did you mean 'centred'"):
-        found.form("centered")  # type: ignore[arg-type]
+    assert again["centered"] == found.centered.tolist()
+    with pytest.raises(ConfigError, match="no form of CKA 'centred'; did you mean 'centered'"):
+        found.form("centred")  # type: ignore[arg-type]
 
 
 def test_errors():
@@ -220,7 +220,7 @@ def test_a_layer_without_anything_to_compare(kind: type):
         fitter(chunk=5).update(X, Y).result()
     Y[2] = np.zeros((12, 9), dtype=kind)
     Y[2][3] = 1
-    with pytest.raises(InputError, match="layer 2 of Y has no similarities left to compare once it is centred"):
+    with pytest.raises(InputError, match="layer 2 of Y has no similarities left to compare once it is centered"):
         fitter().update(X, Y).result()
     Y[2] = np.random.default_rng(0).normal(size=(12, 9)) * 1e100
     with pytest.raises(InputError, match="the numbers of layer 2 of Y are too large to be squared; divide them"):

@@ -214,7 +214,7 @@ def test_a_space_without_variance(name, value, related):
     """Rows of the same number: what the measure needs is not there, and it says so."""
     X, _ = related
     flat = np.full((80, 6), value)
-    if value and name == "paper-cka":  # it does not centre
+    if value and name == "paper-cka":  # it does not center
         assert 0 < compute(name, X, flat).value < 1
     else:
         with pytest.raises(

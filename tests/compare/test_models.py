@@ -19,7 +19,7 @@ from isoglot.compare.judged import judge
 from isoglot.compare.kernel_alignment import cka
 from isoglot.compare.measure import MEASURES, Score, compute
 from isoglot.compare.models import chosen_measures, compare_models, judge_any
-from isoglot.compare.neighbours import Nearest
+from isoglot.compare.neighbors import Nearest
 from isoglot.compare.nulls import kernels
 from isoglot.compare.sentences import builtin_pairs
 from isoglot.compare.top_components import without_top
@@ -85,7 +85,7 @@ def test_every_number_is_what_it_says(made, pairs):
         assert each.without_top == pytest.approx(stripped, abs=1e-6)
         assert found.grid_without_top.debiased[layer, layer] == pytest.approx(each.without_top, abs=1e-4)
     for each in found.of("cka"):
-        K, L = kernels(X[each.layer], Y[each.layer], "centred")
+        K, L = kernels(X[each.layer], Y[each.layer], "centered")
         assert each.expected_null == pytest.approx(float(K.trace() * L.trace()) / 79, abs=1e-9)
     assert {each.expected_null for each in found.of("debiased-cka")} == {0.0}
     assert {each.expected_null for each in found.of("mutual-knn")} == {None}
@@ -311,7 +311,7 @@ def test_in_two_steps_as_in_one(name, rows, widths, monkeypatch):
         assert quick[field] == pytest.approx(value, abs=tolerance.get(field, 1e-9)), field
 
 
-def test_neighbours_are_looked_for_anew_where_too_many_are_gone():
+def test_neighbors_are_looked_for_anew_where_too_many_are_gone():
     rng = np.random.default_rng(0)
     rows_ND = torch.from_numpy(rng.normal(size=(60, 3)))
     gone = Nearest.of(rows_ND, "X").nearest_NS[0, :35].sort().values

@@ -22,9 +22,9 @@ def told(*languages: np.ndarray, folds: int = 5) -> tuple[float, ...]:
 def test_means_far_apart_are_told_perfectly_and_are_at_chance_once_removed():
     """Languages that differ in their mean only."""
     means = 10 * noise(9)[:3]
-    linear, centred, by_spread = told(*(noise(seed) + mean for seed, mean in enumerate(means)))
+    linear, centered, by_spread = told(*(noise(seed) + mean for seed, mean in enumerate(means)))
     assert linear == 1.0
-    assert centred == pytest.approx(1 / 3, abs=1e-12)
+    assert centered == pytest.approx(1 / 3, abs=1e-12)
     assert abs(by_spread - 1 / 3) < 0.08
 
 
@@ -33,9 +33,9 @@ def test_the_same_cloud_twice_is_not_told():
 
 
 def test_a_spread_of_its_own_is_told_without_the_mean():
-    linear, centred, by_spread = told(noise(1), noise(2) * np.linspace(0.2, 3, D).astype(np.float32))
+    linear, centered, by_spread = told(noise(1), noise(2) * np.linspace(0.2, 3, D).astype(np.float32))
     assert abs(linear - 0.5) < 0.1
-    assert centred == pytest.approx(0.5, abs=1e-12)
+    assert centered == pytest.approx(0.5, abs=1e-12)
     assert by_spread > 0.9
 
 

@@ -59,13 +59,13 @@ class MadeUp:
             undecided=(),
             over_last=near(0.2),
             over_first=near(0.3),
-            centring=near(0.0, 0.005),
+            centering=near(0.0, 0.005),
             csls=near(0.02, 0.005),
             mapping=near(0.05),
             mapping_over_first=near(0.3),
             top=Top(layer=2, way="mapped", found=near(mean + 0.05), among=30, held_out=near(mean + 0.04)),
         )
-        probe = ProbeFacts(linear=near(0.99, 0.005), centred=near(1 / 3, 0), spread=near(0.5), chance=1 / 3)
+        probe = ProbeFacts(linear=near(0.99, 0.005), centered=near(1 / 3, 0), spread=near(0.5), chance=1 / 3)
         layer = LayerFacts(
             layer=2,
             found=dict.fromkeys(WAYS, near(mean)),

@@ -123,7 +123,7 @@ def test_words_alone_are_said_to_be_words_alone(made_up):
     ],
 )
 def test_gains_are_claimed_only_where_they_are_sure_and_matter(made_up, gain, words):
-    made_up.best = {"centring": gain}
+    made_up.best = {"centering": gain}
     assert words in what_helps(made_up.checkup())[0].text
 
 
@@ -156,7 +156,7 @@ def test_two_languages_are_judged_once(made_up):
 
 def test_gains_say_what_they_are_over(made_up):
     assert what_helps(made_up.checkup())[1].text.endswith("over plain cosine; it costs nothing.")
-    made_up.best = {"way": "centred"}
+    made_up.best = {"way": "centered"}
     assert what_helps(made_up.checkup())[1].text.endswith("on top of that; it costs nothing.")
 
 
@@ -215,7 +215,7 @@ def test_drowned_layers_are_named(made_up):
     checkup = made_up.checkup()
     assert "drown" not in " ".join(said(checkup, "space"))
     layer = checkup.layers[0]
-    found = {**layer.found, "centred": Interval(0.05, 0.04, 0.06), "trimmed": Interval(0.25, 0.22, 0.28)}
+    found = {**layer.found, "centered": Interval(0.05, 0.04, 0.06), "trimmed": Interval(0.25, 0.22, 0.28)}
     drowned = replace(checkup, layers=(replace(layer, found=found), *checkup.layers[1:]))
     texts = [text for text in said(drowned, "space") if "drown" in text]
     assert " ".join(texts) == (

@@ -38,13 +38,13 @@ def test_a_planted_rotation_is_found_by_a_map_alone():
     X = noise(1)
     result = find_translations(X, X @ turn(2), fold_numbers(N, 5, seed=0))
     assert found(result, "mapped") == 1.0
-    assert found(result, "centred") < 0.1
+    assert found(result, "centered") < 0.1
 
 
-def test_a_planted_shift_is_found_by_centring():
+def test_a_planted_shift_is_found_by_centering():
     X = noise(1)
     result = find_translations(X, 0.2 * X + 40 * noise(3)[:1], fold_numbers(N, 5, seed=0))
-    assert found(result, "centred") == found(result, "mapped") == 1.0
+    assert found(result, "centered") == found(result, "mapped") == 1.0
     assert found(result, "raw") < 0.6  # in one direction every query is as far from the shift as any other
 
 
@@ -75,9 +75,9 @@ def test_a_sentence_never_enters_what_it_is_looked_for_by():
     after = find_translations(X, Y, folds).found_WN
     mates = (folds == folds[row]) & (np.arange(N) != row)
     changed = (before != after)[:, mates].sum(axis=1)
-    assert dict(zip(WAYS, changed.tolist(), strict=True))["centred"] <= 1  # only by finding that very sentence
+    assert dict(zip(WAYS, changed.tolist(), strict=True))["centered"] <= 1  # only by finding that very sentence
     own = find_translations(X, Y, folds, means=Means(OWN)).found_WN
-    assert (own != before)[WAYS.index("centred"), mates].sum() > 5
+    assert (own != before)[WAYS.index("centered"), mates].sum() > 5
 
 
 def test_own_means_are_the_means_of_all():
@@ -86,10 +86,10 @@ def test_own_means_are_the_means_of_all():
     folds = fold_numbers(N, 5, seed=0)
     own = find_translations(X, Y, folds, means=Means(OWN))
     moved = find_translations(X - X.mean(0), Y - Y.mean(0), folds, means=Means(OWN))
-    assert np.array_equal(own.found_WN[WAYS.index("centred")], moved.found_WN[WAYS.index("raw")])
+    assert np.array_equal(own.found_WN[WAYS.index("centered")], moved.found_WN[WAYS.index("raw")])
     given = Means(Estimates(means="given"), (Other(X.mean(0)), Other(Y.mean(0))))
     found = find_translations(X, Y, folds, means=given)
-    assert np.array_equal(own.found_WN[WAYS.index("centred")], found.found_WN[WAYS.index("centred")])
+    assert np.array_equal(own.found_WN[WAYS.index("centered")], found.found_WN[WAYS.index("centered")])
 
 
 def test_candidates_are_as_many_with_a_map_as_without():
@@ -108,7 +108,7 @@ def test_folds_are_equal_parts():
 def test_rows_without_a_direction_are_found_by_chance():
     X = np.ones((N, D), dtype=np.float32)
     result = find_translations(X, noise(1), fold_numbers(N, 5, seed=0))
-    assert found(result, "centred") < 0.05
+    assert found(result, "centered") < 0.05
     assert found(find_translations(0 * X, noise(1), fold_numbers(N, 5, seed=0)), "raw") < 0.05
 
 
@@ -161,7 +161,7 @@ def planted(best: int, way: str, layers: int = 5, height: float = 0.8, count: in
 
 
 @pytest.mark.parametrize("count", [90, 300])
-@pytest.mark.parametrize("way", ["raw", "centred"])
+@pytest.mark.parametrize("way", ["raw", "centered"])
 def test_the_planted_layer_is_found(way: str, count: int):
     best, best_SP = choose_best(planted(3, way, count=count), range(5))
     assert (best.layer, best.way, best.as_good, best.undecided) == (3, way, (), ())
@@ -170,7 +170,7 @@ def test_the_planted_layer_is_found(way: str, count: int):
     assert best.found.value == pytest.approx(0.8, abs=0.05)
     assert best.over_last is not None
     assert best.over_last.low > 0.2
-    assert (best.centring.low > 0) is (way == "centred")
+    assert (best.centering.low > 0) is (way == "centered")
     assert best.csls.high < 0
     assert best_SP.shape == (501, 3)
     assert (best.top.layer, best.top.way, best.top.among) == (3, way, 5 * len(WAYS))
@@ -184,8 +184,8 @@ def test_where_nothing_is_better_nothing_is_said_to_be():
         chance = np.random.default_rng(seed)
         found_PLWN = (chance.random((1, 8, len(WAYS), 200)) < 0.3).astype(float)
         best, _ = choose_best(Hits.of_sets([found_PLWN], resamples=300, seed=seed), range(8))
-        gains = (best.centring, best.csls, best.mapping)
-        claims += best.way == "centred" or len({*best.as_good, *best.undecided}) < 7
+        gains = (best.centering, best.csls, best.mapping)
+        claims += best.way == "centered" or len({*best.as_good, *best.undecided}) < 7
         missed += not best.found.low <= 0.3 <= best.found.high
         sure += any(gain.low > 0 for gain in gains)
         values.append(best.found.value)
@@ -200,10 +200,10 @@ def test_the_headline_is_the_highest_of_what_is_shown():
     """A map finds most, and not in the layer that is best by cosine."""
     chance = np.random.default_rng(3)
     found_PLWN = (chance.random((2, 4, len(WAYS), 400)) < 0.3).astype(float)
-    found_PLWN[:, 2, WAYS.index("centred")] = chance.random((2, 400)) < 0.54
+    found_PLWN[:, 2, WAYS.index("centered")] = chance.random((2, 400)) < 0.54
     found_PLWN[:, 1, WAYS.index("mapped")] = chance.random((2, 400)) < 0.6
     best, _ = choose_best(Hits.of_sets([found_PLWN], resamples=200, seed=0), range(4))
-    assert (best.layer, best.way) == (2, "centred")
+    assert (best.layer, best.way) == (2, "centered")
     assert (best.top.layer, best.top.way) == (1, "mapped")
     assert best.top.found.value == pytest.approx(found_PLWN.mean(axis=(0, 3)).max())
     assert best.top.held_out is not None
@@ -269,7 +269,7 @@ def test_strong_directions_hide_translations_that_trimming_finds():
     noise = chance.normal(size=(2, 200, 2)) * 300
     X, Y = (np.concatenate([said, loud], axis=1).astype(np.float32) for loud in noise)
     result = find_translations(X, Y, fold_numbers(200, 5, seed=0))
-    assert found(result, "centred") < 0.1
+    assert found(result, "centered") < 0.1
     assert found(result, "trimmed") > 0.95
 
 

@@ -61,7 +61,7 @@ def encoder(request: pytest.FixtureRequest, encoders, hf_folder, shake) -> Any:
 
 @pytest.fixture
 def batch(encoder, sentences):
-    return make_batch(encoder.vocabulary, sentences, "en", length=encoder.length)
+    return make_batch(encoder.vocabulary, sentences, "en", length=encoder.max_length)
 
 
 def by_hand(encoder, batch, edits: list[tuple[int, Any]]) -> list[torch.Tensor]:

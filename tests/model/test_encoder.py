@@ -169,7 +169,7 @@ def test_going_on_from_any_layer_gives_the_same(plan: str, preset: Preset):
     torch.testing.assert_close(encoder.hidden(one.ids_BT, "fr"), found[-1])
 
 
-def test_local_layers_see_their_neighbourhood_only():
+def test_local_layers_see_their_neighborhood_only():
     encoder = build(preset="modern", layers=1, local_window=4, global_every=2).eval()
     everywhere = build(preset="modern", layers=3, local_window=4, global_every=3).eval()
     ids_BT, changed_BT = rows(count=1, length=12), rows(count=1, length=12)
@@ -231,9 +231,9 @@ def test_places_may_be_given_token_by_token(preset: Preset):
 
 def test_base_is_the_first_papers_encoder_and_base12_the_seconds():
     one = encoder_config("paper", "base", vocabulary_size=80_000)
-    assert (one.layers, one.heads, one.width, one.inner, one.dropout) == (8, 12, 768, 3072, 0.1)
+    assert (one.layers, one.heads, one.hidden_size, one.intermediate_size, one.dropout) == (8, 12, 768, 3072, 0.1)
     two = encoder_config("paper", "base12", vocabulary_size=119_547)
-    assert (two.layers, two.heads, two.width, two.inner, two.length) == (12, 12, 768, 3072, 512)
+    assert (two.layers, two.heads, two.hidden_size, two.intermediate_size, two.max_length) == (12, 12, 768, 3072, 512)
 
 
 def test_sizes_grow():
@@ -247,7 +247,7 @@ def test_sizes_grow():
 
 def test_it_is_an_encoder_as_every_analysis_takes_it():
     encoder: EncoderLike = build()  # the type checker is the test
-    assert (encoder.width, encoder.depth, encoder.length, encoder.device.type) == (32, 2, 64, "cpu")
+    assert (encoder.hidden_size, encoder.depth, encoder.max_length, encoder.device.type) == (32, 2, 64, "cpu")
     with pytest.raises(ConfigError, match="the encoder has no vocabulary"):
         _ = build().vocabulary
 
@@ -255,7 +255,7 @@ def test_it_is_an_encoder_as_every_analysis_takes_it():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"heads": 3}, "width 32 is no multiple of 3 heads"),
+        ({"heads": 3}, "hidden_size 32 is no multiple of 3 heads"),
         ({"plan": "7"}, "no layers 7"),
         ({"languages": (), "plan": "1"}, "needs their names in 'languages'"),
         ({"languages": ("en", "eng")}, "names a language twice"),
@@ -290,7 +290,7 @@ def test_no_way_back():
 
 def test_private_tables_need_to_know_the_ids():
     config = EncoderConfig(
-        layers=1, heads=1, width=4, inner=4, vocabulary_size=9, languages=("en", "fr"), plan="softmax"
+        layers=1, heads=1, hidden_size=4, intermediate_size=4, vocabulary_size=9, languages=("en", "fr"), plan="softmax"
     )
     with pytest.raises(ConfigError, match="need to know the ids of each language; give the vocabulary"):
         Encoder(config)
@@ -299,9 +299,9 @@ def test_private_tables_need_to_know_the_ids():
 @pytest.mark.parametrize("plan", ["default", "sep-emb", "transform"])
 def test_a_head_without_a_transform_is_the_softmax_alone(plan: str):
     """XLM's head: scores are the last layer times the embeddings, plus a bias, and nothing else has weights."""
-    encoder = build(plan, transform="none").eval()
+    encoder = build(plan, head_transform="none").eval()
     assert not [name for name, _ in encoder.named_parameters() if "transform" in name]
-    hidden = torch.randn(3, encoder.width)
+    hidden = torch.randn(3, encoder.hidden_size)
     ids = torch.from_numpy(MEMBERS["fr"])
     table = encoder.embedding.tokens.of("fr").weight
     rows = table if plan == "sep-emb" else table[ids]

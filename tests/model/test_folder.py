@@ -87,10 +87,13 @@ def test_an_index_with_something_missing_is_refused(vocabulary: Vocabulary, tmp_
     ("change", "message"),
     [
         ({"norm_eps": 1e-2}, "its content does not match its content_sha256"),
-        ({"width": 10**12}, r"1,000,000,000,000 numbers a piece in encoder\.json and these weights do not go together"),
-        ({"length": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
+        (
+            {"hidden_size": 10**12},
+            r"1,000,000,000,000 numbers a piece in encoder\.json and these weights do not go together",
+        ),
+        ({"max_length": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
         ({"layers": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
-        ({"inner": 48}, r"the weight blocks\S+ in encoder\.json and these weights do not go together"),
+        ({"intermediate_size": 48}, r"the weight blocks\S+ in encoder\.json and these weights do not go together"),
     ],
 )
 def test_a_changed_config_is_refused(vocabulary: Vocabulary, tmp_path: Path, change: dict[str, float], message: str):

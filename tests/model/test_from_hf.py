@@ -36,7 +36,7 @@ def same(sentences):
     """``same(encoder, model)``: the encoder's numbers are the model's at every real token of a padded batch."""
 
     def check(encoder, model) -> None:
-        batch = make_batch(encoder.vocabulary, sentences, length=encoder.length)
+        batch = make_batch(encoder.vocabulary, sentences, length=encoder.max_length)
         assert not batch.full
         at = batch.mask_BT
         with torch.no_grad():
@@ -89,7 +89,7 @@ def test_bert(hf_folder, same, shake):
     model = made(BertForMaskedLM, bert(), shake)
     encoder = opened(hf_folder(model))
     same(encoder, model)
-    assert (encoder.length, encoder.vocabulary.mode) == (40, "given")
+    assert (encoder.max_length, encoder.vocabulary.mode) == (40, "given")
 
 
 def test_bert_with_the_head_of_the_next_sentence_too(hf_folder, same, shake, tmp_path: Path):
@@ -104,10 +104,10 @@ def test_roberta_and_xlm_r(hf_folder, same, shake, config, kind):
     model = made(kind, roberta(config, type_vocab_size=1), shake)
     encoder = opened(hf_folder(model, special=ROBERTA))
     same(encoder, model)
-    assert encoder.length == 39  # positions begin after the padding's id
+    assert encoder.max_length == 39  # positions begin after the padding's id
 
 
-def test_modernbert_with_neighbourhoods(hf_folder, same, shake):
+def test_modernbert_with_neighborhoods(hf_folder, same, shake):
     model = made(ModernBertForMaskedLM, modern(), shake)
     encoder = opened(hf_folder(model))
     same(encoder, model)

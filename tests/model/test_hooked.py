@@ -98,7 +98,7 @@ def test_layers_and_logits_are_the_models_own(config, batches, shake):
     batch, _ = batches
     theirs = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long(), output_hidden_states=True)
     layers = encoder.layers(batch)
-    assert (encoder.depth, encoder.width, len(layers)) == (3, 32, 4)
+    assert (encoder.depth, encoder.hidden_size, len(layers)) == (3, 32, 4)
     assert all(torch.equal(one, two) for one, two in zip(layers[:-1], theirs.hidden_states[:-1], strict=True))
     torch.testing.assert_close(encoder.logits(layers[-1]), theirs.logits, atol=1e-5, rtol=0)
     torch.testing.assert_close(encoder.logits(layers[-1][1, 2]), theirs.logits[1, 2], atol=1e-5, rtol=0)
@@ -143,7 +143,11 @@ def test_the_wrapper_and_the_import_agree(name: str, batches, shake):
             one, two = (encoder.run_from(start, hidden, batch, to=end) for encoder in (hooked, imported))
             torch.testing.assert_close(one[at], two[at], atol=1e-4, rtol=0)
     torch.testing.assert_close(hooked.logits(hidden), imported.logits(hidden), atol=1e-4, rtol=0)
-    assert (hooked.width, hooked.depth, hooked.length) == (imported.width, imported.depth, imported.length)
+    assert (hooked.hidden_size, hooked.depth, hooked.max_length) == (
+        imported.hidden_size,
+        imported.depth,
+        imported.max_length,
+    )
 
 
 def test_gradients_reach_what_was_put_in(batches, shake):
@@ -160,7 +164,7 @@ def test_a_folder_is_wrapped_with_its_head_or_without(name: str, head, hf_folder
     model = made(head, CONFIGS[name](), shake)
     encoder = load_encoder(hf_folder(model), device="cpu")
     assert isinstance(encoder, HookedEncoder)
-    batch = make_batch(encoder.vocabulary, sentences, length=encoder.length)
+    batch = make_batch(encoder.vocabulary, sentences, length=encoder.max_length)
     last = encoder.layers(batch)[-1]
     theirs = model.base_model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long()).last_hidden_state
     assert torch.equal(last, theirs)
@@ -181,7 +185,7 @@ def test_pieces_without_a_name_have_no_logits(hf_folder, shake):
 
 def test_positions_that_begin_later_make_it_shorter(shake):
     config = hf.RobertaConfig(**SMALL, **PLACES, hidden_act="relu")
-    assert HookedEncoder(made(AutoModelForMaskedLM, config, shake)).length == 38
+    assert HookedEncoder(made(AutoModelForMaskedLM, config, shake)).max_length == 38
 
 
 def test_what_cannot_be_run_or_edited_is_refused(shake, monkeypatch):
@@ -211,7 +215,7 @@ def test_encoders_of_translators_and_decoders_have_their_layers(name: str, hf_fo
     theirs = model.get_encoder() if model.config.is_encoder_decoder else model
     output = theirs(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long(), output_hidden_states=True)
     layers = encoder.layers(batch)
-    assert (encoder.depth, encoder.width) == (3, 32)
+    assert (encoder.depth, encoder.hidden_size) == (3, 32)
     expected = (*output.hidden_states[:-1], output.last_hidden_state)
     assert all(torch.equal(one, two) for one, two in zip(layers, expected, strict=True))
     at = batch.mask_BT

@@ -250,7 +250,7 @@ def test_what_errors_harm_is_stored_finer():
     )
     packed = unpack(pack(dict.fromkeys(names, matrix)))
     coarse, usual, fine = ((packed[name] - matrix).square().mean().sqrt() for name in names)
-    assert coarse >= usual > 2 * fine  # steps are powers of two, so neighbours may meet
+    assert coarse >= usual > 2 * fine  # steps are powers of two, so neighbors may meet
 
 
 GIVEN = given_words(["/etc", "dog", *(f"word{n}" for n in range(3000))], ["chien"])

@@ -104,7 +104,7 @@ def test_the_vectors_are_those_of_the_modules(model, mode: str, hf_folder, sente
     pooled = expected(model, folder, texts, mode)
     wanted = F.normalize(torch.tanh(F.linear(pooled, weight, bias)), dim=1)
     found = extract(load_encoder(folder, device="cpu"), texts)
-    assert (found.header["pool"], found.layers, found.width) == ("model", (2,), 8)
+    assert (found.header["pool"], found.layers, found.hidden_size) == ("model", (2,), 8)
     np.testing.assert_allclose(found[2], wanted.numpy(), atol=1e-5)
     assert found.header["cut"] == 1  # by the length that the folder states
 
@@ -148,9 +148,9 @@ def test_without_a_length_of_its_own_the_tokenizers_counts(hf_folder, sentences,
     folder = hf_folder(kind.from_config(CONFIGS["bert"]()))
     write(folder, ("mean_tokens",))
     (folder / "sentence_bert_config.json").write_text("{}")
-    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["length"] == 512
+    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["max_length"] == 512
     changed(folder / "tokenizer_config.json", model_max_length=9)
-    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["length"] == 9
+    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["max_length"] == 9
 
 
 def changed(file: Path, **changes: Any) -> None:

@@ -71,9 +71,9 @@ def test_dropout_keeps_its_share_everywhere(rate):
     for way in range(4):  # along rows, heads, queries, keys
         means = stays.transpose(0, way).flatten(1).mean(1)
         assert (means - (1 - rate)).abs().max() < 5 * spread / (stays.numel() / len(means)) ** 0.5
-    centred = stays - stays.mean()
-    for one, other in ((centred[..., 1:], centred[..., :-1]), (centred[..., 1:, :], centred[..., :-1, :])):
-        assert abs((one * other).mean()) < 5 * spread**2 / stays.numel() ** 0.5  # neighbours know nothing of each other
+    centered = stays - stays.mean()
+    for one, other in ((centered[..., 1:], centered[..., :-1]), (centered[..., 1:, :], centered[..., :-1, :])):
+        assert abs((one * other).mean()) < 5 * spread**2 / stays.numel() ** 0.5  # neighbors know nothing of each other
 
 
 def test_dropout_is_of_the_key():

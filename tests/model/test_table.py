@@ -30,7 +30,7 @@ def table(small_texts) -> TableEncoder:
 def test_it_keeps_the_protocol(table: TableEncoder):
     batch = make_batch(table.vocabulary, ["the cat", "a"], "en")
     (hidden,) = table.layers(batch, "en")
-    assert (table.depth, table.width, hidden.shape[-1]) == (0, 5, 5)
+    assert (table.depth, table.hidden_size, hidden.shape[-1]) == (0, 5, 5)
     assert torch.equal(hidden[:, 1:], table.weight[batch.ids_BT][:, 1:])
     assert (hidden[:, -1] == 0).all()  # neither [SEP] nor padding has a vector
     for row, sentence in enumerate(("the cat", "a")):  # [CLS] is the mean of its row

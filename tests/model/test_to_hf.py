@@ -33,7 +33,7 @@ MODERN = ["default", "emb,softmax", "1-3", "1-6", "emb,1-3,softmax", "emb,1-6,so
 def deviation(encoder: Encoder, folder: Path, sentences, language: str) -> float:
     """The largest difference of any logit or hidden state at a real token."""
     model = AutoModelForMaskedLM.from_pretrained(folder)
-    batch = make_batch(encoder.vocabulary, sentences, language, length=encoder.length)
+    batch = make_batch(encoder.vocabulary, sentences, language, length=encoder.max_length)
     assert not batch.full
     with torch.no_grad():
         theirs = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long(), output_hidden_states=True)
@@ -66,7 +66,7 @@ def test_the_vector_of_the_language_goes_along(
 
 
 @pytest.mark.parametrize("bias", ["all", "none"])
-def test_neighbourhoods_and_biases_of_modernbert(encoders, sentences, tmp_path: Path, bias: str):
+def test_neighborhoods_and_biases_of_modernbert(encoders, sentences, tmp_path: Path, bias: str):
     encoder = encoders("modern", layers=4, local_window=4, global_every=3, bias=bias)
     export_to_hf(encoder, tmp_path / "hf", "en")
     assert deviation(encoder, tmp_path / "hf", sentences, "en") < 1e-4
@@ -77,7 +77,7 @@ def test_neighbourhoods_and_biases_of_modernbert(encoders, sentences, tmp_path: 
 def test_the_tokenizer_gives_the_ids_of_our_batches(encoders, sentences, tmp_path: Path, preset: str, mode: str):
     encoder = encoders(preset, mode=mode)
     export_to_hf(encoder, tmp_path / "hf", "fr")
-    batch = make_batch(encoder.vocabulary, sentences, "fr", length=encoder.length)
+    batch = make_batch(encoder.vocabulary, sentences, "fr", length=encoder.max_length)
     for tokenizer in (
         AutoTokenizer.from_pretrained(tmp_path / "hf"),
         PreTrainedTokenizerFast.from_pretrained(tmp_path / "hf"),
@@ -85,7 +85,7 @@ def test_the_tokenizer_gives_the_ids_of_our_batches(encoders, sentences, tmp_pat
         given = tokenizer(list(sentences), padding=True, return_tensors="pt")
         assert torch.equal(given["input_ids"], batch.ids_BT)
         assert torch.equal(given["attention_mask"].bool(), batch.mask_BT)
-        assert tokenizer.model_max_length == encoder.length
+        assert tokenizer.model_max_length == encoder.max_length
         assert tokenizer.mask_token_id == encoder.vocabulary.special["[MASK]"]
         AutoModelForMaskedLM.from_pretrained(tmp_path / "hf")(**given)  # takes what the tokenizer gives
 
@@ -186,7 +186,7 @@ def test_an_encoder_without_a_softmax_becomes_a_model_without_a_head(encoders, s
         encoder = encoders(preset, softmax="none")
         export_to_hf(encoder, tmp_path / preset, "en")
         assert json.loads((tmp_path / preset / "config.json").read_text())["architectures"][0].endswith("BertModel")
-        batch = make_batch(encoder.vocabulary, sentences, "en", length=encoder.length)
+        batch = make_batch(encoder.vocabulary, sentences, "en", length=encoder.max_length)
         model = AutoModel.from_pretrained(tmp_path / preset)
         last = model(input_ids=batch.ids_BT, attention_mask=batch.mask_BT.long()).last_hidden_state
         at = batch.mask_BT
@@ -195,7 +195,7 @@ def test_an_encoder_without_a_softmax_becomes_a_model_without_a_head(encoders, s
 
 def test_a_head_without_a_transform_is_no_bert_and_is_refused():
     """XLM's head is the softmax alone; BERT's GELU cannot be made the identity."""
-    config = encoder_config("paper", "nano", vocabulary_size=50, transform="none")
+    config = encoder_config("paper", "nano", vocabulary_size=50, head_transform="none")
     with pytest.raises(ConfigError) as error:
         hf_family(config)
     assert "transform=none is not BERT's way" in error.value.problem

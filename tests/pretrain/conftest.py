@@ -43,18 +43,18 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture
 def nano():
-    """``nano("optimiser.rate=1e-3", …)``: the config of a run that takes a moment."""
+    """``nano("optimizer.learning_rate=1e-3", …)``: the config of a run that takes a moment."""
 
     def make(*settings: str) -> PretrainConfig:
         small = [
             "model.size=nano",
-            "model.length=16",
+            "model.max_length=16",
             "model.dropout=0.1",
-            "batch.rows=8",
+            "batch.size=8",
             "budget=12steps",
-            "optimiser.rate=1e-3",
+            "optimizer.learning_rate=1e-3",
             "evaluation.every=5",
-            "evaluation.rows=8",
+            "evaluation.sequences=8",
             "checkpoints.every=4",
             "log.every=2",
             "log.peak=off",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from isoglot.pretrain.chance import high, host_draw
+from isoglot.pretrain.code_switching import CAP_BITS, RATE_BITS, DeviceSwitcher
 from isoglot.pretrain.switch_table import STEP_BITS, Option, SwitchTable, build_switch_tables
-from isoglot.pretrain.switching import CAP_BITS, RATE_BITS, DeviceSwitcher
 from isoglot.text.dictionary import Entry
 from isoglot.vocab import Vocabulary
 

@@ -117,8 +117,8 @@ def test_below_stays_below_for_any_size(draw: int, n: int):
     assert 0 <= int(below(torch.tensor(draw), n)) < n
 
 
-@pytest.mark.parametrize("neighbours", ["columns", "rows", "steps", "far rows"])
-def test_every_bit_is_fair_and_tells_nothing_of_its_neighbours(neighbours: str):
+@pytest.mark.parametrize("neighbors", ["columns", "rows", "steps", "far rows"])
+def test_every_bit_is_fair_and_tells_nothing_of_its_neighbors(neighbors: str):
     steps = torch.arange(64)
     drawn = torch.stack([draws(stream_key(4, "x", step), torch.arange(64), 16) for step in steps])
     first, second = {
@@ -126,7 +126,7 @@ def test_every_bit_is_fair_and_tells_nothing_of_its_neighbours(neighbours: str):
         "rows": (drawn[:, :-1], drawn[:, 1:]),
         "steps": (drawn[:-1], drawn[1:]),
         "far rows": (drawn[:, :32], drawn[:, 32:]),  # one bit of the row number differs
-    }[neighbours]
+    }[neighbors]
     a, b = bits(first).reshape(-1, 64) - 0.5, bits(second).reshape(-1, 64) - 0.5
     size = math.sqrt(len(a))
     assert float(a.mean(0).abs().max()) * 2 * size < 4.5
@@ -177,7 +177,7 @@ def test_all_orders_are_equally_likely(n: int):
 
 
 @pytest.mark.parametrize("n", [6, 8, 11, 16, 23])
-def test_two_neighbours_go_anywhere(n: int):
+def test_two_neighbors_go_anywhere(n: int):
     keys = stream_key(0, "order", torch.arange(60_000))[:, None]
     image = permuted(torch.tensor([n // 2, n // 2 + 1]), n, keys)
     counts = torch.bincount(image[:, 0] * n + image[:, 1], minlength=n * n).view(n, n)

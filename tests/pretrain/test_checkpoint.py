@@ -14,7 +14,7 @@ from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import StorageError
 from isoglot.core.folders import replace_folder, restore_folder, sweep
 from isoglot.pretrain import checkpoint as module
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, STATE, Checkpoints
+from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, STATE, Checkpoints
 
 
 def save(checkpoints: Checkpoints, step: int) -> Path:
@@ -34,8 +34,8 @@ def test_what_is_saved_is_found(tmp_path: Path):
     assert found is not None
     assert (found.state["step"], found.state["tokens"]) == (5, 50)
     assert found.tensors(MODEL)["weight"].tolist() == [5.0, 5.0, 5.0]
-    assert found.tensors(OPTIMISER)["weight/step"].item() == 5.0
-    assert names(found.path) == [MODEL, OPTIMISER, STATE]
+    assert found.tensors(OPTIMIZER)["weight/step"].item() == 5.0
+    assert names(found.path) == [MODEL, OPTIMIZER, STATE]
 
 
 def test_the_newest_are_kept(tmp_path: Path):
@@ -47,7 +47,7 @@ def test_the_newest_are_kept(tmp_path: Path):
     assert names(checkpoints.folder) == ["step-99999999"]
 
 
-@pytest.mark.parametrize("name", [MODEL, OPTIMISER, STATE])
+@pytest.mark.parametrize("name", [MODEL, OPTIMIZER, STATE])
 @pytest.mark.parametrize("harm", ["cut", "alter", "remove"])
 def test_a_damaged_one_is_refused_and_the_one_before_is_used(tmp_path: Path, name: str, harm: str):
     checkpoints = Checkpoints(tmp_path)

@@ -77,15 +77,15 @@ os._exit(code)
 """
 
 COMMON = """
-    model.size=nano model.length=16 model.dropout=0 batch.rows=8 budget=8steps optimiser.rate=1e-2 evaluation.every=4
-    evaluation.rows=7 checkpoints.every=4 log.every=1 log.peak=off seed=7 masking.random_from=language
+    model.size=nano model.max_length=16 model.dropout=0 batch.size=8 budget=8steps optimizer.learning_rate=1e-2 evaluation.every=4
+    evaluation.sequences=7 checkpoints.every=4 log.every=1 log.peak=off seed=7 masking.random_from=language
 """.split()
 RUNS = {
     "shared": [*COMMON],
-    "private": [*COMMON, "model.plan='emb,pos,1,softmax'", "optimiser.weight_decay=0.1", "optimiser.kind=adamw"],
-    "parts": [*COMMON, "model.plan='1'", "batch.accumulate=2"],
+    "private": [*COMMON, "model.plan='emb,pos,1,softmax'", "optimizer.weight_decay=0.1", "optimizer.kind=adamw"],
+    "parts": [*COMMON, "model.plan='1'", "batch.gradient_accumulation=2"],
     "vectors": [*COMMON, "model.language_embeddings=added"],
-    "pairs": [*COMMON, "model.length=48", "masking.rate=0.5"],  # shares with different numbers of masked pieces
+    "pairs": [*COMMON, "model.max_length=48", "masking.rate=0.5"],  # shares with different numbers of masked pieces
     "fails": [*COMMON],
 }
 

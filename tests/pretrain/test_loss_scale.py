@@ -15,7 +15,7 @@ from isoglot.core.errors import NumericError
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain.log import read_metrics
 from isoglot.pretrain.loss_scale import LARGEST, SMALLEST, LossScale
-from isoglot.pretrain.optimiser import OptimiserConfig, build_optimiser
+from isoglot.pretrain.optimizer import OptimizerConfig, build_optimizer
 from isoglot.pretrain.train import pretrain
 
 
@@ -23,13 +23,13 @@ def planted(*gradients: float, scale: LossScale | None, kind: str = "adamw") -> 
     """A matrix after steps with these gradients, as a loss that is scaled would leave them; lengths as reported."""
     torch.manual_seed(0)
     model = nn.Linear(2, 2, bias=False)
-    config = OptimiserConfig.model_validate({"kind": kind, "rate": 0.1, "clip": 1.0})
-    optimiser = build_optimiser(dict(model.named_parameters()), config, "cpu")
+    config = OptimizerConfig.model_validate({"kind": kind, "learning_rate": 0.1, "max_gradient_norm": 1.0})
+    optimizer = build_optimizer(dict(model.named_parameters()), config, "cpu")
     lengths = []
     for gradient in gradients:
         factor = 1.0 if scale is None else scale.value
         model.weight.grad = torch.full((2, 2), gradient * factor)
-        lengths.append(float(optimiser.step(1.0, scale)))
+        lengths.append(float(optimizer.step(1.0, scale)))
     return model, lengths
 
 
@@ -114,7 +114,7 @@ def test_a_run_in_float16_skips_overflows_counts_them_and_resumes_with_the_same_
 def test_a_loss_that_is_not_finite_stops_a_run_in_float16_too(tmp_path: Path, corpus, nano):
     with pytest.raises(NumericError):
         pretrain(
-            nano("precision=float16", "optimiser.rate=1e30", "log.every=1", "optimiser.clip=0"),
+            nano("precision=float16", "optimizer.learning_rate=1e30", "log.every=1", "optimizer.max_gradient_norm=0"),
             corpus.shards,
             corpus.vocabulary,
             tmp_path,

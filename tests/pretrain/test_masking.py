@@ -135,7 +135,7 @@ def test_each_fate_is_as_frequent_as_it_should_be(mask: float, keep: float, rand
     if random:
         counts = torch.bincount(seen[seen >= 500] - 500, minlength=500)
         assert abs(chi_square_z(counts, float(counts.sum()) / 500, 499)) < 4
-    if mask and keep:  # fates of neighbours are independent
+    if mask and keep:  # fates of neighbors are independent
         both = float((found[0][:, 1:] & found[0][:, :-1]).double().mean())
         assert abs(both - mask**2) < 4 * math.sqrt(mask**2 / size)
 

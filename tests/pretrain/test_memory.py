@@ -50,12 +50,12 @@ def test_the_paper_s_step_is_refused_on_a_small_machine(monkeypatch: pytest.Monk
         check()
     assert str(caught.value) == (
         "a step needs more than 111 GB for 768 rows of 256 tokens at once, and this machine has 24; "
-        "add --set batch.accumulate=12, or train a smaller model.size or fewer batch.rows"
+        "add --set batch.gradient_accumulation=12, or train a smaller model.size or batch.size"
     )
-    check("batch.accumulate=12")
+    check("batch.gradient_accumulation=12")
     check("budget=0steps")
     with pytest.raises(ConfigError, match="56 GB for 384 rows"):
-        check("batch.accumulate=2")
+        check("batch.gradient_accumulation=2")
     for known in (0, 240_000_000_000):  # on some systems it is not known
         monkeypatch.setattr(memory, "machine_memory", lambda known=known: known)
         check()
@@ -63,6 +63,6 @@ def test_the_paper_s_step_is_refused_on_a_small_machine(monkeypatch: pytest.Monk
 
 def test_what_is_refused_leaves_no_folder(corpus, nano, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(memory, "machine_memory", lambda: 10_000)
-    with pytest.raises(ConfigError, match=r"add --set batch\.accumulate=8, or"):
+    with pytest.raises(ConfigError, match=r"add --set batch\.gradient_accumulation=8, or"):
         pretrain(nano(), corpus.shards, corpus.vocabulary, tmp_path / "run", device="cpu")
     assert not (tmp_path / "run").exists()

@@ -43,12 +43,12 @@ def parameters(*shapes: tuple[int, int], seed: int = 3) -> list[nn.Parameter]:
     return [nn.Parameter(torch.randn(shape, generator=generator)) for shape in shapes]
 
 
-def moved(optimiser: torch.optim.Optimizer, some: list[nn.Parameter], steps: int = 3) -> list[torch.Tensor]:
+def moved(optimizer: torch.optim.Optimizer, some: list[nn.Parameter], steps: int = 3) -> list[torch.Tensor]:
     generator = chance(7)
     for _ in range(steps):
         for one in some:
             one.grad = torch.randn(one.shape, generator=generator)
-        optimiser.step()
+        optimizer.step()
     return [one.detach().clone() for one in some]
 
 
@@ -69,11 +69,11 @@ def test_matrices_move_as_if_alone() -> None:
     results = moved(Muon([{"params": together}], lr=0.01), together)
     alone = parameters(*SHAPES)
     generator = chance(7)
-    optimisers = [Muon([{"params": [one]}], lr=0.01) for one in alone]
+    optimizers = [Muon([{"params": [one]}], lr=0.01) for one in alone]
     for _ in range(3):
-        for one, optimiser in zip(alone, optimisers, strict=True):
+        for one, optimizer in zip(alone, optimizers, strict=True):
             one.grad = torch.randn(one.shape, generator=generator)
-            optimiser.step()
+            optimizer.step()
     for one, other in zip(alone, results, strict=True):
         torch.testing.assert_close(one.detach(), other, atol=1e-6, rtol=0)
 
@@ -97,11 +97,11 @@ def test_a_parameter_of_three_maps_moves_as_three_matrices() -> None:
 def test_what_has_no_gradient_does_not_move() -> None:
     reached, other = parameters((4, 4), (4, 4))
     before = other.detach().clone()
-    optimiser = Muon([{"params": [reached, other], "weight_decay": 0.5}], lr=0.1)
+    optimizer = Muon([{"params": [reached, other], "weight_decay": 0.5}], lr=0.1)
     reached.grad = torch.ones(4, 4)
-    optimiser.step()
+    optimizer.step()
     assert other.detach().equal(before)
-    assert other not in optimiser.state
+    assert other not in optimizer.state
 
 
 def test_a_step_is_of_the_size_of_adamws() -> None:

@@ -160,11 +160,11 @@ class Alone(World):
 
 def batches_of(corpus, config, rank: int = 0, size: int = 1) -> Batches:
     world = Alone(rank=rank, size=size, device=torch.device("cpu"))
-    return Batches(config, corpus.shards, corpus.vocabulary, length=config.model.length, world=world, parallel=ROWS)
+    return Batches(config, corpus.shards, corpus.vocabulary, length=config.model.max_length, world=world, parallel=ROWS)
 
 
 def test_a_step_has_its_tokens_and_every_pair_comes_as_often(corpus, nano):
-    batches = batches_of(corpus, nano("model.length=48", "batch.rows=4", "pairs.share=1"))
+    batches = batches_of(corpus, nano("model.max_length=48", "batch.size=4", "pairs.share=1"))
     assert [one.length for one in batches.pairs] == [24, 40, 48]
     shapes = [tuple(batches.next(step, 0).masked.inputs_BT.shape) for step in range(400)]
     assert set(shapes) == {(8, 24), (4, 40), (4, 48)}
@@ -174,7 +174,7 @@ def test_a_step_has_its_tokens_and_every_pair_comes_as_often(corpus, nano):
 
 
 def test_processes_share_rows_of_any_length(corpus, nano):
-    config = nano("model.length=24", "batch.rows=4", "pairs.share=1", "batch.accumulate=1")
+    config = nano("model.max_length=24", "batch.size=4", "pairs.share=1", "batch.gradient_accumulation=1")
     whole, shares = batches_of(corpus, config), [batches_of(corpus, config, rank, 4) for rank in range(4)]
     for step in range(20):
         expected = whole.next(step, 0).masked
@@ -187,7 +187,12 @@ def test_processes_share_rows_of_any_length(corpus, nano):
 
 def test_a_run_on_pairs_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus, nano):
     config = nano(
-        "model.length=48", "budget=6steps", "checkpoints.every=100", "evaluation.every=0", "pairs.share=0.8", "seed=3"
+        "model.max_length=48",
+        "budget=6steps",
+        "checkpoints.every=100",
+        "evaluation.every=0",
+        "pairs.share=0.8",
+        "seed=3",
     )
     run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", parallel=ROWS, resume=True)
     ends = [run(tmp_path / "whole"), *(run(tmp_path / "cut", stop_after=0.0) for _ in range(6))]
@@ -198,7 +203,7 @@ def test_a_run_on_pairs_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus
 
 
 def test_rows_that_were_counted_in_another_way_are_refused(corpus, nano):
-    batches = batches_of(corpus, nano("model.length=48"))
+    batches = batches_of(corpus, nano("model.max_length=48"))
     batches.restore_pairs(0)
     batches.restore_pairs({"24": 8, "40": 0, "48": 4})
     assert batches.pair_rows["24"] == 8

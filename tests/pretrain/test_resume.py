@@ -99,9 +99,9 @@ def test_interrupted_twice_it_ends_at_once_and_a_run_without_a_checkpoint_says_s
     "settings",
     [
         ["model.plan=sep-emb", "masking.random_from=language"],
-        ["optimiser.kind=muon", "model.preset=modern", "model.dropout=0.1", "batch.accumulate=2"],
+        ["optimizer.kind=muon", "model.preset=modern", "model.dropout=0.1", "batch.gradient_accumulation=2"],
         ["schedule.kind=trapezoid", "masking.rate=0.4", "masking.rate_end=0.1", "sampling.exponent_end=0"],
-        ["budget=1536tokens", "optimiser.kind=adamw"],
+        ["budget=1536tokens", "optimizer.kind=adamw"],
     ],
     ids=" ".join,
 )
@@ -214,8 +214,8 @@ print(json.dumps(found))
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_twenty_two_kills_at_random_moments(tmp_path: Path, corpus):
     settings = """
-        model.size=nano model.length=16 model.dropout=0.1 batch.rows=8 budget=24steps optimiser.rate=1e-3 log.every=1
-        evaluation.every=7 evaluation.rows=8 checkpoints.every=3 log.peak=off seed=7
+        model.size=nano model.max_length=16 model.dropout=0.1 batch.size=8 budget=24steps optimizer.learning_rate=1e-3 log.every=1
+        evaluation.every=7 evaluation.sequences=8 checkpoints.every=3 log.peak=off seed=7
     """.split()
     program = [sys.executable, "-c", KILLER, str(corpus.folder), str(tmp_path), "22", *settings]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)

@@ -35,7 +35,7 @@ def test_every_recipe_is_whole_and_says_its_vocabulary(name):
     recipe = load_recipe(name, room="pretrain")
     config = config_of(name)
     shape = config.model.encoder(vocabulary_size=1000, languages=("en", "fr"), pad_id=0, unk_id=1)
-    assert (config.batch.length or shape.length) <= shape.length
+    assert (config.batch.sequence_length or shape.max_length) <= shape.max_length
     assert recipe.text.startswith("# ")
     assert "# Vocabulary: " in recipe.text
     assert max(len(line) for line in recipe.text.splitlines()) <= 120
@@ -60,18 +60,28 @@ def test_the_arms_are_the_papers(arm):
     assert f"--mode {vocabulary} " in text
     assert shape.sharing.text == plan
     mode, size = vocabulary.split(" --size ")
-    assert (config.requires.vocabulary, config.requires.size, config.requires.count) == (mode, int(size), "merges")
+    assert (config.requires.vocabulary, config.requires.vocabulary_size, config.requires.count) == (
+        mode,
+        int(size),
+        "merges",
+    )
     assert SharingPlan.parse(config.requires.plan).text == plan
     assert config.requires.domains == ("different" if arm == "wiki-cc" else "same")
-    assert (config.switching.dictionaries == "required") == (arm == "extra-anchors")
-    assert (shape.layers, shape.heads, shape.width, shape.inner, shape.dropout) == (8, 12, 768, 3072, 0.1)
-    assert (config.batch.rows, config.batch.length, config.sampling.exponent) == (96 * 8, 256, 0.7)
+    assert (config.code_switching.dictionaries == "required") == (arm == "extra-anchors")
+    assert (shape.layers, shape.heads, shape.hidden_size, shape.intermediate_size, shape.dropout) == (
+        8,
+        12,
+        768,
+        3072,
+        0.1,
+    )
+    assert (config.batch.size, config.batch.sequence_length, config.sampling.exponent) == (96 * 8, 256, 0.7)
     assert config.batch.separator == "sentence"
     assert (config.masking.rate, config.masking.mask, config.masking.keep) == (0.15, 0.8, 0.1)
-    assert shape.transform == "none"
+    assert shape.head_transform == "none"
     assert (config.masking.draw, config.sampling.unit) == ("binomial", "sentences")
     assert config.masking.random_from == ("language" if plan != "default" else "vocabulary")
-    assert (config.optimiser.kind, config.optimiser.rate) == ("adam", 1e-4)
+    assert (config.optimizer.kind, config.optimizer.learning_rate) == ("adam", 1e-4)
     assert config.schedule.kind == "inverse-sqrt"
     assert config.schedule.warmup * config.spending.amount == pytest.approx(30_000, abs=1)
     assert config.evaluation.best_by is None  # English where it is learned, so that monolingual runs need no --set
@@ -83,11 +93,11 @@ def test_one_part_of_a_preset_can_be_the_others():
         "model.size=base",
         "model.positions=learned",
         "model.mlp=gelu",
-        "model.inner=3072",
+        "model.intermediate_size=3072",
     ]
     config = build_config(PretrainConfig, settings=[*settings, "model.norm=post"])
     shape = config.model.encoder(vocabulary_size=80_000, languages=("en", "fr"), pad_id=0, unk_id=1)
-    assert (shape.positions, shape.mlp, shape.inner, shape.norm, shape.bias) == (
+    assert (shape.positions, shape.mlp, shape.intermediate_size, shape.norm, shape.bias) == (
         "learned",
         "gelu",
         3072,
@@ -99,8 +109,8 @@ def test_one_part_of_a_preset_can_be_the_others():
 def test_short_windows_have_as_many_tokens_as_long_ones():
     for size in ("200k", "1000k"):
         long, short = config_of(f"second/{size}"), config_of(f"second/{size}-window20")
-        assert long.batch.length == 512
-        assert short.batch.length == 20
+        assert long.batch.sequence_length == 512
+        assert short.batch.sequence_length == 20
         assert (long.batch.windows, short.batch.windows) == ("stream", "sentences")
         assert long.spending == short.spending
         assert long.masking == short.masking
@@ -113,8 +123,11 @@ def test_short_windows_have_as_many_tokens_as_long_ones():
     [
         ("budget=soon", "--set budget=soon: budget = 'soon' is no budget: write 8m, 90s, 2h, 2000steps or 400Mtokens"),
         ("model.plan=sep-l1-9", "plan 'sep-l1-9': no layers l1-9; layers count 1 to"),
-        ("optimiser.kind=sgd", "--set optimiser.kind=sgd: optimiser.kind = 'sgd' should be 'adam', 'adamw' or 'muon'"),
-        ("optimizer.rate=1", "--set optimizer.rate=1: unknown key 'optimizer'; did you mean 'optimiser'?"),
+        ("optimizer.kind=sgd", "--set optimizer.kind=sgd: optimizer.kind = 'sgd' should be 'adam', 'adamw' or 'muon'"),
+        (
+            "optimiser.learning_rate=1",
+            "--set optimiser.learning_rate=1: unknown key 'optimiser'; did you mean 'optimizer'?",
+        ),
         ("schedule.warmup=1.5", "--set schedule.warmup=1.5: schedule.warmup"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_run_leaves_an_encoder_a_record_and_metrics(tmp_path: Path, corpus, na
     assert (record["status"], record["device"], record["seed"]) == ("finished", "cpu, float32", 7)
     assert {Path(name).name for name in record["inputs"]} == {"index.json"}
     assert {Path(name).name for name in record["outputs"]} >= {"encoder.json", "encoder.safetensors"}
-    assert record["config"]["optimiser"]["rate"] == 1e-3
+    assert record["config"]["optimizer"]["learning_rate"] == 1e-3
     lines = read_metrics(tmp_path)
     assert [line["step"] for line in lines if line["kind"] == "train"] == [2, 4, 6, 8, 10, 12]
     assert next(line["value"] for line in lines if line["kind"] == "probe") == {"squared": 25}
@@ -85,7 +85,9 @@ def test_a_run_leaves_an_encoder_a_record_and_metrics(tmp_path: Path, corpus, na
 
 
 def test_perplexity_falls_and_starts_near_the_size_of_the_vocabulary(run, corpus):
-    out = run("a", "budget=150steps", "optimiser.rate=5e-3", "model.dropout=0", "evaluation.every=50", "log.every=50")
+    out = run(
+        "a", "budget=150steps", "optimizer.learning_rate=5e-3", "model.dropout=0", "evaluation.every=50", "log.every=50"
+    )
     dev = [line["perplexity"]["en"] for line in read_metrics(out) if line["kind"] == "dev"]
     start = read_metrics(run("b", "budget=0steps"))[0]["perplexity"]["en"]
     assert start == pytest.approx(len(corpus.vocabulary), rel=0.1)
@@ -108,7 +110,7 @@ def test_runs_that_mask_differently_can_be_measured_alike(run):
         read_metrics(run(name, "budget=0steps", *settings))[-1]["perplexity"]
         for name, settings in {
             "a": [],
-            "b": ["masking.rate=0.5", "evaluation.rate=0.15"],
+            "b": ["masking.rate=0.5", "evaluation.masking_rate=0.15"],
             "c": ["masking.rate=0.5"],
         }.items()
     ]
@@ -149,7 +151,7 @@ def test_every_plan_trains(run, plan):
 
 def test_private_parts_of_a_language_that_never_comes_stay_as_they_were(run, corpus):
     plan = 'model.plan="emb,pos,1-2,transform,softmax"'
-    one = run("a", plan, "optimiser.kind=adamw", "optimiser.weight_decay=0.5", "sampling.exponent=0", "budget=1steps")
+    one = run("a", plan, "optimizer.kind=adamw", "optimizer.weight_decay=0.5", "sampling.exponent=0", "budget=1steps")
     start = weights(run("b", plan, "budget=0steps"))
     language = next(iter(losses(run("c", plan, "sampling.exponent=0", "budget=1steps", "log.every=1"))[0]))
     moved = {name for name, value in weights(one).items() if not torch.equal(value, start[name])}
@@ -159,8 +161,8 @@ def test_private_parts_of_a_language_that_never_comes_stay_as_they_were(run, cor
 @pytest.mark.parametrize(("plan", "separator"), [("default", "none"), ("1,softmax", "none"), ("softmax", "sentence")])
 def test_parts_of_a_batch_add_up_to_it(run, plan, separator):
     common = [f'model.plan="{plan}"', f"batch.separator={separator}", "model.dropout=0", "log.every=1"]
-    common.append("optimiser.rate=1e-2")
-    whole, parts = losses(run("a", *common)), losses(run("b", *common, "batch.accumulate=4"))
+    common.append("optimizer.learning_rate=1e-2")
+    whole, parts = losses(run("a", *common)), losses(run("b", *common, "batch.gradient_accumulation=4"))
     for one, other in zip(whole, parts, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
 
@@ -182,8 +184,8 @@ def test_a_ramp_has_smaller_steps_first_and_is_resumed(run, tmp_path: Path, corp
     )
     assert all(one[name].equal(other[name]) for name in other)
     assert read_metrics(run("c", "batch.ramp=0.5", "budget=392tokens"))[-1]["step"] > 392 // 112
-    with pytest.raises(ConfigError, match=r"set batch\.rows to a multiple of both together and of 4"):
-        run("b", "batch.ramp=0.5", "batch.rows=6", "batch.accumulate=3")
+    with pytest.raises(ConfigError, match=r"set batch\.size to a multiple of both together and of 4"):
+        run("b", "batch.ramp=0.5", "batch.size=6", "batch.gradient_accumulation=3")
 
 
 def test_a_budget_of_time_is_kept(run):
@@ -191,7 +193,7 @@ def test_a_budget_of_time_is_kept(run):
     assert 0.3 <= seconds < 5
 
 
-@pytest.mark.parametrize("settings", [["optimiser.kind=muon", "model.preset=modern"], ["precision=bfloat16"]])
+@pytest.mark.parametrize("settings", [["optimizer.kind=muon", "model.preset=modern"], ["precision=bfloat16"]])
 def test_muon_and_bfloat16_train_too(run, settings):
     assert all(math.isfinite(value) for line in losses(run("a", *settings)) for value in line.values())
 
@@ -216,7 +218,7 @@ def test_every_shape_of_a_compiled_run_is_compiled(run, monkeypatch, tmp_path: P
         "compile=on",
         "batch.ramp=0.6",
         "budget=60steps",
-        "model.length=32",
+        "model.max_length=32",
         "pairs.share=0.7",
         "model.dropout=0",
     ]
@@ -237,14 +239,14 @@ def test_dictionaries_switch_words_and_are_remembered(run, corpus):
     with pytest.raises(ConfigError, match="a dictionary is for de, and there are no shards of it"):
         run("d", dictionaries={("en", "de"): words})
     with pytest.raises(ConfigError, match="these settings switch words by a dictionary, and there is none; give one"):
-        run("e", "switching.dictionaries=required")
+        run("e", "code_switching.dictionaries=required")
 
 
 def test_pairs_are_learned_from_and_parts_of_them_add_up(run):
     parallel = [{"en": "A train left.", "fr": "Un train est parti."}, {"en": "Leo sleeps.", "fr": "Léo dort bien ici."}]
-    common = ["model.dropout=0", "log.every=1", "pairs.share=0.5", "model.length=24"]
+    common = ["model.dropout=0", "log.every=1", "pairs.share=0.5", "model.max_length=24"]
     whole = losses(run("a", *common, parallel=parallel))
-    parts = losses(run("b", *common, "batch.accumulate=4", parallel=parallel))
+    parts = losses(run("b", *common, "batch.gradient_accumulation=4", parallel=parallel))
     assert {name for line in whole for name in line} == {"en", "fr", "pairs"}
     for one, other in zip(whole, parts, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
@@ -269,9 +271,9 @@ def test_a_run_is_not_resumed_with_other_settings_or_data(run, tmp_path: Path, c
             with pytest.raises(CorruptFileError, match=r"; name another --out$"):
                 run("a", resume=True)
     with pytest.raises(ConfigError) as error:
-        run("a", "optimiser.rate=2e-3", resume=True)
+        run("a", "optimizer.learning_rate=2e-3", resume=True)
     assert str(error.value) == (
-        f"{tmp_path}/a is a run with other settings: optimiser.rate was 0.001 and is 0.002; "
+        f"{tmp_path}/a is a run with other settings: optimizer.learning_rate was 0.001 and is 0.002; "
         "resume with the same, or name another --out"
     )
     with pytest.raises(ConfigError, match=r"is a run on other data: shards\.fr was [0-9a-f]+ and is None"):
@@ -309,17 +311,17 @@ def test_a_given_vocabulary_learns_its_members_from_the_shards(tmp_path: Path, c
 
 def test_rows_that_cannot_be_shared_are_refused(run):
     with pytest.raises(ConfigError) as error:
-        run("a", "batch.accumulate=3")
+        run("a", "batch.gradient_accumulation=3")
     assert str(error.value) == (
-        "8 rows cannot be shared by 1 processes in 3 parts each; set batch.rows to a multiple of both together"
+        "8 rows cannot be shared by 1 processes in 3 parts each; set batch.size to a multiple of both together"
     )
 
 
 def test_what_cannot_work_is_refused_before_anything_is_written(run, tmp_path: Path, monkeypatch):
     with pytest.raises(ConfigError) as error:
-        run("a", "batch.length=500")
+        run("a", "batch.sequence_length=500")
     assert str(error.value) == (
-        "batch.length is 500, and the encoder takes 16 tokens; set model.length=500, or shorter rows"
+        "batch.sequence_length is 500, and the encoder takes 16 tokens; set model.max_length=500, or shorter rows"
     )
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     with pytest.raises(MissingPartError):
@@ -330,7 +332,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(run, tmp_path: P
 def test_a_perplexity_that_is_not_finite_stops_the_run_and_is_no_best(run, tmp_path: Path):
     """The last step's loss was finite, and the weights it led to are, too."""
     with pytest.raises(NumericError, match=r"not finite at step 1 \(language en\); there is no checkpoint yet"):
-        run("a", "optimiser.rate=1e30", "schedule.warmup=0", "evaluation.every=1", "log.every=100")
+        run("a", "optimizer.learning_rate=1e30", "schedule.warmup=0", "evaluation.every=1", "log.every=100")
     assert not (tmp_path / "a" / "best").exists()
     assert read_metrics(tmp_path / "a") == []
 
@@ -350,14 +352,14 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_no_checkpoint_has_it(run, t
     kept = "there is no checkpoint yet" if due == "checkpoints.every=7" else "the last good checkpoint is of step 4"
     assert str(error.value) == (
         f"the loss is not finite at step 6 (language {calls[5]}); {kept}; "
-        "lower optimiser.rate, lengthen schedule.warmup or set precision=float32, and start anew"
+        "lower optimizer.learning_rate, lengthen schedule.warmup or set precision=float32, and start anew"
     )
     assert read_json(tmp_path / "a" / "run.json")["status"] == "failed"
 
 
 def test_weights_that_are_not_finite_are_never_written(run, tmp_path: Path):
     with pytest.raises(NumericError, match="not finite at step"):
-        run("a", "optimiser.rate=1e38", "schedule.warmup=0", "optimiser.kind=adamw", "log.every=100")
+        run("a", "optimizer.learning_rate=1e38", "schedule.warmup=0", "optimizer.kind=adamw", "log.every=100")
     assert not list((tmp_path / "a").glob("checkpoints/*/model.safetensors"))
 
 
@@ -366,7 +368,7 @@ def test_weights_that_are_not_finite_are_never_written(run, tmp_path: Path):
 
 def overtrained(run: Any) -> Any:
     """A run that is worse at its end than before: so high a rate that English gets worse after step 4."""
-    out = run("worse", "budget=8steps", "evaluation.every=1", "optimiser.rate=0.5", "schedule.warmup=7")
+    out = run("worse", "budget=8steps", "evaluation.every=1", "optimizer.learning_rate=0.5", "schedule.warmup=7")
     dev = {line["step"]: line["perplexity"]["en"] for line in read_metrics(out) if line["kind"] == "dev"}
     assert min(dev, key=dev.__getitem__) < 8
     return out
@@ -421,18 +423,23 @@ def test_an_arm_refuses_another_vocabulary_size_or_plan_and_says_what_it_found(r
     assert refused(run, "requires.vocabulary=disjoint") == (
         "the recipe requires a disjoint vocabulary, found a joint one"
     )
-    assert refused(run, "requires.size=80000") == (
-        "the recipe requires a vocabulary of 80,000 pieces, found one of 400"
+    assert refused(run, "requires.vocabulary_size=80000") == (
+        "the recipe requires a vocabulary of 80,000 subwords, found one of 400"
     )
     assert refused(run, "requires.count=merges") == (
-        "the recipe requires a vocabulary whose size counts merges, found one that counts pieces"
+        "the recipe requires a vocabulary whose size counts merges, found one that counts subwords"
     )
     assert refused(run, "requires.plan=default", "model.plan=l1") == (
         "the recipe requires sharing plan default, found sep-l1-1"
     )
-    ours = ["requires.vocabulary=joint", "requires.size=400", "requires.count=pieces", "requires.plan=sep-l1-1"]
+    ours = [
+        "requires.vocabulary=joint",
+        "requires.vocabulary_size=400",
+        "requires.count=subwords",
+        "requires.plan=sep-l1-1",
+    ]
     run("fits", *ours, "model.plan=l1", "budget=0steps")
-    run("overridden", "requires.size=any", "requires.vocabulary=any", "budget=0steps")
+    run("overridden", "requires.vocabulary_size=any", "requires.vocabulary=any", "budget=0steps")
     run("alone", "requires.vocabulary=union", "budget=0steps", shards={"en": corpus.shards["en"]})
 
 
@@ -441,8 +448,14 @@ def test_a_vocabulary_whose_text_was_too_short_for_its_size_is_not_of_that_size(
     text.write_text("the cat sleeps\n" * 40, encoding="utf-8")
     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=5000)
     shards = {"en": build_shards([text], vocabulary, "en", tmp_path / "en", dev_share=0)}
-    with pytest.raises(ConfigError, match=r"of 5,000 pieces, found \d+: its text was too short"):
-        pretrain(nano("requires.size=5000", "evaluation.every=0"), shards, vocabulary, tmp_path / "out", device="cpu")
+    with pytest.raises(ConfigError, match=r"of 5,000 subwords, found \d+: its text was too short"):
+        pretrain(
+            nano("requires.vocabulary_size=5000", "evaluation.every=0"),
+            shards,
+            vocabulary,
+            tmp_path / "out",
+            device="cpu",
+        )
 
 
 def test_an_arm_about_domains_wants_them_declared_and_different(tmp_path: Path, corpus, run):
@@ -485,9 +498,9 @@ def test_text_can_be_cut_to_the_same_number_of_tokens(run, corpus):
 def test_windows_of_any_length_read_as_much_text_for_the_same_budget(run):
     """Both ends are within one step of the budget; special tokens and padding are not text."""
     for name, settings, step in (
-        ("long", ["batch.length=16", "batch.rows=8"], 8 * 14),
-        ("short", ["batch.length=6", "batch.rows=8"], 8 * 4),
-        ("sentences", ["batch.length=6", "batch.rows=8", "batch.windows=sentences"], 8 * 4),
+        ("long", ["batch.sequence_length=16", "batch.size=8"], 8 * 14),
+        ("short", ["batch.sequence_length=6", "batch.size=8"], 8 * 4),
+        ("sentences", ["batch.sequence_length=6", "batch.size=8", "batch.windows=sentences"], 8 * 4),
     ):
         out = run(name, *settings, "budget=1000tokens", "masking.draw=binomial", "log.every=1", "evaluation.every=0")
         tokens = [line["tokens"] for line in read_metrics(out) if line["kind"] == "train"]
@@ -496,13 +509,13 @@ def test_windows_of_any_length_read_as_much_text_for_the_same_budget(run):
 
 
 def test_a_run_on_sentences_learns_and_resumes(run, corpus, nano, tmp_path: Path):
-    settings = ["batch.windows=sentences", "masking.draw=binomial", "budget=40steps", "optimiser.rate=5e-3"]
-    out = run("a", *settings, "batch.accumulate=2")
+    settings = ["batch.windows=sentences", "masking.draw=binomial", "budget=40steps", "optimizer.learning_rate=5e-3"]
+    out = run("a", *settings, "batch.gradient_accumulation=2")
     dev = [line["perplexity"]["en"] for line in read_metrics(out) if line["kind"] == "dev"]
     assert dev[-1] < dev[0]
     again = tmp_path / "b"
     for limit in (0.0, None):
-        pretrain(nano(*settings, "batch.accumulate=2"), corpus.shards, corpus.vocabulary, again, device="cpu",
+        pretrain(nano(*settings, "batch.gradient_accumulation=2"), corpus.shards, corpus.vocabulary, again, device="cpu",
                  resume=True, stop_after=limit)  # fmt: skip
     assert same(out, again)
 

@@ -35,7 +35,7 @@ def comparison(*each: Measured, **changes) -> Comparison:
         "models": ("runs/a", "runs/b"), "languages": ("en", "fr"), "sentences": 1000, "rows": 500, "pool": "mean",
         "floor": "an untrained encoder reads fr", "ceiling": "runs/a and runs/c both read en", "top": 1,
         "grid": CKAGrid(
-            layers_x=(0, 1, 2), layers_y=(0, 1, 2), count=1000, paper=values, centred=values, debiased=values
+            layers_x=(0, 1, 2), layers_y=(0, 1, 2), count=1000, paper=values, centered=values, debiased=values
         ),
         "grid_without_top": None,
         "measured": each or tuple(measured(layer) for layer in range(3)),

@@ -65,9 +65,9 @@ def test_the_title_has_the_highest_figure_of_the_table(checkup: Checkup):
 
 
 @pytest.mark.parametrize(
-    ("way", "words"), [("raw", "vectors as they are"), ("centred", "each language’s mean removed")]
+    ("way", "words"), [("raw", "vectors as they are"), ("centered", "each language’s mean removed")]
 )
-def test_the_best_layer_by_cosine_is_beside_it(checkup: Checkup, way: Literal["raw", "centred"], words: str):
+def test_the_best_layer_by_cosine_is_beside_it(checkup: Checkup, way: Literal["raw", "centered"], words: str):
     best = replace(checkup.best, way=way)
     said = f"By cosine without a map, layer {best.layer}, {words}, finds"
     assert said in diagnosis_page(replace(checkup, best=best))

@@ -7,18 +7,18 @@ from isoglot.align.link_scores import LinkScores
 from isoglot.report.link_layers import choice_in_words, link_layers_page
 
 
-def tried(layer: int, rule, threshold: float | None, hits: int, centre="mean") -> Tried:
+def tried(layer: int, rule, threshold: float | None, hits: int, center="mean") -> Tried:
     scores = LinkScores(links=10, sure=10, hit_sure=hits, hit_possible=hits)
-    return Tried(way=Way(layer=layer, rule=rule, threshold=threshold, centre=centre), scores=scores)
+    return Tried(way=Way(layer=layer, rule=rule, threshold=threshold, center=center), scores=scores)
 
 
 def choice(layers: int) -> LayerChoice:
     every = []
     for layer in range(layers):
-        for centre in ("mean", "none"):
-            every.append(tried(layer, "argmax", None, 2 + layer, centre))
+        for center in ("mean", "none"):
+            every.append(tried(layer, "argmax", None, 2 + layer, center))
             every += [
-                tried(layer, "softmax", threshold, 3 + layer + 2 * (threshold > 0.1), centre)
+                tried(layer, "softmax", threshold, 3 + layer + 2 * (threshold > 0.1), center)
                 for threshold in (0.1, 0.2)
             ]
     return LayerChoice(tried=tuple(every), chosen=max(every, key=lambda each: each.scores.hit_sure), pairs=1234)

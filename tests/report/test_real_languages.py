@@ -50,9 +50,9 @@ def test_sentences_stand_below_each_other_escaped(seen_languages: RealLanguages)
 def test_what_was_found_is_a_table_with_chance(seen_languages: RealLanguages):
     _, section = real_sections(seen_languages)
     cells = ("French", "57\u00a0%", "70\u00a0%"), ("Chinese", "25\u00a0%", "50\u00a0%")
-    for name, raw, centred in cells:
+    for name, raw, centered in cells:
         assert (
-            f"<th scope='row'>{name}</th><td class='number'>{raw}</td><td class='number'>{centred}</td>"
+            f"<th scope='row'>{name}</th><td class='number'>{raw}</td><td class='number'>{centered}</td>"
             in section.table
         )
     assert "<th scope='col'>English and</th>" in section.table

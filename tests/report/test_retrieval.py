@@ -26,9 +26,9 @@ def pair(name: str, noise: float) -> PairScores:
 @pytest.mark.parametrize(
     ("count", "names"),
     [
-        (1, {"cosine", "cosine, centred", "csls", "csls, centred", "chance"}),
+        (1, {"cosine", "cosine, centered", "csls", "csls, centered", "chance"}),
         (3, {"en-l0", "en-l1", "en-l2", "chance"}),
-        (7, {"cosine", "cosine, centred", "csls", "csls, centred", "chance"}),
+        (7, {"cosine", "cosine, centered", "csls", "csls, centered", "chance"}),
     ],
 )
 def test_lines_are_named(count: int, names: set[str]):

@@ -27,7 +27,7 @@ def one_by_one(encoder: EncoderLike, sentences: list[str], pool: str) -> np.ndar
     found = []
     with torch.no_grad():
         for sentence in sentences:
-            batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.length)
+            batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.max_length)
             states = torch.stack(encoder.layers(batch, "en"))[:, 0]
             found.append(states[:, 0] if pool == "first" else states[:, 1:-1].mean(dim=1))
     return torch.stack(found, dim=1).numpy()
@@ -39,7 +39,7 @@ def test_sentences_are_what_the_definition_says(encoder: EncoderLike, sentences:
     expected = one_by_one(encoder, sentences, pool)
     assert found.layers == tuple(range(encoder.depth + 1))
     np.testing.assert_allclose(found.stacked(), expected, **CLOSE)
-    assert (len(found), found.width) == (len(sentences), encoder.width)
+    assert (len(found), found.hidden_size) == (len(sentences), encoder.hidden_size)
     np.testing.assert_array_equal(found[-1], found[encoder.depth])
 
 
@@ -140,7 +140,7 @@ def test_training_mode_is_left_and_taken_up_again(ours: Encoder, sentences: list
 
 
 def test_padding_may_be_anything(ours: Encoder, sentences: list[str]):
-    """Rotary positions with a small neighbourhood leave padding that has nothing to look at."""
+    """Rotary positions with a small neighborhood leave padding that has nothing to look at."""
     vocabulary = ours.vocabulary
     config = encoder_config("modern", "nano", vocabulary_size=len(vocabulary), local_window=4, global_every=2, layers=4)
     modern = Encoder(config, vocabulary).eval()
@@ -173,7 +173,15 @@ def test_the_header_says_what_it_is(imported: EncoderLike):
     found = extract(imported, ["the cat"], layers=[-1], name="tiny")
     assert len(found.header["encoder_sha256"]) == 64
     assert found.header["vocabulary_sha256"] == imported.vocabulary.hash
-    expected = {"name": "tiny", "language": None, "layers": [3], "depth": 3, "width": 32, "pool": "mean", "length": 40}
+    expected = {
+        "name": "tiny",
+        "language": None,
+        "layers": [3],
+        "depth": 3,
+        "hidden_size": 32,
+        "pool": "mean",
+        "max_length": 40,
+    }
     assert {key: found.header[key] for key in expected} == expected
     json.dumps(found.header)
 

@@ -73,7 +73,7 @@ def test_a_language_over_its_tokens(encoder: EncoderLike, sentences: list[str]):
     tokens = []
     with torch.no_grad():
         for sentence in sentences:
-            batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.length)
+            batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.max_length)
             tokens.append(encoder.layers(batch, "en")[1][0, 1:-1].numpy())
     X = np.concatenate(tokens)
     assert found.count == len(X)

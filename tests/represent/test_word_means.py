@@ -115,8 +115,8 @@ class Foreign:
     """An encoder of somebody else's: it has what the protocol asks for and no more."""
 
     def __init__(self, inner: Encoder) -> None:
-        self.vocabulary, self.width, self.depth = inner.vocabulary, inner.width, inner.depth
-        self.length, self.device, self.layers = inner.length, inner.device, inner.layers
+        self.vocabulary, self.hidden_size, self.depth = inner.vocabulary, inner.hidden_size, inner.depth
+        self.max_length, self.device, self.layers = inner.max_length, inner.device, inner.layers
         self.provenance = inner.provenance
 
 

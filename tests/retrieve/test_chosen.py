@@ -38,7 +38,7 @@ def test_a_layer_that_surely_finds_more_stands_alone():
     X, noise = stream.normal(size=(2, 100, 8))
     one = Side(name="en", layers={0: X, 1: X, 2: X})
     other = Side(name="de", layers={0: noise, 1: X + 0.6 * noise, 2: X + 0.6 * stream.normal(size=noise.shape)})
-    best = score_layers(one, other, methods=["cosine"], centres=["none"], resamples=200).best
+    best = score_layers(one, other, methods=["cosine"], centers=["none"], resamples=200).best
     assert best.chosen_among == 3
     assert best.layer in (1, 2)
     assert 0 not in (*best.as_good, *best.undecided)
@@ -112,7 +112,7 @@ def test_a_layer_that_a_paired_test_sets_apart_is_not_said_to_be_as_good():
         layer: X + scale * error + 0.05 * stream.normal(size=X.shape) for layer, scale in scales.items()
     }
     sides = Side(name="en", layers=dict.fromkeys(scales, X)), Side(name="de", layers=other)
-    best = score_layers(*sides, methods=["cosine"], centres=["none"], resamples=300).best
+    best = score_layers(*sides, methods=["cosine"], centers=["none"], resamples=300).best
     assert best.layer in (1, 2)
     assert 0 not in best.as_good
     assert best.as_good == (3 - best.layer,)

@@ -77,7 +77,7 @@ def test_own_means_find_more_than_the_true_ones_and_those_of_other_sentences_do_
         for source, values in found.items():
             estimates = Estimates(means=source)  # type: ignore[arg-type]
             scores = score_retrieval(
-                X, Y, methods=["cosine"], centre="mean", estimates=estimates, others=others, resamples=1
+                X, Y, methods=["cosine"], center="mean", estimates=estimates, others=others, resamples=1
             )
             values.append(found_both(scores, "cosine"))
     own, folds, true = (np.mean(found[source]) for source in ("own", "folds", "given"))
@@ -95,7 +95,7 @@ def test_own_means_hide_a_domain_and_given_ones_show_it():
     found = {
         source: found_both(
             score_retrieval(
-                X, Y, methods=["cosine"], centre="mean", estimates=Estimates(means=source), others=others, resamples=1
+                X, Y, methods=["cosine"], center="mean", estimates=Estimates(means=source), others=others, resamples=1
             ),
             "cosine",
         )
@@ -109,12 +109,12 @@ def test_given_means_are_what_is_removed():
     X, Y = rows(0), rows(0) + 3
     others = (Other(np.full(D, 0.5)), Other(np.full(D, 2.5)))
     found = score_retrieval(
-        X, Y, methods=["cosine"], centre="mean", estimates=Estimates(means="given"), others=others, resamples=1
+        X, Y, methods=["cosine"], center="mean", estimates=Estimates(means="given"), others=others, resamples=1
     )
     expected = score_retrieval(X - 0.5, Y - 2.5, methods=["cosine"], resamples=1)
     assert [each.ranks_Q.tolist() for each in found.methods] == [each.ranks_Q.tolist() for each in expected.methods]
     with pytest.raises(ConfigError, match="no mean of X is given"):
-        score_retrieval(X, Y, centre="mean", estimates=Estimates(means="given"))
+        score_retrieval(X, Y, center="mean", estimates=Estimates(means="given"))
 
 
 def plain_csls(X, Y, folds, k: int) -> list[int]:
@@ -138,14 +138,14 @@ def test_neighborhoods_are_made_of_other_queries(most: int):
     gold = Gold.one_to_one(24)
     folds = fold_numbers(gold, 24, 24, 5, seed=0)[0]
     expected = plain_csls(X, Y, folds, 3)
-    rules = Rules(*paired_rows(X, Y, unit=True), neighbourhood=3, most=most)
+    rules = Rules(*paired_rows(X, Y, unit=True), neighborhood=3, most=most)
     pairs = torch.from_numpy(gold.pairs_P2)
     for view in views(Inputs((X, Y), (np.arange(24),) * 2), gold, "none", Estimates(), seed=0):
         for part in view.parts:
             own = rules.apart(apart_from(part, (rules.X_ND, rules.Y_MD), gold))
             asked = np.flatnonzero(part.sources_N)
             assert own.ranks("csls", "forward", pairs[asked]).tolist() == [expected[row] for row in asked]
-    found = score_retrieval(X, Y, methods=["csls"], estimates=Estimates(), neighbourhood=3, resamples=1)
+    found = score_retrieval(X, Y, methods=["csls"], estimates=Estimates(), neighborhood=3, resamples=1)
     assert found.of("csls").ranks_Q.tolist() == expected
 
 
@@ -156,7 +156,7 @@ def test_candidates_of_the_querys_fold_have_no_advantage():
         X = rows(seed, 50)
         Y = X + 1.5 * rows(500 + seed, 50)
         folds = fold_numbers(Gold.one_to_one(50), 50, 50, 5, seed=0)[0]
-        found = score_retrieval(X, Y, methods=["csls"], centre="mean", estimates=Estimates(), resamples=1).of("csls")
+        found = score_retrieval(X, Y, methods=["csls"], center="mean", estimates=Estimates(), resamples=1).of("csls")
         wrong = found.ranks_Q > 1
         same += (folds[found.found_QK[wrong, 0]] == folds[wrong]).sum()
         total += wrong.sum()
@@ -165,7 +165,7 @@ def test_candidates_of_the_querys_fold_have_no_advantage():
 
 def test_of_noise_every_method_finds_what_chance_does():
     X, Y = rows(5, 600), rows(6, 600)
-    found = score_retrieval(X, Y, methods=METHODS, centre="mean", estimates=Estimates(), resamples=1)
+    found = score_retrieval(X, Y, methods=METHODS, center="mean", estimates=Estimates(), resamples=1)
     for method in METHODS:
         assert found_both(found, method) < 6 / 600, method  # chance is 1 / 600
 
@@ -174,7 +174,7 @@ def test_other_text_makes_neighborhoods():
     X, Y = rows(0, 20), rows(1, 20)
     others = (Other(rows=rows(2, 30)), Other(rows=rows(3, 30)))
     found = score_retrieval(
-        X, Y, methods=["csls"], estimates=Estimates(neighborhoods="given"), others=others, neighbourhood=4, resamples=1
+        X, Y, methods=["csls"], estimates=Estimates(neighborhoods="given"), others=others, neighborhood=4, resamples=1
     ).of("csls")
     unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (X, Y, rows(2, 30))]
     near = np.sort(unit[1] @ unit[2].T, axis=1)[:, -4:].mean(axis=1)
@@ -188,7 +188,7 @@ def test_rows_of_no_pair_count_in_the_means():
     X, Y = rows(0, 30), rows(1, 30)
     gold = Gold.one_to_one(10)
     for candidates in ("gold", "all"):
-        score_retrieval(X, Y, gold, candidates=candidates, centre="mean", estimates=Estimates(), resamples=1)
+        score_retrieval(X, Y, gold, candidates=candidates, center="mean", estimates=Estimates(), resamples=1)
     inputs = Inputs((X, Y), (np.arange(10), np.arange(10)))
     (view, *_) = views(inputs, gold, "mean", Estimates(), seed=0)
     kept = np.ones(30, dtype=bool)

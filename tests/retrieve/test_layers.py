@@ -1,4 +1,4 @@
-"""Every layer at once: the same figures as one by one, and a planted shift that centring takes away."""
+"""Every layer at once: the same figures as one by one, and a planted shift that centering takes away."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
 from isoglot.retrieve import Gold, Side, score_layers, score_retrieval
-from isoglot.retrieve.estimates import OWN, Centre
+from isoglot.retrieve.estimates import OWN, Center
 from isoglot.retrieve.results import metrics_csv, write_pairs
 
 
@@ -23,19 +23,19 @@ def sides(layers: int = 3, rows: int = 40, shift: float = 3.0, noise: float = 0.
 def test_each_layer_equals_a_scoring_of_its_own():
     source, target = sides()
     pair = score_layers(source, target, methods=["cosine", "ratio"], estimates=OWN, resamples=30, seed=4)
-    centre: Centre
+    center: Center
     for layer, X in source.layers.items():
         Y = target.layers[layer]
-        for centre, A, B in (("none", X, Y), ("mean", X - X.mean(0), Y - Y.mean(0))):
+        for center, A, B in (("none", X, Y), ("mean", X - X.mean(0), Y - Y.mean(0))):
             alone = score_retrieval(A, B, methods=["cosine", "ratio"], resamples=30, seed=4)
-            for found, expected in zip(pair.of(layer, centre).methods, alone.methods, strict=True):
+            for found, expected in zip(pair.of(layer, center).methods, alone.methods, strict=True):
                 assert found.precision == expected.precision
                 assert found.mrr.value == pytest.approx(expected.mrr.value)
     with pytest.raises(KeyError):
         pair.of(7, "none")
 
 
-def test_centring_takes_a_shift_away():
+def test_centering_takes_a_shift_away():
     shifted, plain = (
         score_layers(*sides(shift=shift, noise=0.2), methods=["cosine"], resamples=5) for shift in (3.0, 0.0)
     )
@@ -47,7 +47,7 @@ def test_centring_takes_a_shift_away():
         assert found.precision[1].value > 0.9
         assert lost.precision[1].value < 0.2
         assert lost.hubness > 1 > found.hubness
-    assert shifted.best.centre == "mean"
+    assert shifted.best.center == "mean"
     assert shifted.chance == 1 / 40
 
 
@@ -75,6 +75,6 @@ def test_files_are_tables(tmp_path):
     assert rows[5][5:7] == ["8", "f"]
 
 
-def test_no_such_centre():
-    with pytest.raises(ConfigError, match="no centre 'meen'; did you mean 'mean'"):
-        score_layers(*sides(), centres=["meen"])  # type: ignore[list-item]
+def test_no_such_center():
+    with pytest.raises(ConfigError, match="no center 'meen'; did you mean 'mean'"):
+        score_layers(*sides(), centers=["meen"])  # type: ignore[list-item]

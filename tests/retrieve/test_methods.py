@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.retrieve import Neighbours, blocked, csls, inverted_softmax, margin, methods, nearest, retrieve
+from isoglot.retrieve import Neighbors, blocked, csls, inverted_softmax, margin, methods, nearest, retrieve
 from isoglot.retrieve.blocked import search, search_both
 from isoglot.retrieve.methods import METHODS
 from isoglot.retrieve.rows import paired_rows
@@ -59,7 +59,7 @@ few = (
 def test_ties_and_duplicates_by_lower_index_whatever_the_block(brute, X, Y, k, shape, method):
     with pytest.MonkeyPatch.context() as patch:
         blocks_of(shape, patch)
-        found = retrieve(X, Y, method, k, neighbourhood=4)
+        found = retrieve(X, Y, method, k, neighborhood=4)
     right = brute.scores(X, Y, method, k=4)
     # Two ways to sum in float64 may fall on two sides of a float32; what is found must be as good as the definition's.
     taken = np.take_along_axis(right, found.indices_NK, axis=1)
@@ -243,11 +243,11 @@ def test_a_row_beyond_the_first_chunk_is_named():
             InputError,
             "the largest number is 1.0e-30, which float32 cannot square well; divide X and Y by it",
         ),
-        (lambda: nearest(np.eye(2), np.eye(2), k=0), ConfigError, "k is 0; ask for at least 1 neighbour"),
+        (lambda: nearest(np.eye(2), np.eye(2), k=0), ConfigError, "k is 0; ask for at least 1 neighbor"),
         (
-            lambda: csls(np.eye(2), np.eye(2), neighbourhood=0),
+            lambda: csls(np.eye(2), np.eye(2), neighborhood=0),
             ConfigError,
-            "neighbourhood is 0; ask for at least 1 neighbour",
+            "neighborhood is 0; ask for at least 1 neighbor",
         ),
         (
             lambda: nearest(np.eye(2), np.eye(2), metric="cosin"),  # type: ignore[arg-type]
@@ -279,5 +279,5 @@ def test_errors(call, error, message):
 
 def test_sharp_softmax_stays_finite():
     found = inverted_softmax(gaussian(30, seed=1), gaussian(30, seed=2), 3, sharpness=5000.0)
-    assert isinstance(found, Neighbours)
+    assert isinstance(found, Neighbors)
     assert np.isfinite(found.scores_NK).all()

@@ -67,7 +67,7 @@ def test_ranks_equal_the_definition(brute, seed, rows, columns, method):
 
 
 @pytest.mark.parametrize("shape", [(20, 1), (7, 4), (64, 16), (1000, 1000)])
-def test_ranks_and_neighbours_agree_whatever_the_block(shape):
+def test_ranks_and_neighbors_agree_whatever_the_block(shape):
     stream = np.random.default_rng(1)
     X_ND, Y_MD = paired_rows(stream.normal(size=(12, 5)), stream.integers(-1, 2, size=(15, 5)) + 0.25, unit=True)
     top = search(X_ND, Y_MD, 15, Rule())
@@ -135,7 +135,7 @@ def test_gold():
         (
             lambda: precision_at_k(np.zeros((2, 3), dtype=int), k=5),
             ConfigError,
-            "k is 5, of 3 neighbours; search for at least k neighbours",
+            "k is 5, of 3 neighbors; search for at least k neighbors",
         ),
         (
             lambda: bootstrap(np.ones((3, 1)), np.ones((3, 1)), level=1.0),

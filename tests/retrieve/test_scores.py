@@ -99,7 +99,7 @@ def files(tmp_path):
 def test_words_from_files(files):
     sides = read_side(files / "en.vec"), read_side(files / "fr.vec")
     entries = list(read_dictionary(files / "en-fr.txt"))
-    narrow = partial(score_layers, candidates="gold", methods=["cosine"], centres=["none"], resamples=20)
+    narrow = partial(score_layers, candidates="gold", methods=["cosine"], centers=["none"], resamples=20)
     result = score_dictionary(*sides, entries, score=narrow)
     assert result.as_dict()["coverage"] == {
         "entries": 6, "entries_found": 4, "sources": 4, "sources_found": 3, "targets": 4, "targets_found": 3,

@@ -20,13 +20,13 @@ KINDS = ("random", "clustered", "hubby", "duplicates", "grid")
 
 
 def vectors(kind: str, rows: int, chance: np.random.Generator, shared: np.random.Generator) -> Any:
-    centres = shared.normal(size=(4, 8))
+    centers = shared.normal(size=(4, 8))
     drawn = chance.normal(size=(rows, 8))
     match kind:
         case "random":
             return drawn
-        case "clustered":  # tight: the neighbourhoods of the clusters differ
-            return centres[chance.integers(4, size=rows)] + drawn * chance.choice([0.01, 0.3, 1.0], size=(rows, 1))
+        case "clustered":  # tight: the neighborhoods of the clusters differ
+            return centers[chance.integers(4, size=rows)] + drawn * chance.choice([0.01, 0.3, 1.0], size=(rows, 1))
         case "hubby":  # a few rows near the mean of all
             return np.where(chance.random((rows, 1)) < 0.1, 0.05 * drawn, drawn) + 0.7
         case "duplicates":
@@ -40,16 +40,16 @@ def vectors(kind: str, rows: int, chance: np.random.Generator, shared: np.random
     kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
     sizes=st.tuples(st.integers(1, 200), st.integers(1, 200)),
     k=st.integers(1, 40),
-    neighbourhood=st.integers(1, 12),
+    neighborhood=st.integers(1, 12),
     method=st.sampled_from(["csls", "distance"]),
     shape=st.sampled_from([(7, 16), (64, 40), (1000, 1000)]),
     seed=st.integers(0, 2**16),
 )
-def test_equals_the_plain_pass(kinds, sizes, k, neighbourhood, method, shape, seed):
+def test_equals_the_plain_pass(kinds, sizes, k, neighborhood, method, shape, seed):
     chance = np.random.default_rng(seed)
     X, Y = (vectors(kind, rows, chance, np.random.default_rng(seed)) for kind, rows in zip(kinds, sizes, strict=True))
     X_ND, Y_MD = paired_rows(X, Y, unit=True)
-    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, most=0)
+    rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, most=0)
     for queries, answers, rule in (
         (X_ND, Y_MD, rules.rule(method, "forward")),
         (Y_MD, X_ND, rules.rule(method, "backward")),

@@ -28,7 +28,7 @@ def test_equals_the_blocked_search(sizes, different, k, method, direction, seed)
     chance = np.random.default_rng(seed)
     X, Y = (chance.normal(size=(rows, 7))[chance.integers(min(different, rows), size=rows)] for rows in sizes)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean")
-    small, blocked = Rules(X_ND, Y_MD, neighbourhood=5), Rules(X_ND, Y_MD, neighbourhood=5, most=0)
+    small, blocked = Rules(X_ND, Y_MD, neighborhood=5), Rules(X_ND, Y_MD, neighborhood=5, most=0)
     asked = torch.arange(sizes[0 if direction == "forward" else 1] - 1, -1, -2)
     for some in (None, asked):
         one, other = (rules.best(method, direction, k, some) for rules in (small, blocked))

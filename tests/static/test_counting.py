@@ -16,7 +16,7 @@ from hypothesis import given as holds_for
 from hypothesis import strategies as st
 
 from isoglot.static import counting
-from isoglot.static.counting import UNIT, count_pairs, merged, neighbour_units
+from isoglot.static.counting import UNIT, count_pairs, merged, neighbor_units
 from isoglot.static.stream import Stream
 
 
@@ -123,10 +123,10 @@ def test_counts_are_symmetric():
 
 
 def test_units_are_exact_up_to_a_distance_of_22_and_close_beyond():
-    assert [Fraction(int(unit), UNIT) for unit in neighbour_units(22, "distance")[1:]] == [
+    assert [Fraction(int(unit), UNIT) for unit in neighbor_units(22, "distance")[1:]] == [
         Fraction(1, distance) for distance in range(1, 23)
     ]
-    np.testing.assert_allclose(neighbour_units(255, "distance")[1:] / UNIT, 1 / np.arange(1, 256), rtol=1e-6)
+    np.testing.assert_allclose(neighbor_units(255, "distance")[1:] / UNIT, 1 / np.arange(1, 256), rtol=1e-6)
 
 
 def test_values_are_the_units_as_numbers():

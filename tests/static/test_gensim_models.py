@@ -61,7 +61,7 @@ def test_long_documents_are_read_to_their_end():
 
 @needs_gensim
 def test_the_step_falls_over_all_epochs():
-    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=4, rate=0.04, rate_end=0.01))
+    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=4, learning_rate=0.04, learning_rate_end=0.01))
     ends = []
     for _ in range(4):
         model.learn_epoch()
@@ -70,13 +70,16 @@ def test_the_step_falls_over_all_epochs():
 
 
 def test_runs_of_characters_must_have_a_length():
-    with pytest.raises(ConfigError, match=r"there are no runs of 4 to 3 characters"):
-        build_config(FastTextConfig, settings=["shortest=4", "longest=3"])
+    with pytest.raises(ConfigError, match=r"there are no n-grams of 4 to 3 characters"):
+        build_config(FastTextConfig, settings=["min_ngram=4", "max_ngram=3"])
 
 
 def test_the_rate_to_try_is_lower_and_at_most_the_default():
-    assert lower_rate(GloveConfig(rate=0.2)) == pytest.approx(0.04)
-    assert (lower_rate(GloveConfig(rate=1e30)), lower_rate(Word2VecConfig(rate=1e30))) == (0.05, 0.025)
+    assert lower_rate(GloveConfig(learning_rate=0.2)) == pytest.approx(0.04)
+    assert (lower_rate(GloveConfig(learning_rate=1e30)), lower_rate(Word2VecConfig(learning_rate=1e30))) == (
+        0.05,
+        0.025,
+    )
 
 
 @needs_gensim
@@ -84,9 +87,9 @@ def test_the_rate_to_try_is_lower_and_at_most_the_default():
 @pytest.mark.parametrize("rate", [50.0, 1e36])
 def test_numbers_that_run_away_are_one_line(kind, rate):
     """At 1e36 the vectors stay where they began: what they are held against has run away."""
-    model = Shallow(STREAM, NAMES, kind(dimensions=4, rate=rate))
+    model = Shallow(STREAM, NAMES, kind(dimensions=4, learning_rate=rate))
     with pytest.raises(
-        ConfigError, match=r"^epoch 1: the vectors have run away, to .*; lower the rate: --set rate=0.025$"
+        ConfigError, match=r"^epoch 1: the vectors have run away, to .*; lower the rate: --set learning_rate=0.025$"
     ):
         model.learn_epoch()
 
@@ -100,8 +103,8 @@ def test_what_is_no_number_has_run_away(monkeypatch: pytest.MonkeyPatch):
 
 
 @needs_gensim
-def test_neighbours_come_close():
-    """Words that share their neighbours are alike: two topics of ten words each."""
+def test_neighbors_come_close():
+    """Words that share their neighbors are alike: two topics of ten words each."""
     rng = np.random.default_rng(1)
     topics = rng.integers(0, 2, 600)
     tokens = (rng.integers(0, 10, (600, 10)) + 10 * topics[:, None]).astype(np.int32).ravel()

@@ -99,7 +99,7 @@ def test_the_loss_falls_to_that_of_the_dense_solution(tmp_path: Path):
     half = rng.normal(size=(16, 16))
     logs = 1.0 + half @ half.T / 8 + rng.normal(size=16)[:, None]
     values = np.exp(logs)
-    config = GloveConfig(dimensions=4, epochs=250, x_max=1e-9, rate=0.2)
+    config = GloveConfig(dimensions=4, epochs=250, x_max=1e-9, learning_rate=0.2)
     write_blocks([counts_of(values)], 16, tmp_path, x_max=config.x_max, alpha=config.alpha)
     blocks = open_blocks(tmp_path)
     assert blocks is not None
@@ -107,8 +107,8 @@ def test_the_loss_falls_to_that_of_the_dense_solution(tmp_path: Path):
     glove = Glove.begin(16, 4, seed=0)
     for _ in range(config.epochs):
         glove.learn_epoch(blocks, config)
-    centred = logs - logs.mean(axis=0) - logs.mean(axis=1)[:, None] + logs.mean()
-    best = (np.linalg.svd(centred, compute_uv=False)[4:] ** 2).sum() / 2 / logs.size
+    centered = logs - logs.mean(axis=0) - logs.mean(axis=1)[:, None] + logs.mean()
+    best = (np.linalg.svd(centered, compute_uv=False)[4:] ** 2).sum() / 2 / logs.size
     fitted = (
         glove.words.vectors_VD @ glove.contexts.vectors_VD.T + glove.words.biases_V[:, None] + glove.contexts.biases_V
     )
@@ -222,6 +222,8 @@ def test_what_was_written_down_goes_on_with_the_same_bits(blocks: Blocks):
 
 def test_numbers_that_run_away_are_one_line(blocks: Blocks):
     glove = Glove.begin(90, 4, 0)
-    config = GloveConfig(dimensions=4, rate=1e30, clip=1e30)
-    with pytest.raises(ConfigError, match=r"^epoch 1: the loss is not finite; lower the rate: --set rate=0\.05$"):
+    config = GloveConfig(dimensions=4, learning_rate=1e30, gradient_clip=1e30)
+    with pytest.raises(
+        ConfigError, match=r"^epoch 1: the loss is not finite; lower the rate: --set learning_rate=0\.05$"
+    ):
         glove.learn_epoch(blocks, config)

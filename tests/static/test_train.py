@@ -19,7 +19,7 @@ from isoglot.vocab import Shards, Vocabulary, build_shards
 Given = tuple[dict[str, Shards], Vocabulary]
 
 needs_gensim = pytest.mark.skipif(version_of("gensim") is None, reason="gensim is not installed")
-GLOVE = GloveConfig(dimensions=12, epochs=4, min_count=2, checkpoint_every=3, chunk=500)
+GLOVE = GloveConfig(dimensions=12, epochs=4, min_count=2, checkpoint_every=3, chunk_size=500)
 SKIP_GRAM = Word2VecConfig(dimensions=12, epochs=3, min_count=2)
 FASTTEXT = FastTextConfig(dimensions=12, epochs=3, min_count=2, buckets=500)
 CONFIGS = [
@@ -52,12 +52,25 @@ def test_one_worker_gives_the_same_bits_twice_and_after_a_stop(given: Given, con
 
 OTHERS: dict[type[StaticConfig], dict[str, Any]] = {
     StaticConfig: {"dimensions": 13, "window": 4, "boundary": "sentence", "min_count": 3, "epochs": 5, "seed": 1},
-    GloveConfig: {"weighting": "flat", "rate": 0.1, "x_max": 5.0, "alpha": 0.5, "clip": 0.001, "vectors": "words"},
-    Word2VecConfig: {"objective": "cbow", "negative": 3, "sample": 0.0, "rate": 0.05, "rate_end": 0.01},
-    FastTextConfig: {"shortest": 2, "longest": 4, "buckets": 50},
+    GloveConfig: {
+        "weighting": "flat",
+        "learning_rate": 0.1,
+        "x_max": 5.0,
+        "alpha": 0.5,
+        "gradient_clip": 0.001,
+        "vectors": "words",
+    },
+    Word2VecConfig: {
+        "objective": "cbow",
+        "negative": 3,
+        "sample": 0.0,
+        "learning_rate": 0.05,
+        "learning_rate_end": 0.01,
+    },
+    FastTextConfig: {"min_ngram": 2, "max_ngram": 4, "buckets": 50},
 }
 """Another value for every setting that is to change what is learned."""
-KEPT = {"checkpoint_every", "chunk"}
+KEPT = {"checkpoint_every", "chunk_size"}
 """And those that are not to."""
 
 
@@ -187,7 +200,7 @@ def test_only_what_learning_made_is_removed_at_the_end(given: Given, tmp_path: P
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_run_that_failed_before_its_first_checkpoint_is_begun_anew(given: Given, resume, tmp_path: Path):
     whole = learn(GLOVE, *given, tmp_path / "whole")
-    bad = GLOVE.model_copy(update={"rate": 1e30, "clip": 1e30, "window": 2})
+    bad = GLOVE.model_copy(update={"learning_rate": 1e30, "gradient_clip": 1e30, "window": 2})
     with pytest.raises(ConfigError, match="the loss is not finite"):
         train_static(bad, *given, tmp_path / "out")
     assert (tmp_path / "out" / "work" / "pairs" / "pairs.json").exists()
@@ -197,7 +210,7 @@ def test_a_run_that_failed_before_its_first_checkpoint_is_begun_anew(given: Give
 
 def test_a_run_that_may_still_be_running_is_left_alone(given: Given, tmp_path: Path):
     with pytest.raises(ConfigError, match="the loss is not finite"):
-        train_static(GLOVE.model_copy(update={"rate": 1e30, "clip": 1e30}), *given, tmp_path / "out")
+        train_static(GLOVE.model_copy(update={"learning_rate": 1e30, "gradient_clip": 1e30}), *given, tmp_path / "out")
     record = read_json(tmp_path / "out" / "run.json")
     write_json(tmp_path / "out" / "run.json", {**record, "status": "running"})
     with pytest.raises(

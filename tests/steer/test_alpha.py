@@ -15,7 +15,7 @@ def means_of(**languages: tuple[np.ndarray, np.ndarray]) -> LanguageMeans:
         code: LanguageMoments((0,), 100, mean[None], covariance[None], {})
         for code, (mean, covariance) in languages.items()
     }
-    return LanguageMeans(moments, {"depth": 1, "width": 2})
+    return LanguageMeans(moments, {"depth": 1, "hidden_size": 2})
 
 
 def test_a_dev_set_chooses_the_best_and_says_so():

@@ -206,7 +206,7 @@ def test_options_are_checked():
 @torch.no_grad()
 def test_inside_an_encoder(encoder: EncoderLike, means: LanguageMeans, texts, eraser):
     eraser = type(eraser).from_means(means, 1, **eraser.get_params())
-    batch = make_batch(encoder.vocabulary, texts["fr"], "fr", length=encoder.length)
+    batch = make_batch(encoder.vocabulary, texts["fr"], "fr", length=encoder.max_length)
     before = encoder.layers(batch, "fr")
     wanted = eraser.transform(before[1].flatten(0, 1), "fr").view_as(before[1])
     with encoder.edited(1, eraser.change("fr")):
@@ -236,10 +236,10 @@ def test_languages_have_one_mean_after(eraser):
 def test_mean_removal_leaves_the_rest():
     X, codes = rows(scale=5.0)
     means = {code: X[[its == code for its in codes]].mean(axis=0) for code in set(codes)}
-    centred = X - [means[code] for code in codes]
-    np.testing.assert_allclose(MeanRemoval().fit_transform(X, codes), centred, atol=1e-12)
+    centered = X - [means[code] for code in codes]
+    np.testing.assert_allclose(MeanRemoval().fit_transform(X, codes), centered, atol=1e-12)
     common = np.mean(list(means.values()), axis=0)
-    np.testing.assert_allclose(MeanRemoval(onto="common").fit_transform(X, codes), centred + common, atol=1e-12)
+    np.testing.assert_allclose(MeanRemoval(onto="common").fit_transform(X, codes), centered + common, atol=1e-12)
 
 
 def test_lir_takes_out_the_top_singular_directions_of_each_language():
@@ -282,9 +282,9 @@ def test_lsar_is_the_papers_two_decompositions(seed: int, languages: int):
     X = chance.normal(size=(languages, 9)) + chance.normal(size=9)
     for rank in range(1, languages):
         M = X.T
-        centre = M.mean(axis=1, keepdims=True)
-        U, S, V = np.linalg.svd(M - centre, full_matrices=False)
-        near = centre + U[:, :rank] * S[:rank] @ V[:rank]
+        center = M.mean(axis=1, keepdims=True)
+        U, S, V = np.linalg.svd(M - center, full_matrices=False)
+        near = center + U[:, :rank] * S[:rank] @ V[:rank]
         common = np.linalg.pinv(near.T) @ np.ones((languages, 1))
         common /= (common**2).sum()
         U, S, V = np.linalg.svd(near - common, full_matrices=False)

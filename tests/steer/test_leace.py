@@ -120,14 +120,14 @@ def test_no_affine_map_that_erases_changes_less(seed: int, languages: int):
     chance = np.random.default_rng(seed)
     eraser = LEACE().fit(X, codes(of))
     least = cost(X, eraser.transform(X))
-    centred = X - X.mean(axis=0)
-    C = centred.T @ labels(of) / len(X)
+    centered = X - X.mean(axis=0)
+    C = centered.T @ labels(of) / len(X)
     U = np.linalg.svd(C)[0][:, : languages - 1]
     P = eraser.matrix.numpy()
 
     def erases(Q: np.ndarray) -> np.ndarray:
         assert np.abs(Q @ C).max() < 1e-6 * max(1.0, np.abs(Q).max())
-        return np.asarray(X.mean(axis=0) + centred @ Q.T)
+        return np.asarray(X.mean(axis=0) + centered @ Q.T)
 
     orthogonal = erases(np.eye(8) - U @ U.T)
     assert cost(X, orthogonal) >= least

@@ -24,7 +24,7 @@ def made(parts: dict[str, list[np.ndarray]], layers: tuple[int, ...] = (0, 3)) -
         for X in batches:
             fitter.update({layer: X * (layer + 1) for layer in layers})
         moments[code] = fitter.result({"sentences": len(batches), "sentences_sha256": code})
-    return LanguageMeans(moments, {"encoder_sha256": "a" * 64, "depth": 3, "width": 4})
+    return LanguageMeans(moments, {"encoder_sha256": "a" * 64, "depth": 3, "hidden_size": 4})
 
 
 @st.composite
@@ -57,7 +57,7 @@ def test_merged_parts_are_the_whole(rows: tuple[np.ndarray, list[np.ndarray]], c
 def test_special_tokens_and_padding_do_not_count(encoder: EncoderLike, means: LanguageMeans, texts):
     assert (means.languages, means.layers) == (("en", "fr"), tuple(range(encoder.depth + 1)))
     for code, sentences in texts.items():
-        each = [make_batch(encoder.vocabulary, [text], code, length=encoder.length) for text in sentences]
+        each = [make_batch(encoder.vocabulary, [text], code, length=encoder.max_length) for text in sentences]
         for layer in means.layers:
             X = np.concatenate([encoder.layers(batch, code)[layer][0, 1:-1].numpy() for batch in each])
             assert means.count(code) == len(X)

@@ -22,7 +22,7 @@ KINDS: tuple[Any, ...] = ("mean", "norm-matched", "transport")
 
 @pytest.fixture
 def batch(encoder: EncoderLike, texts):
-    return make_batch(encoder.vocabulary, texts["en"], "en", length=encoder.length)
+    return make_batch(encoder.vocabulary, texts["en"], "en", length=encoder.max_length)
 
 
 @torch.no_grad()
@@ -185,13 +185,13 @@ def test_transport_on_the_way_there():
     A, B = (np.cov((chance.normal(size=(90, 4)) @ chance.normal(size=(4, 4))).T) for _ in range(2))
     X = torch.from_numpy(chance.multivariate_normal(np.arange(4), A, 4000))[None]
     ids = torch.zeros(X.shape[:2], dtype=torch.int64)
-    spread, centre = np.cov(X[0].T.numpy()), X[0].mean(0)
+    spread, center = np.cov(X[0].T.numpy()), X[0].mean(0)
     T = gaussian_transport(spread, B)
-    move = Shift("transport", 1.0, torch.full((4,), 2.0, dtype=torch.float64), centre, torch.from_numpy(T - np.eye(4)))
+    move = Shift("transport", 1.0, torch.full((4,), 2.0, dtype=torch.float64), center, torch.from_numpy(T - np.eye(4)))
     for alpha in (-0.5, 0.0, 0.3, 1.0, 1.7):
         Y = move.with_alpha(alpha)(X, ids)[0].numpy()
         M = (1 - alpha) * np.eye(4) + alpha * T
-        np.testing.assert_allclose(Y.mean(0), centre.numpy() + 2 * alpha, atol=1e-9)
+        np.testing.assert_allclose(Y.mean(0), center.numpy() + 2 * alpha, atol=1e-9)
         np.testing.assert_allclose(np.cov(Y.T), M @ spread @ M, atol=1e-8)
     np.testing.assert_allclose(np.cov(move(X, ids)[0].T.numpy()), B, atol=1e-6)
 

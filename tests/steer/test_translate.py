@@ -34,7 +34,7 @@ def plain(encoder: EncoderLike, hidden: torch.Tensor, language: str | None) -> t
 def test_it_is_what_the_shifted_encoder_gives(encoder: EncoderLike, means, texts, alpha, layer):
     made = translate_tokens(encoder, texts["en"], "en", "fr", means, alpha=alpha, layer=layer)
     for sentence, given, found in zip(texts["en"], made.given, made.made, strict=True):
-        batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.length)
+        batch = make_batch(encoder.vocabulary, [sentence], "en", length=encoder.max_length)
         with shift(encoder, means, "en", "fr", alpha=alpha, layers=layer):
             last = encoder.layers(batch, "en")[-1][0, 1:-1]
         assert batch.ids_BT[0, 1:-1].tolist() == given.tolist()
@@ -121,7 +121,7 @@ def test_after_the_shift_the_parts_are_the_targets(nano_encoder, small_texts):
 @pytest.mark.parametrize("rows", [1, 7])
 @torch.inference_mode()
 def test_blocks_give_what_the_whole_gives(encoder: EncoderLike, monkeypatch, rows):
-    hidden = torch.randn(23, encoder.width, generator=torch.Generator().manual_seed(1)) * 3
+    hidden = torch.randn(23, encoder.hidden_size, generator=torch.Generator().manual_seed(1)) * 3
     expected = plain(encoder, hidden, "en")
     for scores in (1, 50, 2**20):
         monkeypatch.setattr(decode, "_ROWS", rows)
@@ -139,7 +139,7 @@ def test_an_encoder_without_a_softmax_is_refused(encoder: EncoderLike, hooked):
 
 def test_of_equal_tokens_the_first_wins(ours: Encoder, monkeypatch):
     monkeypatch.setattr(decode, "_SCORES", 8)
-    hidden = torch.zeros(2, ours.width)
+    hidden = torch.zeros(2, ours.hidden_size)
     with torch.no_grad():
         weight, bias = ours.head.weight(None), ours.head.softmax.of(None).bias
         kept = weight.clone(), bias.clone()

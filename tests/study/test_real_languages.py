@@ -46,8 +46,8 @@ def test_every_other_language_is_shifted_to_and_looked_for(folder: Path):
     assert (told["sentences"], told["shifted"]) == (list(SENTENCES), {"fr": list(made.texts)})
     assert told["tested"] == seen.tested == 12
 
-    raw, centred = seen.found["fr"]
-    assert told["found"] == {"fr": {"raw": raw, "centred": centred}}
+    raw, centered = seen.found["fr"]
+    assert told["found"] == {"fr": {"raw": raw, "centered": centered}}
     sides = [
         np.asarray(extract(encoder, list(sentences), layers=[encoder.depth], language=code)[encoder.depth])
         for code, sentences in zip(
@@ -56,9 +56,9 @@ def test_every_other_language_is_shifted_to_and_looked_for(folder: Path):
     ]
     assert raw == pytest.approx(both_ways(*sides))
     cross_fitted = score_retrieval(
-        sides[0], sides[1], methods=["cosine"], centre="mean", estimates=Estimates(), resamples=1
+        sides[0], sides[1], methods=["cosine"], center="mean", estimates=Estimates(), resamples=1
     )
-    assert centred == pytest.approx(found_both(cross_fitted, "cosine"))
+    assert centered == pytest.approx(found_both(cross_fitted, "cosine"))
 
 
 def both_ways(one_ND: np.ndarray, other_ND: np.ndarray) -> float:

@@ -14,7 +14,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.study import thumbnail
 from isoglot.study.thumbnail import ThumbnailConfig, run_thumbnail
 
-SMALL = {"sentences": 6000, "tested": 200, "pieces": 1000, "kept": 0.4}
+SMALL = {"sentences": 6000, "test_sentences": 200, "vocabulary_size": 1000, "anchor_share": 0.4}
 
 
 def test_a_shared_encoder_finds_twins_and_a_separated_one_does_not(tmp_path: Path):
@@ -26,7 +26,7 @@ def test_a_shared_encoder_finds_twins_and_a_separated_one_does_not(tmp_path: Pat
     assert shared.anchors > 100
     assert separated.anchors == 0
     assert [moment.tokens for moment in shared.moments] == [250 * 64 * 30, 300 * 64 * 30]
-    assert len(shared.centred) == len(shared.raw) == 3
+    assert len(shared.centered) == len(shared.raw) == 3
     assert run_thumbnail(tmp_path, config, device="cpu") == [shared, separated]  # from its files
 
 
@@ -45,9 +45,11 @@ def test_a_folder_that_is_not_the_demos_stays_as_it_is(tmp_path: Path, theirs: s
 
 
 def test_an_arm_that_was_cut_short_begins_anew(tmp_path: Path):
-    short = {"tested": 10, "budget": "1steps", "arms": ["no-anchors"]}
+    short = {"test_sentences": 10, "budget": "1steps", "arms": ["no-anchors"]}
     with pytest.raises(ConfigError, match="leaves no room"):
-        run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short | {"pieces": 300}), device="cpu")
+        run_thumbnail(
+            tmp_path, build_config(ThumbnailConfig, values=SMALL | short | {"vocabulary_size": 300}), device="cpu"
+        )
     (found,) = run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short), device="cpu")
     assert found.steps == 1
 
@@ -55,7 +57,7 @@ def test_an_arm_that_was_cut_short_begins_anew(tmp_path: Path):
 def test_arms_see_the_same_tokens_also_where_a_clock_ends_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The second arm's clock is a hundred times as quick: by time it would end at once."""
     config = build_config(
-        ThumbnailConfig, values=SMALL | {"tested": 10, "budget": "0.3s", "arms": ["anchors", "separated"]}
+        ThumbnailConfig, values=SMALL | {"test_sentences": 10, "budget": "0.3s", "arms": ["anchors", "separated"]}
     )
     real = thumbnail.run_arm
 

@@ -76,11 +76,11 @@ def test_every_line_is_accounted_for(tmp_path: Path):
 
 def test_documents_seen_before(tmp_path: Path):
     source = write(tmp_path / "a.txt", ["one", "two"], ["one", "three"], ["one ", " two"])
-    report = clean_files([source, source], tmp_path / "b.txt", "en", CleanConfig(once="document"))
+    report = clean_files([source, source], tmp_path / "b.txt", "en", CleanConfig(deduplicate="document"))
     assert (tmp_path / "b.txt").read_text() == "one\ntwo\n\none\nthree\n"
     assert (report.documents, report.documents_kept, report.duplicate_documents) == (6, 2, 4)
     assert report.dropped["duplicate"] == 8
-    clean_files([source], tmp_path / "c.txt", "en", CleanConfig(once="all"))
+    clean_files([source], tmp_path / "c.txt", "en", CleanConfig(deduplicate="none"))
     assert (tmp_path / "c.txt").read_text() == "one\ntwo\n\none\nthree\n\none\ntwo\n"
 
 

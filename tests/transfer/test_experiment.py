@@ -52,17 +52,17 @@ def test_recipes_are_whole(name):
 
 def test_the_papers_grids():
     ner, nli = (build_config(TuneConfig, recipe=load_recipe(f"wu2020/{n}", room="transfer")) for n in ("ner", "nli"))
-    assert [(s.batch, s.encoder_rate) for s in ner.settings().values()] == [
+    assert [(s.batch_size, s.encoder_learning_rate) for s in ner.settings().values()] == [
         (batch, rate) for batch in (16, 32) for rate in (2e-5, 3e-5, 5e-5)
     ]
-    assert next(iter(ner.settings())) == "batch=16 encoder_rate=2e-05"
-    assert (len(nli.settings()), nli.best, nli.epoch_size) == (18, 2, 20_000)
+    assert next(iter(ner.settings())) == "batch_size=16 encoder_learning_rate=2e-05"
+    assert (len(nli.settings()), nli.mean_of_best, nli.epoch_size) == (18, 2, 20_000)
     assert {s.rate_of_head for s in nli.settings().values()} == {5e-6, 2.5e-5, 1.25e-4}
 
 
 def test_what_is_no_grid():
     with pytest.raises(ConfigError, match="has no value for 'batch'"):
-        build_config(TuneConfig, settings=["grid.batch=[]"])
+        build_config(TuneConfig, settings=["grid.batch_size=[]"])
     with pytest.raises(ConfigError, match="has 'schedule', which is no single setting"):
         build_config(TuneConfig, settings=["grid.schedule=[1]"])
 
@@ -73,12 +73,18 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
     test = {code: task.builtin(code, "test", 30) for code in ("en", "zh")}
     config = build_config(
         TuneConfig,
-        settings=["tune=head", "epochs=2", "grid.head_rate=[1e-4, 1e-2, 3e-2]", "seed=5", "unseen=count"],
+        settings=[
+            "tune=head",
+            "epochs=2",
+            "grid.head_learning_rate=[1e-4, 1e-2, 3e-2]",
+            "seed=5",
+            "unseen_labels=count",
+        ],
     )
     encoder = nano()
     done = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2)
     assert [(trial.seed, trial.setting) for trial in done.trials] == [
-        (seed, f"head_rate={rate}") for seed in (5, 6) for rate in ("0.0001", "0.01", "0.03")
+        (seed, f"head_learning_rate={rate}") for seed in (5, 6) for rate in ("0.0001", "0.01", "0.03")
     ]
     for seed in (5, 6):
         mine = [trial for trial in done.trials if trial.seed == seed]
@@ -133,7 +139,7 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
 def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypatch):
     task = find_task("topic")
     data = {"en": task.builtin("en", "dev", 20)}
-    config = build_config(TuneConfig, settings=["tune=head", "epochs=1", "grid.head_rate=[1e-4, 1e-2, 3e-2]"])
+    config = build_config(TuneConfig, settings=["tune=head", "epochs=1", "grid.head_learning_rate=[1e-4, 1e-2, 3e-2]"])
     done = run_experiment(nano(), task, data, data, data, config, tmp_path, allow_leak=True)
     (tmp_path / "seed-0" / "02" / "tuned.json").unlink()
     before = {path: path.read_bytes() for name in ("01", "03") for path in files_under(tmp_path / "seed-0" / name)}
@@ -157,7 +163,7 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
     data = {"en": task.builtin("en", "dev", 20)}
 
     def run(out: Path, grid: str, *settings: str, seeds: int = 2, resume: bool = True):
-        given = ["tune=head", "epochs=2", f"grid.head_rate={grid}", *settings]
+        given = ["tune=head", "epochs=2", f"grid.head_learning_rate={grid}", *settings]
         config = build_config(TuneConfig, settings=given)
         return run_experiment(nano(), task, data, data, data, config, out, seeds=seeds, resume=resume, allow_leak=True)
 
@@ -175,7 +181,7 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
         assert str(refused.value) == f"{out} {left_out}, which this grid and these seeds leave out; {remedy}"
     for problem, grid, settings in (
         ("config.head_rate was 0.0001 and is 0.01", "[1e-2, 3e-2]", []),
-        ("config.best was 2 and is 3", "[1e-4, 1e-2, 3e-2]", ["best=3"]),
+        ("config.mean_of_best was 2 and is 3", "[1e-4, 1e-2, 3e-2]", ["mean_of_best=3"]),
     ):
         with pytest.raises(ConfigError, match=problem):
             run(out, grid, *settings)
@@ -190,14 +196,16 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
 
     run(tmp_path / "failed", "[1e-4, 1e-2]", seeds=1, resume=False)
     (tmp_path / "failed" / "seed-0" / "02" / "tuned.json").unlink()  # as if its loss had not been finite
-    assert [trial.setting for trial in run(tmp_path / "failed", "[1e-4]", seeds=1).trials] == ["head_rate=0.0001"]
+    assert [trial.setting for trial in run(tmp_path / "failed", "[1e-4]", seeds=1).trials] == [
+        "head_learning_rate=0.0001"
+    ]
 
 
 def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
     task, encoder = find_task("topic"), nano()
     train, dev = {"en": task.builtin("en", "train", 30)}, {"en": task.builtin("en", "dev", 20)}
-    frozen = ["tune=head", "epochs=2", "unseen=count"]
-    config = build_config(TuneConfig, settings=[*frozen, "grid.head_rate=[1e-3, 1e-2]"])
+    frozen = ["tune=head", "epochs=2", "unseen_labels=count"]
+    config = build_config(TuneConfig, settings=[*frozen, "grid.head_learning_rate=[1e-3, 1e-2]"])
     read: list[int] = []
 
     def counted(encoder, batch, *rest):
@@ -228,11 +236,11 @@ def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
         assert all(torch.equal(one.weights()[name], tensor) for name, tensor in other.weights().items())
 
     read.clear()  # what vectors depend on
-    varied = build_config(TuneConfig, settings=[*frozen, "grid.layer=[1, 2]", "grid.length=[12, 64]"])
+    varied = build_config(TuneConfig, settings=[*frozen, "grid.layer=[1, 2]", "grid.max_length=[12, 64]"])
     run_experiment(encoder, task, train, dev, dev, varied, seeds=2)
     assert sum(read) == 4 * 50
     read.clear()  # more than may be held
-    monkeypatch.setattr("isoglot.transfer.row_vectors.HELD", 4 * 30 * encoder.width)
+    monkeypatch.setattr("isoglot.transfer.row_vectors.HELD", 4 * 30 * encoder.hidden_size)
     run_experiment(encoder, task, train, dev, dev, config, seeds=2)
     assert sum(read) == 30 + 4 * 20
 
@@ -273,7 +281,13 @@ def test_a_hash_is_of_the_examples_there_are():
 def test_all_scores_of_a_task_are_there(nano, tmp_path: Path):
     task = find_task("parse")
     data = {code: task.builtin(code, "dev", 20) for code in ("en", "zh")}
-    settings = ["tune=head", "epochs=1", "grid.head_rate=[1e-3, 3e-2]", "head.arc_width=8", "head.relation_width=8"]
+    settings = [
+        "tune=head",
+        "epochs=1",
+        "grid.head_learning_rate=[1e-3, 3e-2]",
+        "head.arc_size=8",
+        "head.relation_size=8",
+    ]
     config = build_config(TuneConfig, settings=settings)
     done = run_experiment(nano(), task, {"en": data["en"]}, data, data, config, tmp_path, seeds=2, allow_leak=True)
     line = next(line for line in done.lines if (line.language, line.way) == ("zh", "source dev"))
@@ -315,7 +329,7 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
     task = find_task("pos")
     train, dev = {"en": task.builtin("en", "train", 60)}, {"en": task.builtin("en", "dev", 20)}
     test = {code: task.builtin(code, "test", 30) for code in ("en", "zh")}
-    settings = {"good": ["epochs=3", "head_rate=3e-2"], "bad": ["epochs=1", "head_rate=1e-5"]}
+    settings = {"good": ["epochs=3", "head_learning_rate=3e-2"], "bad": ["epochs=1", "head_learning_rate=1e-5"]}
     for name, chosen in settings.items():
         config = build_config(TuneConfig, settings=["tune=head", *chosen])
         run_experiment(nano(), task, train, dev, test, config, tmp_path / name, seeds=2)

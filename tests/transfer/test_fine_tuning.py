@@ -37,7 +37,10 @@ def tagging():
 
 
 def config(*settings: str) -> TuneConfig:
-    return build_config(TuneConfig, settings=["epochs=2", "batch=16", "encoder_rate=1e-3", "head_rate=1e-2", *settings])
+    return build_config(
+        TuneConfig,
+        settings=["epochs=2", "batch_size=16", "encoder_learning_rate=1e-3", "head_learning_rate=1e-2", *settings],
+    )
 
 
 def tune(encoder: Any, tagging: Any, *rest: Any, **named: Any) -> Tuned:
@@ -307,7 +310,7 @@ def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch
         return step(self, rows_B, *rest)
 
     monkeypatch.setattr(Trainer, "_step", noted)
-    for settings in (["batch=7"], ["batch_tokens=100"]):
+    for settings in (["batch_size=7"], ["batch_tokens=100"]):
         seen.clear()
         tune(nano(), tagging, config("epochs=2", *settings))
         assert sorted(seen) == sorted([*range(60), *range(60)])
@@ -337,7 +340,7 @@ def test_what_cannot_be_learnt(nano, tagging):
         fine_tune(nano(), task, train, {"en": Data([], "en.tsv")})
     other = Data([Tagged(("a",), ("GREEK",))])
     with pytest.raises(InputError, match="the label 'GREEK' is not in the training data"):
-        fine_tune(nano(), task, train, {"en": other}, config("unseen=refuse"))
+        fine_tune(nano(), task, train, {"en": other}, config("unseen_labels=refuse"))
     told: list[str] = []
     fine_tune(nano(), task, train, {**dev, "zh": other}, config("epochs=1"), say=told.append)
     twice = Data([*other.examples, *other.examples])
@@ -346,15 +349,15 @@ def test_what_cannot_be_learnt(nano, tagging):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(nano, tagging):
-    with pytest.raises(NumericError, match="the loss is not finite in epoch 1; lower encoder_rate"):
-        tune(nano(), tagging, config("encoder_rate=1e30", "head_rate=1e38", "clip=0", "epochs=3"))
+    with pytest.raises(NumericError, match="the loss is not finite in epoch 1; lower encoder_learning_rate"):
+        tune(nano(), tagging, config("encoder_learning_rate=1e30", "head_learning_rate=1e38", "clip=0", "epochs=3"))
 
 
 def test_what_happens_to_long_sentences_is_said(nano):
     task = find_task("parse")
     told: list[str] = []
     train = {"en": task.builtin("en", "train", 40)}
-    fine_tune(nano(), task, train, train, config("epochs=1", "length=12", "head.arc_width=8"), say=told.append)
+    fine_tune(nano(), task, train, train, config("epochs=1", "max_length=12", "head.arc_size=8"), say=told.append)
     assert any(line.startswith("train en: 40 examples; ") and " left out" in line for line in told)
 
 
@@ -386,7 +389,7 @@ def test_the_oracle_is_what_the_dev_set_would_choose_and_only_tests_are_scored(n
     task, train, dev = tagging
     dev = {**dev, "zh": task.builtin("zh", "dev", 20)}
     test = {code: task.builtin(code, "test", 20) for code in ("en", "zh")}
-    tuned = fine_tune(nano(), task, train, dev, config("epochs=4", "keep=3", "head_rate=3e-2"))
+    tuned = fine_tune(nano(), task, train, dev, config("epochs=4", "keep=3", "head_learning_rate=3e-2"))
     by_dev = {}
     for epoch in tuned.epochs.numbers():
         tuned.load(tuned.epochs.get(epoch))

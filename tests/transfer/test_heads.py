@@ -9,7 +9,7 @@ import torch
 
 from isoglot.transfer.heads import BiaffineHead, HeadConfig, LinearHead
 
-PLAIN = HeadConfig(dropout=0.0, inner_dropout=0.0, arc_width=6, relation_width=4)
+PLAIN = HeadConfig(dropout=0.0, mlp_dropout=0.0, arc_size=6, relation_size=4)
 
 
 def shaken(head: Any, scale: float = 0.5) -> Any:

@@ -105,7 +105,7 @@ def test_folders_of_other_languages_or_layers(nano, bitext, tmp_path: Path, each
 
 
 def test_maps_that_do_not_fit_the_models(nano):
-    encoder, wide = nano(), nano(width=48, heads=2)
+    encoder, wide = nano(), nano(hidden_size=48, heads=2)
     rows = np.random.default_rng(0).normal(size=(60, 32))
     maps = {1: Procrustes().fit(rows, rows)}
     check_maps(maps, [1], ("de", "en"), encoder, encoder)

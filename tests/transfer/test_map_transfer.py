@@ -37,8 +37,8 @@ class Rotated:
 
     def __init__(self, encoder: Any, turns: Mapping[int, torch.Tensor]) -> None:
         self.own, self.turns = encoder, turns
-        self.vocabulary, self.width, self.depth = encoder.vocabulary, encoder.width, encoder.depth
-        self.length, self.device, self.provenance = encoder.length, encoder.device, encoder.provenance
+        self.vocabulary, self.hidden_size, self.depth = encoder.vocabulary, encoder.hidden_size, encoder.depth
+        self.max_length, self.device, self.provenance = encoder.max_length, encoder.device, encoder.provenance
 
     def layers(self, batch: Any, language: str | None = None) -> tuple[torch.Tensor, ...]:
         return tuple(states @ self.turns[layer] for layer, states in enumerate(self.own.layers(batch, "en")))
@@ -78,8 +78,15 @@ def inverses(turns: Mapping[int, torch.Tensor]) -> dict[int, Procrustes]:
 
 
 def config(*settings: str) -> MapTransferConfig:
-    given = ["epochs=8", "batch=4", "encoder_rate=5e-3", "head_rate=1e-2", "new_layers=1", "new_dropout=0"]
-    given += ["head.dropout=0", "head.inner_dropout=0", "head.arc_width=32", "head.relation_width=32"]
+    given = [
+        "epochs=8",
+        "batch_size=4",
+        "encoder_learning_rate=5e-3",
+        "head_learning_rate=1e-2",
+        "new_layers=1",
+        "new_dropout=0",
+    ]
+    given += ["head.dropout=0", "head.mlp_dropout=0", "head.arc_size=32", "head.relation_size=32"]
     return build_config(MapTransferConfig, settings=[*given, *settings])
 
 
@@ -101,7 +108,7 @@ def examples():
 def planted(nano):
     """English, and a twin of its model whose layers are turned; with the maps that turn them back."""
     english = nano()
-    turns = shuffles(english.width, english.depth)
+    turns = shuffles(english.hidden_size, english.depth)
     return Models("monolingual", english, {TWIN: Rotated(english, turns)}, {TWIN: inverses(turns)})
 
 
@@ -161,7 +168,7 @@ def test_maps_that_are_fitted_do_it_too(planted, examples):
 def test_the_bilingual_model_is_cut_and_mapped(nano, examples):
     """One encoder that shares all reads the twin as it reads English, and a map that turns it spoils that."""
     both = nano()
-    turned = inverses(shuffles(both.width, both.depth))
+    turned = inverses(shuffles(both.hidden_size, both.depth))
     models = Models("bilingual", both, {TWIN: both}, {TWIN: turned})
     found = scores(run("pos", models, examples, "epochs=4"), "bilingual")
     for layer in range(3):
@@ -171,7 +178,7 @@ def test_the_bilingual_model_is_cut_and_mapped(nano, examples):
 
 def test_a_model_of_another_width_needs_its_map(nano, examples):
     """Only the mapped score is there; here the map cannot know anything."""
-    wide = nano(width=48, heads=2)
+    wide = nano(hidden_size=48, heads=2)
     maps = {layer: Ridge().fit(*np.random.default_rng(0).normal(size=(2, 60, 48))) for layer in range(3)}
     with pytest.raises(
         ConfigError, match=r"layer 0 from en-x-shift to en is for widths 48 and 48, and the models have"
@@ -236,13 +243,13 @@ def test_new_layers_are_like_those_below(preset, nano_encoder, vocabulary):
 
 def test_new_layers_on_foreign_encoders(encoders):
     shape = new_config(encoders["foreign"], 2, 0.0)
-    assert (shape.heads, shape.inner, shape.positions, shape.layers) == (8, 64, "learned", 2)
+    assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (8, 64, "learned", 2)
 
     class Bare:
         width, depth = 36, 0
 
     shape = new_config(Bare(), 2, 0.0)  # type: ignore[arg-type]
-    assert (shape.heads, shape.inner, shape.positions, shape.layers) == (2, 144, "rotary", 2)
+    assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (2, 144, "rotary", 2)
 
 
 # --- the cache ---
@@ -383,7 +390,7 @@ def test_dev_is_the_ceiling_where_there_is_no_test_and_what_happens_is_said_once
         {"en": found["train"]},
         {"en": found["dev"]},
         {TWIN: found["test"]},
-        config("epochs=1", "length=12"),
+        config("epochs=1", "max_length=12"),
         allow_leak=True,
         say=told.append,
     )
@@ -455,7 +462,7 @@ def test_settings_that_mean_nothing_here(setting, planted, examples):
         run("ner", planted, examples, setting)
 
 
-@pytest.mark.parametrize("key", ["length", "seed", "memory"])
+@pytest.mark.parametrize("key", ["max_length", "seed", "memory_gib"])
 def test_a_grid_of_what_all_its_settings_share_is_refused(key, planted, examples):
     with pytest.raises(ConfigError, match=f"a grid of {key}"):
         run("ner", planted, examples, f"grid.{key}=[16, 32]")
@@ -463,18 +470,20 @@ def test_a_grid_of_what_all_its_settings_share_is_refused(key, planted, examples
 
 def test_a_grid_reports_the_mean_of_the_two_settings_best_on_dev(planted, examples, tmp_path):
     rates = (5e-3, 1e-5, 2e-3)
-    grid = f"grid.encoder_rate={list(rates)}"
+    grid = f"grid.encoder_learning_rate={list(rates)}"
     result = run("ner", planted, examples, grid, out=tmp_path, layers=[1], seeds=2)
-    alone = {rate: run("ner", planted, examples, f"encoder_rate={rate}", layers=[1], seeds=2) for rate in rates}
+    alone = {
+        rate: run("ner", planted, examples, f"encoder_learning_rate={rate}", layers=[1], seeds=2) for rate in rates
+    }
     for point in result.points:
         seed = point.facts["seed"]
         single = {rate: next(p for p in one.points if p.facts["seed"] == seed) for rate, one in alone.items()}
         assert [s["dev"] for s in point.facts["settings"]] == [single[rate].facts["dev"] for rate in rates]
         ranked = sorted(rates, key=lambda rate: -single[rate].facts["dev"])
         chosen = {s["setting"] for s in point.facts["settings"] if s["chosen"]}
-        assert chosen == {f"encoder_rate={rate:g}" for rate in ranked[:2]}
+        assert chosen == {f"encoder_learning_rate={rate:g}" for rate in ranked[:2]}
         for rate in ranked[:2]:
-            mine = point.ratios[f"{TWIN}/mapped/encoder_rate={rate:g}"]
+            mine = point.ratios[f"{TWIN}/mapped/encoder_learning_rate={rate:g}"]
             assert np.array_equal(mine, single[rate].ratios[f"{TWIN}/mapped/"])
     line = next(line for line in result.lines if line.arm == "mapped")
     every = [t["f1"] for p in result.points for t in p.facts["tests"] if t["arm"] == "mapped"]

@@ -26,7 +26,7 @@ from isoglot.transfer.pooled_head import PooledHead
 from isoglot.transfer.task import Row, Rows
 from isoglot.vocab import build_shards, train_vocabulary
 
-PLAIN = HeadConfig(pool="attention", dropout=0.0, inner_dropout=0.0, pool_width=6, pool_heads=2)
+PLAIN = HeadConfig(pool="attention", dropout=0.0, mlp_dropout=0.0, pool_size=6, pool_heads=2)
 
 
 def shaken(texts: int) -> PooledHead:
@@ -121,7 +121,7 @@ def glove(tmp_path_factory: pytest.TempPathFactory) -> str:
 def learnt(encoder: Any, out: Path | None = None, *settings: str) -> Any:
     task = find_task("nli")
     recipe = load_recipe("static-nli", room="transfer")
-    config = build_config(TuneConfig, recipe=recipe, settings=["epochs=8", "head_rate=4e-3", *settings])
+    config = build_config(TuneConfig, recipe=recipe, settings=["epochs=8", "head_learning_rate=4e-3", *settings])
     train, dev = {"en": task.builtin("en", "train", 600)}, {"en": task.builtin("en", "dev", 60)}
     return fine_tune(encoder, task, train, dev, config, out, source=encoder.about.get("folder") if out else None)
 
@@ -182,7 +182,7 @@ def test_an_encoder_has_the_same_head(nano):
     """Held vectors or not, it learns the same; and the encoder stays."""
     task = find_task("nli")
     recipe = load_recipe("static-nli", room="transfer")
-    config = build_config(TuneConfig, recipe=recipe, settings=["epochs=1", "head.pool_width=16"])
+    config = build_config(TuneConfig, recipe=recipe, settings=["epochs=1", "head.pool_size=16"])
     data = {"en": task.builtin("en", "train", 40)}
     encoder = nano()
     held = fine_tune(encoder, task, data, data, config)

@@ -42,7 +42,7 @@ def test_words_in_one_token_are_cut_apart_or_share_it(vocabulary):
 
 
 def test_what_a_tokenizer_does_not_read_is_counted(tmp_path):
-    """BERT's normaliser removes control characters: the word is left to the token before it."""
+    """BERT's normalizer removes control characters: the word is left to the token before it."""
     tokenizer = Tokenizer(models.WordPiece({p: i for i, p in enumerate((*SPECIAL, "a", "b"))}, unk_token=SPECIAL[1]))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     tokenizer.save(str(tmp_path / "tokenizer.json"))

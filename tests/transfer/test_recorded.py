@@ -23,7 +23,14 @@ from isoglot.transfer.stored_rows import Shape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FAST = ["epochs=2", "batch=9", "encoder_rate=1e-3", "head.dropout=0", "head.inner_dropout=0", "head.arc_width=16"]
+FAST = [
+    "epochs=2",
+    "batch_size=9",
+    "encoder_learning_rate=1e-3",
+    "head.dropout=0",
+    "head.mlp_dropout=0",
+    "head.arc_size=16",
+]
 on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
@@ -172,12 +179,12 @@ def test_what_cannot_be_recorded_says_so(without_gpu):
         return loss.detach()
 
     recorder(backward, torch.tensor([3.0]), "en", shape)
-    with pytest.raises(ConfigError, match=r"not permitted when stream is capturing; set record=off$"):
+    with pytest.raises(ConfigError, match=r"not permitted when stream is capturing; set cuda_graphs=off$"):
         recorder(backward, torch.tensor([3.0]), "en", shape)
 
 
 def test_nothing_keeps_a_finished_run(nano):
-    """An encoder, its optimiser and a GPU's recordings are freed at once and not when chance has it."""
+    """An encoder, its optimizer and a GPU's recordings are freed at once and not when chance has it."""
     found = trainer(nano(), "pos", "epochs=1")
     found.train(SILENT)
     found.finish()
@@ -222,7 +229,7 @@ def test_batches_that_are_filled_up_have_the_same_gradients(name, given, plan, n
 
 
 def gradients(run: Trainer, numbers: list[int], code: str, shape: Shape) -> tuple[float, dict[str, torch.Tensor]]:
-    run.optimiser.clear()
+    run.optimizer.clear()
     loss = float(run.backward(run.stored[code].sent(numbers, shape), code, shape))
     return loss, {name: p.grad.clone() for name, p in run.parameters.items() if p.grad is not None}
 
@@ -235,7 +242,7 @@ def gradients(run: Trainer, numbers: list[int], code: str, shape: Shape) -> tupl
 def test_a_recorded_run_has_the_same_losses(name, extra, nano):
     encoder = nano(dropout=0.0).to("cuda")
     given = [*extra, "precision=float32", "epochs=4"]
-    recorded, plain = trainer(encoder, name, *given), trainer(encoder, name, *given, "record=off")
+    recorded, plain = trainer(encoder, name, *given), trainer(encoder, name, *given, "cuda_graphs=off")
     assert losses(recorded) == pytest.approx(losses(plain), rel=1e-3)
     assert recorded.recorder is not None
     assert all(recorded.recorder.recordings.values())
@@ -252,7 +259,7 @@ def test_a_recording_draws_as_the_plain_step_does(nano):
     for backward in (run._backward, run.backward, run.backward, run.backward):
         for seed in (1, 2, 1):
             set_seed(run.device, seed)
-            run.optimiser.clear()
+            run.optimizer.clear()
             loss = float(backward(run.stored["en"].sent(range(9), shape), "en", shape))
             gradients = [p.grad.clone() for p in run.parameters.values() if p.grad is not None]
             found.setdefault(seed, []).append((loss, gradients))
@@ -270,10 +277,10 @@ def test_what_a_language_does_not_reach_has_no_gradient(nano):
     for _ in range(3):
         for code in ("en", "en-x-shift"):
             shape = run.shapes[code].of([0, 1])
-            run.optimiser.clear()
+            run.optimizer.clear()
             run.backward(run.stored[code].sent([0, 1], shape), code, shape)
             plain = Trainer._backward
             reached = {name for name, p in run.parameters.items() if p.grad is not None}
-            run.optimiser.clear()
+            run.optimizer.clear()
             plain(run, run.stored[code].sent([0, 1], shape), code, shape)
             assert reached == {name for name, p in run.parameters.items() if p.grad is not None}

@@ -26,7 +26,7 @@ def planted(nano: Any) -> Encoder:
     own, other = block.of("en"), block.of(OTHER)
     other.load_state_dict(own.state_dict())
     last = [part for part in other.modules() if isinstance(part, torch.nn.LayerNorm)][-1]
-    vector_D = torch.randn(encoder.width, generator=torch.Generator().manual_seed(3))
+    vector_D = torch.randn(encoder.hidden_size, generator=torch.Generator().manual_seed(3))
     with torch.no_grad():
         last.bias.add_(8 * vector_D / vector_D.norm())
     return encoder
@@ -39,7 +39,14 @@ def learnt(
     task = find_task(name)
     config = build_config(
         TuneConfig,
-        settings=["epochs=6", "batch=16", "encoder_rate=2e-3", "head_rate=5e-3", "head.arc_width=32", *settings],
+        settings=[
+            "epochs=6",
+            "batch_size=16",
+            "encoder_learning_rate=2e-3",
+            "head_learning_rate=5e-3",
+            "head.arc_size=32",
+            *settings,
+        ],
     )
     train, dev, test = task.builtin("en", "train", count), task.builtin("en", "dev", 60), task.builtin("en", "test", 80)
     return fine_tune(planted(nano), task, {"en": train}, {"en": dev}, config, out), dev, test

@@ -195,7 +195,9 @@ def test_a_label_that_training_does_not_have(name, text, known, line, tmp_path: 
     with pytest.raises(InputError) as error:
         task.unseen_labels(data, Labels(known), "refuse")
     assert str(error.value).startswith(f"{path}:{line}: the label '")
-    assert "is not in the training data; learn from data that has it, or with --set unseen=count" in str(error.value)
+    assert "is not in the training data; learn from data that has it, or with --set unseen_labels=count" in str(
+        error.value
+    )
     assert sum(task.unseen_labels(data, Labels(known), "count").values()) == 1
 
 

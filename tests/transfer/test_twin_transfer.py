@@ -26,7 +26,7 @@ from isoglot.transfer.task import Task
 from isoglot.vocab import build_shards, train_vocabulary
 
 CODES = ("en", "en-x-shift")
-SMALL = ("head.arc_width=64", "head.relation_width=32")
+SMALL = ("head.arc_size=64", "head.relation_size=32")
 
 
 def write_text(path: Path, code: str, *, seed: int) -> None:
@@ -57,11 +57,11 @@ def encoder(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Enc
     settings = [
         "model.size=micro",
         "model.dropout=0.0",
-        "batch.rows=64",
-        "batch.length=24",
+        "batch.size=64",
+        "batch.sequence_length=24",
         "budget=600steps",
-        "optimiser.kind=adamw",
-        "optimiser.rate=2.5e-3",
+        "optimizer.kind=adamw",
+        "optimizer.learning_rate=2.5e-3",
         "schedule.kind=trapezoid",
         "evaluation.every=0",
         "log.peak=off",
@@ -102,9 +102,9 @@ def test_what_is_known_without_learning():
 @pytest.mark.parametrize(
     ("name", "count", "settings"),
     [
-        ("pos", 250, ["tune=head", "epochs=12", "head_rate=1e-2"]),
-        ("pos", 250, ["freeze=1", "epochs=4", "encoder_rate=1e-3", "head_rate=1e-2"]),
-        ("parse", 800, ["tune=head", "layer=1", "epochs=10", "head_rate=3e-3", *SMALL]),
+        ("pos", 250, ["tune=head", "epochs=12", "head_learning_rate=1e-2"]),
+        ("pos", 250, ["freeze=1", "epochs=4", "encoder_learning_rate=1e-3", "head_learning_rate=1e-2"]),
+        ("parse", 800, ["tune=head", "layer=1", "epochs=10", "head_learning_rate=3e-3", *SMALL]),
     ],
 )
 def test_what_is_shared_transfers(name, count, settings, encoder):
@@ -114,7 +114,7 @@ def test_what_is_shared_transfers(name, count, settings, encoder):
     train = {"en": task.builtin("en", "train", count, spaced=True)}
     dev = {"en": task.builtin("en", "dev", 60, spaced=True)}
     test = {code: task.builtin(code, "test", 100, spaced=True) for code in CODES}
-    tuned = fine_tune(trained, task, train, dev, build_config(TuneConfig, settings=["batch=16", *settings]))
+    tuned = fine_tune(trained, task, train, dev, build_config(TuneConfig, settings=["batch_size=16", *settings]))
     scores = {code: found.scores.main for code, found in evaluate(tuned, task, test).items()}
     nothing = knows_nothing(task, test["en"].examples)
     assert scores["en"] > 2 * nothing

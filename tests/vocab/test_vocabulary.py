@@ -197,12 +197,12 @@ def test_a_size_without_room(texts):
 
 @pytest.mark.parametrize("mode", ["joint", "disjoint"])
 def test_the_size_counts_merges_where_it_is_told_to(texts, mode):
-    made = {count: train_vocabulary(texts, mode=mode, size=500, count=count) for count in ("pieces", "merges")}
+    made = {count: train_vocabulary(texts, mode=mode, size=500, count=count) for count in ("subwords", "merges")}
     for code in made["merges"].languages:
         model = json.loads(made["merges"].view(code))["model"]
         assert len(model["merges"]) == 500
         if mode == "disjoint":  # a joint vocabulary has pieces a language does not use
-            assert len(made["pieces"].ids_of(code)) == 500
+            assert len(made["subwords"].ids_of(code)) == 500
             letters = {piece for piece in model["vocab"] if len(piece) == 1}
             assert len(made["merges"].ids_of(code)) == 500 + len(SPECIAL) + len(BYTES) + len(letters)
     with pytest.raises(ConfigError, match="unigram has no merges to count"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoglot.align.link_scores import LinkScores, score_links
     from isoglot.align.map_file import load_map
     from isoglot.align.moments import PairMoments
-    from isoglot.align.normalise import Center, IterativeNormalization, UnitLength
+    from isoglot.align.normalize import Center, IterativeNormalization, UnitLength
     from isoglot.align.procrustes import Procrustes
     from isoglot.align.rcsls import RCSLS
     from isoglot.align.refinement import Refinement
@@ -43,13 +43,13 @@ _HOMES = {
     "Alignment": "result",
     "Bitext": "bitext",
     "CCA": "cca",
-    "Center": "normalise",
+    "Center": "normalize",
     "EncoderAligner": "encoder_aligner",
     "EncoderLinksConfig": "encoder_links",
     "Estimator": "estimator",
     "GeneralizedProcrustes": "generalized",
     "InducedConfig": "induced",
-    "IterativeNormalization": "normalise",
+    "IterativeNormalization": "normalize",
     "LayerAlignment": "result",
     "LeastSquares": "linear",
     "LinkScores": "link_scores",
@@ -63,7 +63,7 @@ _HOMES = {
     "SelfLearning": "self_learning",
     "Step": "estimator",
     "Steps": "steps",
-    "UnitLength": "normalise",
+    "UnitLength": "normalize",
     "Whiten": "whitening",
     "WordAlignConfig": "diagonal",
     "WordAligner": "word_aligner",

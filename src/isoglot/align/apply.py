@@ -116,7 +116,7 @@ def apply_to_layers(
         check_end(mapping, side, found.header, each if layer is None else None)
     arrays = {each: mapped(mapping, found[each], side, into) for each, mapping in chosen.items()}
     width = int(next(iter(arrays.values())).shape[1])
-    header = found.header | {"layers": list(arrays), "width": width, "mapped": {"side": side, "into": into}}
+    header = found.header | {"layers": list(arrays), "hidden_size": width, "mapped": {"side": side, "into": into}}
     header["provenance"] = merged([found.provenance, maps_provenance(chosen.values())]).packed
     return Representations(arrays, header, offsets=found.offsets, counts=found.counts)
 

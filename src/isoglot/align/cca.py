@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class CCA(LearnedMap):
-    """Both spaces, centred and whitened, turned so that the c-th columns correlate as much as can be.
+    """Both spaces, centered and whitened, turned so that the c-th columns correlate as much as can be.
 
     On the pairs it was fitted on, the columns of either side have variance 1 and no correlation with each other, and
     the c-th of one correlates with the c-th of the other by ``correlations_[c]``, and with no other.

@@ -4,7 +4,7 @@ Each word of the explained side comes from nowhere with probability ``null``, an
 side; place j of n from place i of m with a probability proportional to ``exp(-tension * |i/m - j/n|)``, whatever the
 other words do. Then it is drawn given that word. EM learns what is drawn from what, and the tension.
 
-The M step is exact in both: counts are normalised, and the tension is the solution of a convex problem in one number,
+The M step is exact in both: counts are normalized, and the tension is the solution of a convex problem in one number,
 found by Newton's steps with bisection where they leave the bracket. So the likelihood never falls. (The authors'
 program takes a few gradient steps of fixed size.) With a Dirichlet prior (``bayes``) the step is the one of variational
 Bayes, which keeps rare words from explaining everything around them.
@@ -45,7 +45,7 @@ class WordAlignConfig(Config):
     """whether EM learns the tension too"""
     null: float = Field(0.08, gt=0, lt=1)
     """the probability that a word comes from nowhere"""
-    longest: int = Field(100, ge=1)
+    max_words: int = Field(100, ge=1)
     """words a side at most; longer sentence pairs are left out, and counted"""
     case: Literal["lower", "keep"] = "lower"
     """whether Word and word are the same"""

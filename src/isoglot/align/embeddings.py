@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.layers import LayerRows, align_layers, check_widths
+from isoglot.align.layers import LayerRows, align_layers, check_dimensions
 from isoglot.align.result import Alignment
 from isoglot.align.settings import AlignConfig
 from isoglot.align.word_pairs import WordSplit
@@ -63,12 +63,14 @@ def align_embeddings(
         InputError: Nothing of a dictionary was found, or the test leaks.
     """
     config = AlignConfig() if config is None else config
-    check_widths(config, source, target)
+    check_dimensions(
+        config, *(one.dimensions if isinstance(one, Vectors) else one.hidden_size for one in (source, target))
+    )
     split = WordSplit(train, test, config, seen)
     given = zip((source, target), languages, words, strict=True)
     tables = [_table(table, language, split.words(side), only) for side, (table, language, only) in enumerate(given)]
     kept = [table.with_direction() for table in tables]
-    most = config.vocabulary or MOST_ROWS
+    most = config.max_vocabulary or MOST_ROWS
     found = [
         table.rows([row for row, word in enumerate(table.words) if row < most or word in asked])
         for table, asked in zip(kept, (set(split.words(side)) for side in (0, 1)), strict=True)

@@ -1,6 +1,6 @@
 """Which word translates which by an encoder's vectors: nothing is learned but the layer, a threshold and two means.
 
-Shape legend: ``L`` layers, ``D`` width.
+Shape legend: ``L`` layers, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class EncoderAligner:
         counts = PairCounts() if counts is None else counts
         with progress.task("aligning", total=None, unit="pairs") as task:
             for chunk in self._chunks(pairs):
-                usable = [counts.usable(*pair, self.config.longest) for pair in chunk]
+                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
                 found = iter(self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], method))
                 yield from [next(found) if good else [] for good in usable]
                 task.advance(len(chunk))
@@ -97,7 +97,7 @@ class EncoderAligner:
         for pair in pairs:
             chunk.append(pair)
             words += len(pair[0]) + len(pair[1])
-            if words * self.encoder.width >= _NUMBERS:
+            if words * self.encoder.hidden_size >= _NUMBERS:
                 yield chunk
                 chunk, words = [], 0
         if chunk:
@@ -224,11 +224,11 @@ def fit_encoder_aligner(
     counts = PairCounts()
     if gold is not None:
         check_gold(pairs, gold, possible)
-    usable = [number for number, pair in enumerate(pairs) if counts.usable(*pair, config.longest)][: config.sample]
-    counts.check_any(config.longest)
+    usable = [number for number, pair in enumerate(pairs) if counts.usable(*pair, config.max_words)][: config.sample]
+    counts.check_any(config.max_words)
     about: dict[str, Any] = {"pairs": len(usable)}
     choice = means = None
-    if way is None or way.centre == "mean":
+    if way is None or way.center == "mean":
         words = PairedWords(
             encoder,
             [pairs[number] for number in usable],
@@ -246,7 +246,7 @@ def fit_encoder_aligner(
             way, about = choice.chosen.way, choice.facts()
         assert way is not None  # noqa: S101 - for the type checker
         place = words.layers.index(way.layer)
-        means = (means[0][place], means[1][place]) if way.centre == "mean" else None
+        means = (means[0][place], means[1][place]) if way.center == "mean" else None
     assert way is not None  # noqa: S101 - for the type checker
     return EncoderAligner(
         encoder=encoder,

@@ -8,7 +8,7 @@ Both ask in either direction, and give links for each that :func:`isoglot.align.
   links: none, one or several. What both directions have above it is the intersection (Dou & Neubig 2021, awesome-align,
   whose similarities are ``dot`` at a temperature of 1).
 
-Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words of either side, padded, ``D`` width.
+Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words of either side, padded, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Rule = Literal["argmax", "softmax"]
 """``argmax``: a word's best; ``softmax``: all whose probability is above the threshold."""
 RULES: tuple[Rule, ...] = get_args(Rule)
-Centre = Literal["mean", "none"]
+Center = Literal["mean", "none"]
 """``mean``: each language's mean is taken from its vectors; ``none``: they stay as they are."""
-CENTRES: tuple[Centre, ...] = get_args(Centre)
+CENTERS: tuple[Center, ...] = get_args(Center)
 Similarity = Literal["cosine", "dot"]
 
 _TIE = 1e-6  # similarities that differ by less are equal: sums come out otherwise in another batch
@@ -49,11 +49,11 @@ class EncoderLinksConfig(Config):
     """what similarities are divided by before the softmax"""
     similarity: Similarity = "cosine"
     """the cosine of two vectors, or their product, which is larger for longer ones"""
-    centre: Literal["auto", "mean", "none"] = "auto"
+    center: Literal["auto", "mean", "none"] = "auto"
     """whether each language's mean is taken from its vectors; without gold links it is"""
     pool: Literal["words", "word-first"] = "words"
     """a word is the mean of its subwords, or its first"""
-    longest: int = Field(100, ge=1)
+    max_words: int = Field(100, ge=1)
     """words a side at most; longer sentence pairs are left out, and counted"""
     sample: int = Field(2000, ge=1)
     """sentence pairs that means and choices are of at most: the first ones"""

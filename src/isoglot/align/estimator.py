@@ -4,7 +4,7 @@ A constructor stores options and does nothing else; ``fit`` checks them, learns 
 returns the estimator. An estimator is a dataclass: its fields are its options, and those with ``init=False`` what it
 learns.
 
-Two kinds: a :class:`Step` changes one space (centring), a :class:`PairMap` brings a source space (X) and a target space
+Two kinds: a :class:`Step` changes one space (centering), a :class:`PairMap` brings a source (X) and a target space
 (Y) together. Rows of X go through ``transform``, rows of Y through ``transform_target``, which for a plain map leaves
 them alone; then both are in one space.
 
@@ -150,7 +150,7 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
 
 @dataclass(eq=False, kw_only=True)
 class Step(Estimator):
-    """A change of one space, learned from its rows; the base of centring, unit length, whitening."""
+    """A change of one space, learned from its rows; the base of centering, unit length, whitening."""
 
     needs_direction: ClassVar[bool] = False
     """zero vectors are refused"""
@@ -232,7 +232,7 @@ class PairMap(Estimator):
             Y: The target space, M × E.
             pairs: P × 2 whole numbers: a row of X and a row of Y that belong together. None: row by row, N = M. With
                 pairs given, the rows without a partner are still there for what needs no partner: the means of a
-                step, the neighbours of :class:`RCSLS`, the induction of :class:`SelfLearning`.
+                step, the neighbors of :class:`RCSLS`, the induction of :class:`SelfLearning`.
             progress: Shows how far it is.
 
         Raises:

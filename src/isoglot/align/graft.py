@@ -1,13 +1,13 @@
 """A map put at layer i: what one encoder makes of a text up to there, mapped, and read on by another encoder.
 
-Shape legend: ``B`` sentences, ``T`` tokens, ``D`` width of the source, ``E`` of the target, ``N`` tokens in all.
+Shape legend: ``B`` sentences, ``T`` tokens, ``D`` hidden size of the source, ``E`` of the target, ``N`` tokens in all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.align.normalise import IterativeNormalization, UnitLength
+from isoglot.align.normalize import IterativeNormalization, UnitLength
 from isoglot.align.steps import Steps
 from isoglot.core.errors import ConfigError, shown
 from isoglot.model.edits import check_layer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Lengths = Literal["auto", "map", "source"]
 """How long mapped vectors are: as the ``map`` gives them; as they were in the ``source``; ``auto``: the latter where
-the map loses lengths, as iterative normalisation does."""
+the map loses lengths, as iterative normalization does."""
 
 
 def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, lengths: Lengths = "auto") -> torch.Tensor:

@@ -35,13 +35,13 @@ _INSIDE = frozenset("-‑'’")
 class InducedConfig(Config):
     """Which translations are kept."""
 
-    least_count: int = Field(3, ge=1)
+    min_count: int = Field(3, ge=1)
     """links a translation needs"""
-    least_share: float = Field(0.1, ge=0, le=1)
+    min_share: float = Field(0.1, ge=0, le=1)
     """the share of a word's links that a translation needs, p(target | source)"""
-    least_agreement: float = Field(0.05, ge=0, le=1)
+    min_agreement: float = Field(0.05, ge=0, le=1)
     """what p(target | source) times p(source | target) must reach"""
-    translations: int = Field(3, ge=1)
+    max_translations: int = Field(3, ge=1)
     """translations of a word at most, the most frequent ones"""
     case: Literal["usual", "lower", "keep"] = "usual"
     """words as they mostly are inside sentences, in lower case, or as they stand"""
@@ -111,15 +111,15 @@ def _kept(joint: Counter[tuple[str, str]], config: InducedConfig) -> list[Entry]
     found: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for (one, other), count in joint.items():
         share = count / of_source[one]
-        if count < config.least_count or share < config.least_share:
+        if count < config.min_count or share < config.min_share:
             continue
-        if share * count / of_target[other] < config.least_agreement:
+        if share * count / of_target[other] < config.min_agreement:
             continue
         if config.kinds == "all" or (_is_word(one) and _is_word(other) and one.lower() != other.lower()):
             found[one].append((count, other))
     entries = []
     for one in sorted(found, key=lambda word: (-of_source[word], word)):
-        for count, other in sorted(found[one], key=lambda each: (-each[0], each[1]))[: config.translations]:
+        for count, other in sorted(found[one], key=lambda each: (-each[0], each[1]))[: config.max_translations]:
             entries.append(Entry(one, other, float(count) if config.weight == "count" else count / of_source[one]))
     return entries
 

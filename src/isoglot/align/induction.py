@@ -1,6 +1,6 @@
-"""A dictionary from two spaces that are already near each other: neighbours by CSLS, mutual or a little at random.
+"""A dictionary from two spaces that are already near each other: neighbors by CSLS, mutual or a little at random.
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbours.
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbors.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 _ENTRIES = 2**24  # similarities at a time, 64 MB
 _WHOLE = 2**25  # similarities that are kept: of 5,000 rows with 6,000, 128 MB
-_MISSED = 1e-2  # how often the row's best kept entry may lie beyond the neighbours that are looked at
+_MISSED = 1e-2  # how often the row's best kept entry may lie beyond the neighbors that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Induced:
-    """Pairs that were found, P × 2, and how near they are: the mean cosine of every row to its best neighbour."""
+    """Pairs that were found, P × 2, and how near they are: the mean cosine of every row to its best neighbor."""
 
     pairs_P2: torch.Tensor
     nearness: float
 
 
-def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighbourhood: int) -> Induced:
+def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -> Induced:
     """The rows that are each other's best by CSLS (Conneau et al. 2018)."""
     x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
-    forward_N1, backward_M1 = (each.indices for each in _both_ways(x_ND, y_MD, 1, neighbourhood))
+    forward_N1, backward_M1 = (each.indices for each in _both_ways(x_ND, y_MD, 1, neighborhood))
     rows_N1 = torch.arange(len(x_ND), device=x_ND.device)[:, None]
     mutual_N = (backward_M1[forward_N1[:, 0]] == rows_N1)[:, 0]
     pairs_P2 = torch.cat([rows_N1, forward_N1], dim=1)[mutual_N]
@@ -40,7 +40,7 @@ def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighbourhood: int) 
 
 
 def random_pairs(
-    x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighbourhood: int, keep: float, chance: torch.Generator
+    x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int, keep: float, chance: torch.Generator
 ) -> Induced:
     """Every row with its best by CSLS, in both directions, each entry of the similarities kept with a probability.
 
@@ -50,13 +50,13 @@ def random_pairs(
     """
     x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
     count = 1 if keep >= 1 else math.ceil(math.log(_MISSED) / math.log1p(-keep))
-    forward, backward = _both_ways(x_ND, y_MD, count, neighbourhood)
+    forward, backward = _both_ways(x_ND, y_MD, count, neighborhood)
     pairs_P2 = torch.cat([_drawn(forward, keep, chance), _drawn(backward, keep, chance).flip(1)])
     near = _nearness(x_ND, y_MD, forward.indices), _nearness(y_MD, x_ND, backward.indices)
     return Induced(pairs_P2, (near[0] + near[1]) / 2)
 
 
-def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighbourhood: int) -> tuple[Top, Top]:
+def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood: int) -> tuple[Top, Top]:
     """The best of Y for every row of X by CSLS, best first, and the other way round.
 
     Values are cosines less half the mean of the answer's neighborhood: CSLS but for what a row has in common.
@@ -67,7 +67,7 @@ def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighbourhood
     blocks_BM: Iterable[torch.Tensor] = _Products(x_ND, y_MD)
     if len(x_ND) * len(y_MD) <= _WHOLE:
         blocks_BM = list(blocks_BM)
-    rows, columns = _best(blocks_BM, neighbourhood)
+    rows, columns = _best(blocks_BM, neighborhood)
     mean_N, mean_M = (each.values.mean(dim=1) for each in (rows, columns))
     return _best(blocks_BM, count, mean_N / -2, mean_M / -2)
 

@@ -2,7 +2,7 @@
 
 Everything is tried in one pass: the encoder reads the sentences once, and what can be counted is counted.
 
-Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, ``D`` width.
+Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isoglot.align.encoder_links import CENTRES, RULES, argmax_links, probabilities, similarities, softmax_links
+from isoglot.align.encoder_links import CENTERS, RULES, argmax_links, probabilities, similarities, softmax_links
 from isoglot.align.link_scores import LinkScores
 from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.align.encoder_links import Centre, Directions, EncoderLinksConfig, Rule, WordVectors
+    from isoglot.align.encoder_links import Center, Directions, EncoderLinksConfig, Rule, WordVectors
     from isoglot.align.indexed import Pair
     from isoglot.align.paired_words import PairedWords
     from isoglot.text.alignment import Links
@@ -37,11 +37,11 @@ class Way:
     rule: Rule
     threshold: float | None
     """None with ``argmax``, which has none."""
-    centre: Centre
+    center: Center
 
     def facts(self) -> dict[str, Any]:
         """It as JSON holds it."""
-        return {"layer": self.layer, "rule": self.rule, "threshold": self.threshold, "centre": self.centre}
+        return {"layer": self.layer, "rule": self.rule, "threshold": self.threshold, "center": self.center}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +65,12 @@ class LayerChoice:
     pairs: int
     """Sentence pairs it was tried on."""
 
-    def of_layers(self, rule: Rule, centre: Centre) -> list[Tried]:
+    def of_layers(self, rule: Rule, center: Center) -> list[Tried]:
         """The best of each layer by a rule, with or without means removed."""
         best: dict[int, Tried] = {}
         for each in self.tried:
             way = each.way
-            if (way.rule, way.centre) == (rule, centre) and (
+            if (way.rule, way.center) == (rule, center) and (
                 way.layer not in best or each.scores.error_rate < best[way.layer].scores.error_rate
             ):
                 best[way.layer] = each
@@ -81,7 +81,7 @@ class LayerChoice:
         return {
             "pairs": self.pairs,
             "chosen": self.chosen.facts(),
-            "layers": [each.facts() for rule in RULES for centre in CENTRES for each in self.of_layers(rule, centre)],
+            "layers": [each.facts() for rule in RULES for center in CENTERS for each in self.of_layers(rule, center)],
         }
 
 
@@ -105,10 +105,10 @@ def choose_layer(
         possible: Gold links that may be there, beside those that should.
     """
     thresholds = THRESHOLDS if config.threshold == "auto" else (config.threshold,)
-    ways: list[tuple[Centre, Rule, float | None]] = [
-        (centre, rule, threshold)
+    ways: list[tuple[Center, Rule, float | None]] = [
+        (center, rule, threshold)
         for rule in RULES
-        for centre in CENTRES
+        for center in CENTERS
         for threshold in ((None,) if rule == "argmax" else thresholds)
     ]
     counts = np.zeros((len(ways), len(words.layers), 3), np.int64)  # links, hits of sure ones and of all
@@ -123,10 +123,10 @@ def choose_layer(
     sure = sum(len(set(each)) for each in gold)
     tried = tuple(
         Tried(
-            way=Way(layer=layer, rule=rule, threshold=threshold, centre=centre),
+            way=Way(layer=layer, rule=rule, threshold=threshold, center=center),
             scores=LinkScores(links=int(links), sure=sure, hit_sure=int(hits), hit_possible=int(allowed)),
         )
-        for (centre, rule, threshold), row in zip(ways, counts, strict=True)
+        for (center, rule, threshold), row in zip(ways, counts, strict=True)
         for layer, (links, hits, allowed) in zip(words.layers, row, strict=True)
     )
     eligible = [each for each in tried if _may(each.way, config)]
@@ -174,7 +174,7 @@ def default_way(config: EncoderLinksConfig, depth: int) -> Way:
         layer=0 if config.layer == "auto" else config.layer % (depth + 1),
         rule=rule,
         threshold=threshold if rule == "softmax" else None,
-        centre="mean" if config.centre == "auto" else config.centre,
+        center="mean" if config.center == "auto" else config.center,
     )
 
 
@@ -196,7 +196,7 @@ def _every(
     config: EncoderLinksConfig,
 ) -> Iterator[tuple[int, Directions]]:
     """The links of every way but the layer, which are all at once; with the way's number."""
-    found = [similarities(batch, means_2LD if centre == "mean" else None, config.similarity) for centre in CENTRES]
+    found = [similarities(batch, means_2LD if center == "mean" else None, config.similarity) for center in CENTERS]
     number = 0
     for each in found:
         yield number, argmax_links(each)
@@ -219,4 +219,4 @@ def _gold(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
 
 def _may(way: Way, config: EncoderLinksConfig) -> bool:
     rule = "softmax" if config.rule == "auto" and config.threshold != "auto" else config.rule
-    return rule in ("auto", way.rule) and config.centre in ("auto", way.centre)
+    return rule in ("auto", way.rule) and config.center in ("auto", way.center)

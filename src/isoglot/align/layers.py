@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.retrieve.spelling import SpeltAlike
-    from isoglot.text.vectors import Vectors
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
 
@@ -61,16 +60,16 @@ def layer_pairs(layers: Layers, source: EncoderLike, target: EncoderLike) -> lis
     return sorted((chosen_layers([each], source.depth)[0], chosen_layers([each], target.depth)[0]) for each in layers)
 
 
-def check_widths(config: AlignConfig, source: EncoderLike | Vectors, target: EncoderLike | Vectors) -> None:
-    """Refuse a map between widths it is not made for, and options it does not have, before anything is encoded.
+def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
+    """Refuse unknown options, and a map between numbers of dimensions that it does not support, before encoding.
 
     Raises:
-        ConfigError: The message has both widths.
+        ConfigError: The message has both numbers.
     """
     make_map(config)
-    if source.width != target.width and config.method not in ("least-squares", "ridge", "cca"):
+    if source != target and config.method not in ("least-squares", "ridge", "cca"):
         raise ConfigError(
-            f"the source is {source.width} wide, the target {target.width}, and {config.method} needs one width",
+            f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number",
             remedy="choose the method ridge, least-squares or cca",
         )
 
@@ -179,7 +178,7 @@ def _score(
         (config.retrieval,),
         candidates=config.candidates,
         alike=alike,
-        neighbourhood=config.neighbourhood,
+        neighborhood=config.neighborhood,
         resamples=config.resamples,
         seed=config.seed,
     )

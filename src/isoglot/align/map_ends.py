@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isoglot.align.estimator import PairMap
 
 Side = Literal["source", "target"]
-"""Whose rows are mapped; a map with normalising moves both."""
+"""Whose rows are mapped; a map with normalizing moves both."""
 
 
 class End(NamedTuple):

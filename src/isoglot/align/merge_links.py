@@ -25,7 +25,7 @@ def merge(
         backward: The target place of each source word, or -1.
         source_starts: Where sentences begin (S + 1).
         target_starts: Likewise.
-        grow: Whether neighbours are added to the intersection.
+        grow: Whether neighbors are added to the intersection.
         final: Whether links between words without any are added then.
         union: Everything either has.
         longest: The longest sentence.

@@ -1,6 +1,6 @@
 """The words of sentence pairs in the layers of one encoder, and batches of pairs of about the same size.
 
-Shape legend: ``L`` layers, ``P`` sentence pairs of a batch, ``M`` and ``N`` their words, padded, ``D`` width.
+Shape legend: ``L`` layers, ``P`` sentence pairs of a batch, ``M`` and ``N`` their words, padded, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class PairedWords:
     def batches(self) -> Iterator[tuple[list[int], WordVectors]]:
         """All pairs, those of a size together, with their numbers."""
         order = np.lexsort((self._sizes_P2[:, 1], self._sizes_P2[:, 0]))[::-1]
-        width = self._sides[0].width
+        width = self._sides[0].hidden_size
         start = 0
         while start < len(order):
             most, other = (int(each) for each in self._sizes_P2[order[start]])

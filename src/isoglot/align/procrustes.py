@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Procrustes(MatrixMap):
     """The orthogonal matrix W that minimises ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
 
-    Lengths and angles stay as they are, so what is near in the source is near after the map. Neither centres nor
+    Lengths and angles stay as they are, so what is near in the source is near after the map. Neither centers nor
     scales: put :class:`Center` or :class:`IterativeNormalization` before it with :class:`Steps`.
 
     Learns ``W_`` (D × D) and ``singular_values_`` (D) of XᵀY over N: where they reach zero, the pairs do not say how to

@@ -1,6 +1,6 @@
 """RCSLS: a map learned for the criterion it is used with, CSLS (Joulin et al. 2018).
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbours.
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbors.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class RCSLS(MatrixMap):
 
     With rows of unit length, the loss of a pair is −2 xW·y, plus the mean of xW·y' over the K nearest y' of xW, plus
     the mean of x'W·y over the K nearest x'W of y: minus its CSLS, where the cosine is relaxed to a product. The
-    neighbours come from all rows of X and Y, with or without a partner. A step that does not lower the loss is taken
+    neighbors come from all rows of X and Y, with or without a partner. A step that does not lower the loss is taken
     back and the rate halved.
 
     Args:
         rounds: The most steps.
         rate: The first learning rate.
-        neighbourhood: The K of CSLS.
-        cutoff: Neighbours are looked for among the first so many rows.
+        neighborhood: The K of CSLS.
+        cutoff: Neighbors are looked for among the first so many rows.
         constraint: ``none``: any matrix; ``spectral``: no singular value above 1, on which the relaxed loss is convex.
 
     Learns ``W_`` (D × D) and ``losses_``, that of Procrustes first, then after every step that was kept.
     """
 
     rounds: int = field(default=10, metadata=bounds(least=1))
-    rate: float = field(default=1.0, metadata=bounds(above=0))
-    neighbourhood: int = field(default=10, metadata=bounds(least=1))
+    learning_rate: float = field(default=1.0, metadata=bounds(above=0))
+    neighborhood: int = field(default=10, metadata=bounds(least=1))
     cutoff: int = field(default=200_000, metadata=bounds(least=1))
     constraint: Constraint = field(default="none", metadata=bounds(choices=("none", "spectral")))
 
@@ -58,8 +58,8 @@ class RCSLS(MatrixMap):
         x_PD, y_PD = rows_ND[pairs_P2[:, 0]], others_ME[pairs_P2[:, 1]]
         around = rows_ND[: self.cutoff], others_ME[: self.cutoff]
         W_DD = rotation(moments_of_pairs(rows_ND, others_ME, pairs_P2).product("xy"))[0]
-        rate = float(self.rate)
-        loss, slope_DD = csls_loss(W_DD, x_PD, y_PD, *around, neighbourhood=self.neighbourhood)
+        rate = float(self.learning_rate)
+        loss, slope_DD = csls_loss(W_DD, x_PD, y_PD, *around, neighborhood=self.neighborhood)
         losses = [loss]
         with progress.task("RCSLS", total=self.rounds, unit="steps") as task:
             for _ in range(self.rounds):
@@ -69,7 +69,7 @@ class RCSLS(MatrixMap):
                 if self.constraint == "spectral":
                     U_DD, values_D, Vt_DD = torch.linalg.svd(next_DD)
                     next_DD = (U_DD * values_D.clamp(max=1)) @ Vt_DD
-                loss, next_slope_DD = csls_loss(next_DD, x_PD, y_PD, *around, neighbourhood=self.neighbourhood)
+                loss, next_slope_DD = csls_loss(next_DD, x_PD, y_PD, *around, neighborhood=self.neighborhood)
                 if loss < losses[-1]:
                     W_DD, slope_DD = next_DD, next_slope_DD
                     losses.append(loss)
@@ -87,11 +87,11 @@ def csls_loss(
     rows_ND: torch.Tensor,
     others_MD: torch.Tensor,
     *,
-    neighbourhood: int = 10,
+    neighborhood: int = 10,
 ) -> tuple[float, torch.Tensor]:
     """The relaxed CSLS loss of a map, the mean over pairs of rows of unit length, and its slope in W.
 
-    The neighbours are held while the slope is taken: where none changes, it is the gradient.
+    The neighbors are held while the slope is taken: where none changes, it is the gradient.
 
     Args:
         W_DD: The map.
@@ -99,16 +99,16 @@ def csls_loss(
         y_PD: Their partners.
         rows_ND: All rows of the source.
         others_MD: All rows of the target.
-        neighbourhood: The K of CSLS.
+        neighborhood: The K of CSLS.
     """
     to = W_DD.to(x_PD)
     mapped_PD, mapped_ND = x_PD @ to, rows_ND @ to
     # By product, not by cosine: that is the relaxation.
-    around_x = top(mapped_PD, others_MD, neighbourhood).indices
-    around_y = top(y_PD, mapped_ND, neighbourhood).indices
+    around_x = top(mapped_PD, others_MD, neighborhood).indices
+    around_y = top(y_PD, mapped_ND, neighborhood).indices
     nearest_y_PD = exact(others_MD[around_x].mean(dim=1))
     nearest_x_PD = exact(rows_ND[around_y].mean(dim=1))
     x_PD, y_PD = exact(x_PD), exact(y_PD)
     slope_DD = (x_PD.T @ (nearest_y_PD - 2 * y_PD) + nearest_x_PD.T @ y_PD) / len(x_PD)
-    # The loss is linear in W for given neighbours, so it is the product of W and its slope.
+    # The loss is linear in W for given neighbors, so it is the product of W and its slope.
     return float((slope_DD * W_DD).sum()), slope_DD

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 class Refinement(MatrixMap):
     """Procrustes on the pairs, then in turn: rows that are each other's best by CSLS, and Procrustes on those.
 
-    Of all rounds, the map is kept under which rows of X are nearest to their best neighbours in Y, the criterion that
+    Of all rounds, the map is kept under which rows of X are nearest to their best neighbors in Y, the criterion that
     needs no dictionary. X and Y are whole vocabularies, the most frequent words first; ``pairs`` a dictionary.
 
     Args:
         rounds: How often it is refined.
         cutoff: Only the first so many rows of X and of Y become pairs: frequent words have better vectors.
-        neighbourhood: The K of CSLS.
+        neighborhood: The K of CSLS.
 
     Learns ``W_`` (D × D), ``pairs_`` (P × 2), the last dictionary, and ``nearness_``, the criterion of each map.
     """
 
     rounds: int = field(default=5, metadata=bounds(least=1))
     cutoff: int = field(default=15_000, metadata=bounds(least=1))
-    neighbourhood: int = field(default=10, metadata=bounds(least=1))
+    neighborhood: int = field(default=10, metadata=bounds(least=1))
 
     pairs_: Array = field(init=False, repr=False)
     nearness_: tuple[float, ...] = field(init=False, repr=False)
@@ -51,7 +51,7 @@ class Refinement(MatrixMap):
         with progress.task("refinement", total=self.rounds + 1, unit="rounds") as task:
             for _ in range(self.rounds + 1):
                 W_DD = rotation(moments_of_pairs(rows_ND, others_ME, pairs_P2).product("xy"))[0]
-                induced = mutual_pairs(frequent_ND @ W_DD.to(frequent_ND), others, neighbourhood=self.neighbourhood)
+                induced = mutual_pairs(frequent_ND @ W_DD.to(frequent_ND), others, neighborhood=self.neighborhood)
                 if not kept or induced.nearness > max(nearness):
                     kept = [W_DD]
                 nearness.append(induced.nearness)

@@ -37,7 +37,7 @@ class LayerAlignment:
     Attributes:
         layer: The layer of the source, 0 the embeddings; None for the embedding matrix itself.
         target_layer: That of the target.
-        mapping: The fitted map, normalising included.
+        mapping: The fitted map, normalizing included.
         before: Scores of the vectors as they are; None where the two are not equally wide.
         after: Scores in the common space.
     """
@@ -122,7 +122,7 @@ class Alignment:
                         "from": pair[0],
                         "to": pair[1],
                         "method": scores.method,
-                        "neighbourhood": "" if scores.neighbourhood is None else scores.neighbourhood,
+                        "neighborhood": "" if scores.neighborhood is None else scores.neighborhood,
                         "queries": scores.queries,
                         "candidates": scores.candidates,
                     }

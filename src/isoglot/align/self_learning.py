@@ -52,7 +52,7 @@ class SelfLearning(LearnedMap):
         threshold: What counts as an improvement of the mean cosine to the best neighbor.
         early: Only the first so many rows of X and of Y are looked at while entries are left out.
         cutoff: Only the first so many in the last rounds.
-        neighbourhood: The K of CSLS.
+        neighborhood: The K of CSLS.
         rounds: The most rounds, should it not come to an end.
         seed: Of the entries left out.
 
@@ -68,7 +68,7 @@ class SelfLearning(LearnedMap):
     threshold: float = field(default=5e-4, metadata=bounds(least=0))
     early: int = field(default=4_000, metadata=bounds(least=1))
     cutoff: int = field(default=10_000, metadata=bounds(least=1))
-    neighbourhood: int = field(default=10, metadata=bounds(least=1))
+    neighborhood: int = field(default=10, metadata=bounds(least=1))
     rounds: int = field(default=2000, metadata=bounds(least=1))
     seed: int = field(default=0, metadata=bounds(least=0))
 
@@ -90,7 +90,7 @@ class SelfLearning(LearnedMap):
                 while waited < patience and len(nearness) < self.rounds:
                     W_DD = rotation(product_of_pairs(rows_ND, others_ME, pairs_P2))[0]
                     induced = random_pairs(
-                        x_ND @ W_DD.to(x_ND), y_MD, neighbourhood=self.neighbourhood, keep=keep, chance=chance
+                        x_ND @ W_DD.to(x_ND), y_MD, neighborhood=self.neighborhood, keep=keep, chance=chance
                     )
                     pairs_P2 = induced.pairs_P2
                     nearness.append(induced.nearness)

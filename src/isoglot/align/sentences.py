@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
+from isoglot.align.layers import LayerRows, align_layers, check_dimensions, layer_pairs
 from isoglot.align.result import Alignment
 from isoglot.align.settings import AlignConfig
 from isoglot.align.splits import held_out, limited, refuse_leak
@@ -60,7 +60,7 @@ def align_sentences(
         StorageError: The scratch folder cannot be written to.
     """
     config = AlignConfig() if config is None else config
-    check_widths(config, source, target)
+    check_dimensions(config, source.hidden_size, target.hidden_size)
     chosen = layer_pairs(layers, source, target)
     learn_N, ask_N, facts = split_sentences(train, test, config)
     pairs = [*train, *(test or ())]

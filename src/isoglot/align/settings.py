@@ -1,4 +1,4 @@
-"""How an alignment is made and scored: which map, after which normalising, on which split, by which retrieval."""
+"""How an alignment is made and scored: which map, after which normalizing, on which split, by which retrieval."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ MapMethod = Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "ref
 """``procrustes``: a rotation; ``least-squares`` and ``ridge``: any matrix, spaces of any width; ``cca``: the directions
 both agree on; ``rcsls``: learned for CSLS itself; ``refinement``: Procrustes on the dictionary it induces itself;
 ``self-learning``: the same from a few pairs, with chance."""
-Normalise = Literal["none", "centre", "unit", "iterative"]
+Normalize = Literal["none", "center", "unit", "iterative"]
 """Before the map, each space by itself: nothing, zero mean, unit length, or both at once (Zhang et al. 2019)."""
 Candidates = Literal["all", "gold"]
 """``all``: every word of the target's vocabulary; ``gold``: only the target words of the test."""
 
 
 class AlignConfig(Config):
-    """The defaults are the first paper's: iterative normalisation, Procrustes, CSLS with K = 10."""
+    """The defaults are the first paper's: iterative normalization, Procrustes, CSLS with K = 10."""
 
     method: MapMethod = "procrustes"
     """The map that is fitted in every layer."""
 
-    normalise: Normalise = "iterative"
+    normalize: Normalize = "iterative"
     """What both spaces go through before the map."""
 
     options: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
@@ -40,7 +40,7 @@ class AlignConfig(Config):
     normalization: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
     """Options of the normalization by name: rounds and tolerance of the iterative one."""
 
-    vocabulary: int | None = Field(None, ge=1)
+    max_vocabulary: int | None = Field(None, ge=1)
     """Words of a side at most, the most frequent ones, beside the dictionaries'; by default 200,000 rows of vectors
     (MUSE's), and 50,000 words of a text, of which every layer is held in memory."""
 
@@ -49,9 +49,9 @@ class AlignConfig(Config):
     target words of the test alone, as Liu et al. (2020) do."""
 
     retrieval: Literal["cosine", "csls", "inverted_softmax", "ratio", "distance"] = "csls"
-    """How neighbours are chosen when the map is scored."""
+    """How neighbors are chosen when the map is scored."""
 
-    neighbourhood: int = Field(10, ge=1)
+    neighborhood: int = Field(10, ge=1)
     """The K of CSLS and of the margins."""
 
     test_share: float = Field(0.2, gt=0, lt=1)
@@ -73,7 +73,7 @@ class AlignConfig(Config):
     """Decides the split and every draw."""
 
 
-def spell_out(settings: Iterable[str], method: str, normalise: str) -> list[str]:
+def spell_out(settings: Iterable[str], method: str, normalize: str) -> list[str]:
     """``key=value`` settings with the options of the map and of the normalization under their full names.
 
     >>> spell_out(["cutoff=4000", "seed=1"], "refinement", "iterative")
@@ -87,11 +87,11 @@ def spell_out(settings: Iterable[str], method: str, normalise: str) -> list[str]
     given = [(parse_setting(setting)[0], setting) for setting in settings]
     for path, setting in given:
         value = parse_setting(setting)[1]
-        method, normalise = (
-            value if path == (key,) else old for key, old in (("method", method), ("normalise", normalise))
+        method, normalize = (
+            value if path == (key,) else old for key, old in (("method", method), ("normalize", normalize))
         )
     homes: dict[str, list[str]] = {}
-    for home, kind in (("options", _MAPS.get(method)), ("normalization", _STEPS.get(normalise))):
+    for home, kind in (("options", _MAPS.get(method)), ("normalization", _STEPS.get(normalize))):
         for name in () if kind is None else _estimator(kind).get_params():
             homes.setdefault(name, []).append(home)
     found = []
@@ -115,7 +115,7 @@ _MAPS = {
     "refinement": "Refinement",
     "self-learning": "SelfLearning",
 }
-_STEPS = {"centre": "Center", "unit": "UnitLength", "iterative": "IterativeNormalization"}
+_STEPS = {"center": "Center", "unit": "UnitLength", "iterative": "IterativeNormalization"}
 
 
 def _estimator(name: str) -> Any:  # noqa: ANN401 - a map or a step
@@ -127,7 +127,7 @@ def _estimator(name: str) -> Any:  # noqa: ANN401 - a map or a step
 def make_map(config: AlignConfig) -> PairMap:
     """The map as the config says, not fitted: one file, normalization included.
 
-    >>> make_map(AlignConfig(method="ridge", normalise="centre", options={"penalty": 0.1}))
+    >>> make_map(AlignConfig(method="ridge", normalize="center", options={"penalty": 0.1}))
     Steps(steps=[Center(), Ridge(penalty=0.1)])
 
     Raises:
@@ -139,13 +139,13 @@ def make_map(config: AlignConfig) -> PairMap:
     if config.method == "self-learning":
         made.set_params(seed=config.seed)
     made.set_params(**config.options).check_options()
-    if config.normalise == "none":
+    if config.normalize == "none":
         if config.normalization:
             raise ConfigError(
                 f"options of a normalization ({', '.join(config.normalization)}), and none is chosen",
                 remedy="choose one, such as iterative",
             )
         return made
-    step: Step = _estimator(_STEPS[config.normalise])
+    step: Step = _estimator(_STEPS[config.normalize])
     step.set_params(**config.normalization).check_options()
     return Steps([step, made])

@@ -1,4 +1,4 @@
-"""Steps one after the other: normalise both spaces, then map, as one estimator and one file.
+"""Steps one after the other: normalize both spaces, then map, as one estimator and one file.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` and ``E`` their columns.
 """

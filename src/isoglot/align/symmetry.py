@@ -4,7 +4,7 @@ A direction links every word of one side to at most one of the other. What both 
 says is most complete; growing stands between the two.
 
 Growing depends on the order, for a link that is added takes two words. It is the published one: links are visited by
-their source word, then by their target word, those added ahead of the visit included; the neighbours of each by sides
+their source word, then by their target word, those added ahead of the visit included; the neighbors of each by sides
 first (source before, target before, source behind, target behind), then by corners; and all that again until nothing
 is added. At the end come the links of the forward direction, then those of the backward one, each in the same order.
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from isoglot.text.alignment import Links
 
 Symmetry = Literal["intersection", "union", "grow-diag", "grow-diag-final-and"]
-"""``intersection``: links of both; ``union``: of either; ``grow-diag``: the intersection and, from it, neighbours (also
+"""``intersection``: links of both; ``union``: of either; ``grow-diag``: the intersection and, from it, neighbors (also
 diagonal ones) in the union of which a word has no link yet; ``grow-diag-final-and``: then also links of words that both
 have none."""
 METHODS: tuple[Symmetry, ...] = get_args(Symmetry)
 
-_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+_NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 def check_method(method: Symmetry) -> None:
@@ -81,7 +81,7 @@ def symmetrise(
         for i, j in sorted(union):  # all links are in it; those added on the way count at once
             if (i, j) not in links:
                 continue
-            for a, b in _NEIGHBOURS:
+            for a, b in _NEIGHBORS:
                 near = (i + a, j + b)
                 if near in union and not (near[0] in sources and near[1] in targets):
                     add(near)

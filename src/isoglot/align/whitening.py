@@ -22,7 +22,7 @@ WhiteningKind = Literal["zca", "pca"]
 
 @dataclass(eq=False, kw_only=True)
 class Whiten(Step):
-    """Centred rows times a root of the inverse covariance: the covariance becomes the identity.
+    """Centered rows times a root of the inverse covariance: the covariance becomes the identity.
 
     Args:
         kind: ``zca``: the symmetric root C^(−½), nearest to the columns as they are; ``pca``: the columns become the
@@ -62,7 +62,7 @@ class Whiten(Step):
         return rows_ND @ self._tensor("inverse_", rows_ND) + self._tensor("mean_", rows_ND)
 
     def _deviation(self, rows_ND: torch.Tensor) -> float:
-        centred_ND = rows_ND - rows_ND.mean(dim=0)
-        covariance_DD = centred_ND.T @ centred_ND / len(rows_ND)
+        centered_ND = rows_ND - rows_ND.mean(dim=0)
+        covariance_DD = centered_ND.T @ centered_ND / len(rows_ND)
         eye_DD = torch.eye(len(covariance_DD), dtype=covariance_DD.dtype, device=covariance_DD.device)
         return float((covariance_DD - eye_DD).abs().max())

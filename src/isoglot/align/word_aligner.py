@@ -86,7 +86,7 @@ class WordAligner:
         source = iter(pairs)
         with progress.task("aligning", total=None, unit="pairs") as task:
             while chunk := list(islice(source, _CHUNK)):
-                usable = [counts.usable(*pair, self.config.longest) for pair in chunk]
+                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
                 found = iter(
                     self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], known, method)
                 )
@@ -219,8 +219,8 @@ def train_aligner(
     """
     config = WordAlignConfig() if config is None else config
     counts = PairCounts()
-    usable = [pair for pair in pairs if counts.usable(*pair, config.longest)]
-    counts.check_any(config.longest)
+    usable = [pair for pair in pairs if counts.usable(*pair, config.max_words)]
+    counts.check_any(config.max_words)
     source_words, target_words = Words(case=config.case), Words(case=config.case)
     bitext = IndexedBitext.of(usable, source_words, target_words)
     del usable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
+from isoglot.align.layers import LayerRows, align_layers, check_dimensions, layer_pairs
 from isoglot.align.result import Alignment
 from isoglot.align.settings import AlignConfig
 from isoglot.align.word_pairs import WordSplit
@@ -65,10 +65,10 @@ def align_types(
         StorageError: A text cannot be read.
     """
     config = AlignConfig() if config is None else config
-    check_widths(config, source, target)
+    check_dimensions(config, source.hidden_size, target.hidden_size)
     chosen = layer_pairs(layers, source, target)
     split = WordSplit(train, test, config, seen)
-    frequent = [frequent_words(text, config.vocabulary or MOST_WORDS, case=case) for text in texts]
+    frequent = [frequent_words(text, config.max_vocabulary or MOST_WORDS, case=case) for text in texts]
     found = [
         word_types(
             encoder,

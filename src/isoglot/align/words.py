@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.layers import LayerRows, align_layers, check_widths, layer_pairs
+from isoglot.align.layers import LayerRows, align_layers, check_dimensions, layer_pairs
 from isoglot.align.result import Alignment
 from isoglot.align.sentences import split_sentences
 from isoglot.align.settings import AlignConfig
@@ -64,7 +64,7 @@ def align_words(
         StorageError: The scratch folder cannot be written to.
     """
     config = AlignConfig() if config is None else config
-    check_widths(config, source, target)
+    check_dimensions(config, source.hidden_size, target.hidden_size)
     chosen = layer_pairs(layers, source, target)
     parts = [part.with_words() for part in ([train] if test is None else [train, test])]
     texts = [[*zip(map(" ".join, part.source), map(" ".join, part.target), strict=True)] for part in parts]

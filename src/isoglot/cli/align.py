@@ -15,7 +15,7 @@ from isoglot.cli.align_run import (
     Count,
     Dictionary,
     Method,
-    Normalise,
+    Normalize,
     Parallel,
     Source,
     Target,
@@ -93,7 +93,7 @@ def embeddings(
         ),
     ] = None,
     method: Method = "procrustes",
-    normalise: Normalise = "iterative",
+    normalize: Normalize = "iterative",
     candidates: Candidates = "all",
     vocabulary: Vocabulary = None,
     leave_out_known: LeaveOutKnown = False,
@@ -114,7 +114,7 @@ def embeddings(
     """
     output = Output(json=json, quiet=quiet)
     of_words = {"candidates": candidates, "vocabulary": vocabulary, "leave_out_known": leave_out_known}
-    config = align_config(method, normalise, allow_leak, seed, settings, **of_words)
+    config = align_config(method, normalize, allow_leak, seed, settings, **of_words)
     languages, files = _dictionaries(dictionary, test)
     sides = (source, target or source)
     lists = _word_lists(words_of, languages)
@@ -163,7 +163,7 @@ def types(
         int | None, typer.Option("--contexts", min=1, help="Sentences of a word at most; left out: all.")
     ] = None,
     method: Method = "procrustes",
-    normalise: Normalise = "iterative",
+    normalize: Normalize = "iterative",
     candidates: Candidates = "all",
     vocabulary: Vocabulary = None,
     leave_out_known: LeaveOutKnown = False,
@@ -182,7 +182,7 @@ def types(
     """
     output = Output(json=json, quiet=quiet)
     of_words = {"candidates": candidates, "vocabulary": vocabulary, "leave_out_known": leave_out_known}
-    config = align_config(method, normalise, allow_leak, seed, settings, **of_words)
+    config = align_config(method, normalize, allow_leak, seed, settings, **of_words)
     languages, files = _dictionaries(dictionary, test)
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
@@ -230,7 +230,7 @@ def sentences(
     sentences: Count = None,
     layers: LayerList = "all",
     method: Method = "procrustes",
-    normalise: Normalise = "iterative",
+    normalize: Normalize = "iterative",
     allow_leak: AllowLeak = False,
     settings: Settings = None,
     weights: Weights = "best",
@@ -245,7 +245,7 @@ def sentences(
     Pairs that repeat a sentence of an earlier one are left out.
     """
     output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalize, allow_leak, seed, settings)
     languages, files, tests = two_bitexts(parallel, test_parallel, langs)
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -320,9 +320,9 @@ def apply(
         given = Representations.open(vectors)
         found = apply_to_layers(maps, given, layer=layer, side=side, into=into)
         found.save(out)
-        rows, width, layers = len(found), found.width, list(found.layers)
+        rows, width, layers = len(found), found.hidden_size, list(found.layers)
         left = [each for each in given.layers if layer is None and each not in layers]
-    facts = {"out": str(out), "rows": rows, "width": width, "layers": layers, "left_out": left}
+    facts = {"out": str(out), "rows": rows, "hidden_size": width, "layers": layers, "left_out": left}
     facts |= {"side": side, "into": into}
     where = f" in layers {', '.join(map(str, layers))}" if layers else ""
     rest = f"; left out: layers {', '.join(map(str, left))}" if left else ""

@@ -103,7 +103,7 @@ def dictionary(
             lines.append(f"{name}: {words:,} words, {len(entries):,} entries")
     output.result(facts, Text("\n".join(lines)))
     if not all(facts[name]["entries"] for name in names):
-        lower = "least_count=1" if config.keep.least_count > 1 else "least_agreement=0 --set keep.least_share=0"
+        lower = "min_count=1" if config.keep.min_count > 1 else "min_agreement=0 --set keep.min_share=0"
         output.remark(
             f"no translation is common enough to be kept; give more text, or ask for less: --set keep.{lower}"
         )

@@ -15,7 +15,7 @@ from isoglot.cli.links_model import (
     BUILTIN_DEV,
     PAGE,
     TABLE,
-    CentreOption,
+    CenterOption,
     DevGold,
     DevParallel,
     Layer,
@@ -68,7 +68,7 @@ def links(
     model: Model = None,
     layer: Layer = None,
     rule: RuleOption = None,
-    centre: CentreOption = None,
+    center: CenterOption = None,
     dev_parallel: DevParallel = None,
     dev_gold: DevGold = None,
     gold: Annotated[
@@ -97,8 +97,8 @@ def links(
 
     output = Output(json=json, quiet=quiet)
     of_dev: dict[str, Any] = {"allow-leak": allow_leak, "dev-parallel": dev_parallel, "dev-gold": dev_gold}
-    _check_together(aligner, model, settings, {"layer": layer, "rule": rule, "centre": centre, **of_dev})
-    config: Any = _config(model if aligner is None else None, layer, rule, centre, settings)
+    _check_together(aligner, model, settings, {"layer": layer, "rule": rule, "center": center, **of_dev})
+    config: Any = _config(model if aligner is None else None, layer, rule, center, settings)
     languages, files = one_bitext(parallel, langs)
     if not files:
         _refuse_gold({"gold": gold, "dev-gold": dev_gold})
@@ -163,13 +163,13 @@ def _refuse_gold(options: dict[str, Path | None]) -> None:
 
 
 def _config(
-    model: str | None, layer: str | None, rule: str | None, centre: str | None, settings: list[str] | None
+    model: str | None, layer: str | None, rule: str | None, center: str | None, settings: list[str] | None
 ) -> Any:  # noqa: ANN401 - of either kind of aligner
     from isoglot.align import WordAlignConfig
     from isoglot.core.config import build_config
 
     if model is not None:
-        return model_config(layer, rule, centre, settings)
+        return model_config(layer, rule, center, settings)
     return build_config(WordAlignConfig, settings=settings or ())
 
 

@@ -71,10 +71,10 @@ Count = Annotated[int | None, count_option("The first N to learn from", BUILTIN)
 MAP_OPTIONS = {
     "ridge": "penalty=1.0",
     "cca": "components=None, penalty=0.0",
-    "rcsls": "rounds=10, rate=1.0, neighbourhood=10, cutoff=200000, constraint=none",
-    "refinement": "rounds=5, cutoff=15000, neighbourhood=10",
+    "rcsls": "rounds=10, learning_rate=1.0, neighborhood=10, cutoff=200000, constraint=none",
+    "refinement": "rounds=5, cutoff=15000, neighborhood=10",
     "self-learning": "final=auto, reweight=0.5, keep=0.1, growth=2.0, patience=5, threshold=0.0005, "
-    "early=4000, cutoff=10000, neighbourhood=10, rounds=2000",
+    "early=4000, cutoff=10000, neighborhood=10, rounds=2000",
 }
 """The options of each map with their defaults, as the help says them."""
 STEP_OPTIONS = {"iterative": "tolerance=1e-05, rounds=200"}
@@ -89,10 +89,10 @@ Method = Annotated[
     Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
     typer.Option("--method", help=f"The map. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}."),
 ]
-Normalise = Annotated[
-    Literal["none", "centre", "unit", "iterative"],
+Normalize = Annotated[
+    Literal["none", "center", "unit", "iterative"],
     typer.Option(
-        "--normalise",
+        "--normalize",
         help="What both spaces go through first; iterative is the paper's. --set normalization.NAME=VALUE changes its "
         f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME.",
     ),
@@ -119,7 +119,7 @@ AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on wha
 
 def align_config(
     method: str,
-    normalise: str,
+    normalize: str,
     allow_leak: bool,
     seed: int,
     settings: list[str] | None,
@@ -133,8 +133,8 @@ def align_config(
     from isoglot.align.settings import AlignConfig, make_map, spell_out
     from isoglot.core.config import build_config
 
-    values = {"method": method, "normalise": normalise, "allow_leak": allow_leak, "seed": seed, **of_words}
-    config = build_config(AlignConfig, values=values, settings=spell_out(settings or (), method, normalise))
+    values = {"method": method, "normalize": normalize, "allow_leak": allow_leak, "seed": seed, **of_words}
+    config = build_config(AlignConfig, values=values, settings=spell_out(settings or (), method, normalize))
     refuse_both(leave_out_known=config.leave_out_known, allow_leak=config.allow_leak)
     make_map(config)  # which knows its options
     return config

@@ -13,7 +13,7 @@ from isoglot.cli.align_run import (
     AllowLeak,
     Count,
     Method,
-    Normalise,
+    Normalize,
     Parallel,
     Source,
     Target,
@@ -75,7 +75,7 @@ def words(
     ] = "one",
     layers: LayerList = "all",
     method: Method = "procrustes",
-    normalise: Normalise = "iterative",
+    normalize: Normalize = "iterative",
     allow_leak: AllowLeak = False,
     settings: Settings = None,
     weights: Weights = "best",
@@ -93,7 +93,7 @@ def words(
     from isoglot.align.aligner_file import aligner_path
 
     output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalise, allow_leak, seed, settings)
+    config = align_config(method, normalize, allow_leak, seed, settings)
     languages, files, tests = two_bitexts(parallel, test_parallel, langs)
     given = {"links": links, "aligner": aligner, "segment": segment, "test-links": test_links}
     _check_together(languages, files, tests, given)

@@ -77,8 +77,9 @@ def demo(
             f"{command_line()}: {duration(time.monotonic() - start)} on {where}, seed {seed}.",
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
-        write_text(out / PAGE, thumbnail_page(results, tested=config.tested, more=real_sections(real), facts=facts))
-        write_text(out / FIGURE, emergence_svg(results, tested=config.tested))
+        page = thumbnail_page(results, tested=config.test_sentences, more=real_sections(real), facts=facts)
+        write_text(out / PAGE, page)
+        write_text(out / FIGURE, emergence_svg(results, tested=config.test_sentences))
         for name in (PAGE, FIGURE):
             run.add_output(out / name)
     value = {
@@ -88,7 +89,7 @@ def demo(
     }
     output.say()
     output.result(value, _table(results))
-    output.say(f"\n{lead(results, config.tested)}")
+    output.say(f"\n{lead(results, config.test_sentences)}")
     output.say(f"\nOpen {(out / PAGE).resolve()} in a browser for the figures; {out / 'run.json'} says what ran.")
 
 
@@ -106,7 +107,9 @@ def _show_real(real: RealLanguages, output: Output) -> None:
         grid.add_row()
     output.show(grid)
     output.show(key("the new language"))
-    found = ", ".join(f"{code} {100 * raw:.0f} → {100 * centred:.0f} %" for code, (raw, centred) in real.found.items())
+    found = ", ".join(
+        f"{code} {100 * raw:.0f} → {100 * centered:.0f} %" for code, (raw, centered) in real.found.items()
+    )
     output.say(
         f"\nHow often is the nearest of {real.tested} sentences the translation? As the model has them → with each\n"
         f"language's mean taken away: {found}. Chance is {100 / real.tested:.1f} %.\n"
@@ -118,6 +121,6 @@ def _table(results: Sequence[ArmResult]) -> Table:
 
     titles = {arm.name: arm.title for arm in ARMS}
     note = "twins found (P@1), each language's mean removed, estimated on other sentences"
-    head = ["encoder", *(f"layer {layer}" for layer in range(len(results[0].centred)))]
-    rows = [[titles[result.name], *(f"{100 * value:.1f} %" for value in result.centred)] for result in results]
+    head = ["encoder", *(f"layer {layer}" for layer in range(len(results[0].centered)))]
+    rows = [[titles[result.name], *(f"{100 * value:.1f} %" for value in result.centered)] for result in results]
     return Table.from_cells(head, rows, footnotes=(note,))

@@ -178,7 +178,7 @@ def _embeddings(
     found = embedding_rows(load_encoder(model, device=device), asked, lang)
     write_vectors(out, found.words, found.vectors_ND)
     facts = {"out": str(out), "model": model, "pool": "embeddings", "language": lang, "words": len(found.words)}
-    facts |= {"width": int(found.vectors_ND.shape[1]), "asked": None if asked is None else len(asked)}
+    facts |= {"hidden_size": int(found.vectors_ND.shape[1]), "asked": None if asked is None else len(asked)}
     of = "" if asked is None else f" of {len(asked):,} asked for"
     output.result(facts, Text(f"{out}: {len(found.words):,} words{of}, {facts['width']} dimensions"))
 
@@ -214,9 +214,9 @@ def _report(output: Output, found: Representations, out: Path) -> None:
     header = {key: value for key, value in found.header.items() if key not in ("words", "missing", "provenance")}
     facts = {"out": str(out), "rows": len(found), **header}
     unit = {"types": "word types", "words": "words", "word-first": "words"}.get(header["pool"], "sentences")
-    lines = [f"{counted(len(found), unit)} x {found.width} in layers {_ranges(found.layers)} written to {out}"]
+    lines = [f"{counted(len(found), unit)} x {found.hidden_size} in layers {_ranges(found.layers)} written to {out}"]
     if header["pool"] == "model":
-        lines = [f"{counted(len(found), unit)} x {found.width}, the model's own vectors, written to {out}"]
+        lines = [f"{counted(len(found), unit)} x {found.hidden_size}, the model's own vectors, written to {out}"]
         lines.append(f"Made of the last layer by its modules: {', '.join(header['modules'])}")
     if header["pool"] == "types":
         asked = len(found) + len(found.missing)

@@ -37,9 +37,9 @@ RuleOption = Annotated[
     Literal["auto", "argmax", "softmax"] | None,
     typer.Option("--rule", help="A word's best, or all above a threshold, with --model; left out: auto."),
 ]
-CentreOption = Annotated[
+CenterOption = Annotated[
     Literal["auto", "mean", "none"] | None,
-    typer.Option("--centre", help="Whether languages' means are removed, with --model; left out: auto."),
+    typer.Option("--center", help="Whether languages' means are removed, with --model; left out: auto."),
 ]
 DevParallel = Annotated[
     list[str] | None,
@@ -52,7 +52,7 @@ DevGold = Annotated[
 
 
 def model_config(
-    layer: str | None, rule: str | None, centre: str | None, settings: list[str] | None
+    layer: str | None, rule: str | None, center: str | None, settings: list[str] | None
 ) -> EncoderLinksConfig:
     """How links are found, from the options.
 
@@ -62,7 +62,7 @@ def model_config(
     from isoglot.align import EncoderLinksConfig
     from isoglot.core.config import build_config
 
-    values: dict[str, Any] = {"rule": rule, "centre": centre}
+    values: dict[str, Any] = {"rule": rule, "center": center}
     if layer is not None:
         try:
             values["layer"] = layer if layer == "auto" else int(layer)
@@ -131,14 +131,14 @@ def choice_in_words(choice: LayerChoice) -> str:
 
 def choice_table(choice: LayerChoice) -> Table:
     """AER of every layer by both rules, with and without means."""
-    from isoglot.align.encoder_links import CENTRES, RULES
+    from isoglot.align.encoder_links import CENTERS, RULES
 
-    kinds = [(rule, centre) for rule in RULES for centre in CENTRES]
+    kinds = [(rule, center) for rule in RULES for center in CENTERS]
     columns = [
-        Column(f"{rule} {centre}", title=f"{rule}\n{'centred' if centre == 'mean' else 'as it is'}", format=".3f")
-        for rule, centre in kinds
+        Column(f"{rule} {center}", title=f"{rule}\n{'centered' if center == 'mean' else 'as it is'}", format=".3f")
+        for rule, center in kinds
     ]
-    tried = list(zip(*(choice.of_layers(rule, centre) for rule, centre in kinds), strict=True))
+    tried = list(zip(*(choice.of_layers(rule, center) for rule, center in kinds), strict=True))
     rows = [(row[0].way.layer, *(each.scores.error_rate for each in row)) for row in tried]
     best = tuple(place for place, row in enumerate(rows) if row[0] == choice.chosen.way.layer)
     return Table((Column("layer"), *columns), tuple(rows), bold_rows=best)

@@ -44,7 +44,7 @@ VERBS = {
     "which word is which in bitext, and the dictionary in it.",
     "compare": "How alike two encoders, or two languages in one, arrange the same sentences: by CKA and its rivals, "
     "with null, interval, floor and ceiling.",
-    "retrieve": "How often the nearest neighbour in the other language is the translation, layer by layer.",
+    "retrieve": "How often the nearest neighbor in the other language is the translation, layer by layer.",
     "static": "Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
     "steer": "Language as a direction: learn its mean in every layer, add the difference of two and the model "
     "answers in the other language; or take languages out.",

@@ -1,4 +1,4 @@
-"""``isoglot retrieve``: how often the nearest neighbour in the other language is the translation, layer by layer."""
+"""``isoglot retrieve``: how often the nearest neighbor in the other language is the translation, layer by layer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from isoglot.vocab import Shards
 
 app = typer.Typer(
-    help="How often the nearest neighbour in the other language is the translation, layer by layer.",
+    help="How often the nearest neighbor in the other language is the translation, layer by layer.",
     no_args_is_help=True,
 )
 
@@ -85,10 +85,10 @@ Methods = Annotated[
         help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated; left out: cosine and csls.",
     ),
 ]
-Centres = Annotated[
+Centers = Annotated[
     list[str] | None,
     typer.Option(
-        "--centre",
+        "--center",
         metavar="NAME",
         help="none: vectors as they are; mean: each language's mean removed. Left out: both.",
     ),
@@ -98,8 +98,8 @@ Count = Annotated[
     typer.Option("--sentences", metavar="N", min=1, help="The first N; left out: 500 built-in ones, or all of files."),
 ]
 Rows = Annotated[int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")]
-Neighbourhood = Annotated[
-    int, typer.Option("--neighbourhood", metavar="K", min=1, help="Neighbours that csls and the margins average over.")
+Neighborhood = Annotated[
+    int, typer.Option("--neighborhood", metavar="K", min=1, help="Neighbors that csls and the margins average over.")
 ]
 Resamples = Annotated[
     int,
@@ -137,11 +137,11 @@ def sentences(
     layers: LayerList = "all",
     pool: SentencePoolOfModel = None,
     method: Methods = None,
-    centre: Centres = None,
+    center: Centers = None,
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
     count: Count = None,
-    neighbourhood: Neighbourhood = 10,
+    neighborhood: Neighborhood = 10,
     resamples: Resamples = 1000,
     pairs: Pairs = "best",
     figure: FigureFile = None,
@@ -178,7 +178,7 @@ def sentences(
     if asked.estimates.means == "given":
         beside = {"--source": source, "--map": mapping}
         _refuse(beside, "--means-from of other text", remedy="take --means-from folds or own")
-    score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), estimates=asked.estimates)
+    score = partial(_score(method, center, neighborhood, resamples, seed, device, output), estimates=asked.estimates)
 
     def find() -> _Found:
         from dataclasses import replace
@@ -286,9 +286,9 @@ def words(
     leave_out_known: LeaveOutKnown = False,
     allow_leak: AllowLeak = False,
     method: Methods = None,
-    centre: Centres = None,
+    center: Centers = None,
     first: Rows = None,
-    neighbourhood: Neighbourhood = 10,
+    neighborhood: Neighborhood = 10,
     resamples: Resamples = 1000,
     pairs: Pairs = "best",
     figure: FigureFile = None,
@@ -328,7 +328,7 @@ def words(
         raise ConfigError("--map is of one model, and there are several", remedy="give one --model")
     models: list[str | None] = [*model] if model else [None]
     chosen = parse_layers(layers)
-    score = partial(_score(method, centre, neighbourhood, resamples, seed, device, output), candidates=candidates)
+    score = partial(_score(method, center, neighborhood, resamples, seed, device, output), candidates=candidates)
 
     def find() -> _Found:
         from isoglot.retrieve.by_dictionary import words_by_language
@@ -417,8 +417,8 @@ def _refuse(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
 
 def _score(
     methods: list[str] | None,
-    centres: list[str] | None,
-    neighbourhood: int,
+    centers: list[str] | None,
+    neighborhood: int,
     resamples: int,
     seed: int,
     device: str,
@@ -427,19 +427,19 @@ def _score(
     """What scores two sides, with everything but the sides; means and neighborhoods are those of all rows."""
     from isoglot.core.devices import choose_device
     from isoglot.retrieve.estimates import OWN
-    from isoglot.retrieve.layers import CENTRES, DEFAULT_METHODS, score_layers
+    from isoglot.retrieve.layers import CENTERS, DEFAULT_METHODS, score_layers
     from isoglot.retrieve.methods import METHODS
 
-    for option, given, known in (("--method", methods, METHODS), ("--centre", centres, CENTRES)):
+    for option, given, known in (("--method", methods, METHODS), ("--center", centers, CENTERS)):
         for value in given or ():
             if value not in known:
                 raise ConfigError(f"no {option} {shown(value)}", remedy=nearest_name(value, known))
     return partial(
         score_layers,
         methods=[known for known in METHODS if known in (methods or DEFAULT_METHODS)],
-        centres=[known for known in CENTRES if known in (centres or CENTRES)],
+        centers=[known for known in CENTERS if known in (centers or CENTERS)],
         estimates=OWN,
-        neighbourhood=neighbourhood,
+        neighborhood=neighborhood,
         resamples=resamples,
         seed=seed,
         device=choose_device(device),

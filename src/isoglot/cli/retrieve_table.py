@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from isoglot.retrieve.estimates import Centre
+    from isoglot.retrieve.estimates import Center
     from isoglot.retrieve.layers import PairScores
     from isoglot.retrieve.methods import Direction, Method
 
@@ -27,7 +27,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
 
     from isoglot.report.retrieval import estimates_in_words, finding, sureness, way_name
 
-    ways = [(scores.method, each.centre) for each in pairs[0].layers for scores in each.scores.methods]
+    ways = [(scores.method, each.center) for each in pairs[0].layers for scores in each.scores.methods]
     ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
     parts: list[RenderableType] = []
     for pair in pairs if len(pairs) <= MOST_TABLES else []:
@@ -35,7 +35,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
         figures: list[Figure] = ["P@1 in %"] if pair.coverage is None else ["P@1 in %", "MRR"]
         for figure in figures:
             rows = [
-                [_layer_name(layer), *(_cell(pair, layer, centre, method, figure) for method, centre in ways)]
+                [_layer_name(layer), *(_cell(pair, layer, center, method, figure) for method, center in ways)]
                 for layer in dict.fromkeys(each.layer for each in pair.layers)
             ]
             table = Table.from_cells(["layer", *(way_name(*way) for way in ways)], rows)
@@ -44,10 +44,10 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
         rows = []
         for pair in pairs:
             best = pair.best
-            both = [pair.of(best.layer, best.centre).of(best.method, way) for way in _BOTH]
+            both = [pair.of(best.layer, best.center).of(best.method, way) for way in _BOTH]
             found = f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})"
             mrr = f"{sum(each.mrr.value for each in both) / 2:.3f}"
-            rows.append([pair.name, found, mrr, _layer_name(best.layer), way_name(best.method, best.centre)])
+            rows.append([pair.name, found, mrr, _layer_name(best.layer), way_name(best.method, best.center)])
         parts += [Table.from_cells(["languages", "P@1", "MRR", "layer", "by"], rows, align="lrrrl"), Text()]
     said = [*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}", estimates_in_words(pairs)]
     return Group(*parts, Text("\n".join(line for line in said if line)))
@@ -58,7 +58,7 @@ def spelling(pair: PairScores) -> str:
     from isoglot.retrieve.spelling import in_words
 
     best = pair.best
-    scores = [pair.of(best.layer, best.centre).of(best.method, way) for way in ("forward", "backward")]
+    scores = [pair.of(best.layer, best.center).of(best.method, way) for way in ("forward", "backward")]
     others = [each.other_spelling for each in scores if each.other_spelling is not None]
     found = [other.precision.value for other in others if other.precision is not None]
     words = sum(other.queries for other in others)
@@ -76,8 +76,8 @@ def _arrows(pair: PairScores) -> str:
     return f"{first} to {second} / {second} to {first}" + ("" if pair.model is None else f", {pair.model}")
 
 
-def _cell(pair: PairScores, layer: int | None, centre: Centre, method: Method, figure: Figure) -> str:
-    both = [pair.of(layer, centre).of(method, way) for way in _BOTH]
+def _cell(pair: PairScores, layer: int | None, center: Center, method: Method, figure: Figure) -> str:
+    both = [pair.of(layer, center).of(method, way) for way in _BOTH]
     if figure == "MRR":
         return " / ".join(f"{scores.mrr.value:.3f}" for scores in both)
     return " / ".join(f"{100 * scores.precision[1].value:.1f}" for scores in both)

@@ -146,7 +146,7 @@ def vectors(
         found = same_words(found, baseline(same_as).words)
     out.parent.mkdir(parents=True, exist_ok=True)
     write_vectors(out, found.words, found.matrix_ND, provenance=origin)
-    facts: dict[str, Any] = {"out": str(out), "words": len(found), "width": int(found.matrix_ND.shape[1])}
+    facts: dict[str, Any] = {"out": str(out), "words": len(found), "dimensions": int(found.matrix_ND.shape[1])}
     asked = ""
     if wanted is not None:
         facts["asked"] = len(set(wanted))

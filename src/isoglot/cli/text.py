@@ -57,10 +57,10 @@ def clean(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Normalise text (NFKC, control characters, white space) and drop lines in other scripts and seen before.
+    """Normalize text (NFKC, control characters, white space) and drop lines in other scripts and seen before.
 
-    Settings: least_share of letters in the language's scripts, min_characters, max_characters, and once, which is line,
-    document or all.
+    Settings: min_script_share of letters in the language's scripts, min_characters, max_characters, and
+    deduplicate, which is line, document or none.
     """
     from isoglot.core.config import build_config
     from isoglot.text.clean import CleanConfig, clean_files

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.align_run import Method, Normalise
+from isoglot.cli.align_run import Method, Normalize
 from isoglot.cli.bitext_option import is_table
 from isoglot.cli.layers_option import LayerList, parse_layers
 from isoglot.cli.named_paths import one_each
@@ -123,7 +123,7 @@ def map_(
     ] = None,
     layers: LayerList = "all",
     method: Method = "procrustes",
-    normalise: Normalise = "iterative",
+    normalize: Normalize = "iterative",
     recipe: Annotated[str, typer.Option("--recipe", metavar="RECIPE", help="map, micro, or a .toml file.")] = "map",
     seeds: Seeds = 1,
     sentences: Annotated[
@@ -173,7 +173,7 @@ def map_(
     config = build_config(
         MapTransferConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings or []
     )
-    fitting = build_config(AlignConfig, values={"method": method, "normalise": normalise, "seed": seed})
+    fitting = build_config(AlignConfig, values={"method": method, "normalize": normalize, "seed": seed})
     make_map(fitting)
     named = _models(other)
     given = _maps_given(maps, bilingual_maps, bilingual, named)

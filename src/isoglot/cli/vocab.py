@@ -51,9 +51,9 @@ def train(
         int, typer.Option("--size", min=1, max=10_000_000, help="Size: of the whole if joint, else of each language.")
     ] = 32_000,
     count: Annotated[
-        Literal["pieces", "merges"],
-        typer.Option("--count", help="What --size counts: all pieces, or BPE merges (the papers' 80k codes)."),
-    ] = "pieces",
+        Literal["subwords", "merges"],
+        typer.Option("--count", help="What --size counts: all subwords, or BPE merges (the papers' 80k codes)."),
+    ] = "subwords",
     model: Annotated[
         Literal["bpe", "wordpiece", "unigram"], typer.Option("--model", help="How pieces are learned and applied.")
     ] = "bpe",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isoglot.compare.layer_stream import stream_layer_cka
     from isoglot.compare.measure import MEASURES, Score, compute, find_measure
     from isoglot.compare.models import Comparison, compare_models
-    from isoglot.compare.neighbours import mutual_knn
+    from isoglot.compare.neighbors import mutual_knn
     from isoglot.compare.neurons import anc
     from isoglot.compare.sentences import builtin_pairs
     from isoglot.compare.shape import procrustes_distance
@@ -54,7 +54,7 @@ _HOMES = {
     "layer_cka": "layer_grid",
     "mean_canonical_correlation": "cca",
     "measure_figure7": "figure7",
-    "mutual_knn": "neighbours",
+    "mutual_knn": "neighbors",
     "paper_cka": "kernel_alignment",
     "placed": "floor",
     "procrustes_distance": "shape",

@@ -36,7 +36,7 @@ class Basis(NamedTuple):
     """The directions a space varies along."""
 
     rows_ND: torch.Tensor
-    """the space, centred"""
+    """the space, centered"""
     directions_NR: torch.Tensor
     """the items along them: columns of length 1 at right angles, those of most variance first"""
     spread_R: torch.Tensor
@@ -85,7 +85,7 @@ def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
 def pwcca(X: Array, Y: Array) -> float:
     """The mean canonical correlation, each weighted by how much of X its direction accounts for.
 
-    X weights: a canonical direction h of X, of length 1 over the items, has the weight Σ_j |⟨h, x_j⟩| over the centred
+    X weights: a canonical direction h of X, of length 1 over the items, has the weight Σ_j |⟨h, x_j⟩| over the centered
     columns x_j of X. So ``pwcca(X, Y)`` is not ``pwcca(Y, X)``, and turning X changes the weights.
 
     Args:
@@ -109,13 +109,13 @@ def bases_of(X: Array, Y: Array) -> tuple[Basis, Basis]:
         rows_ND = in_range(rows_ND)  # noqa: PLW2901
         refuse_equal_rows(rows_ND, name)
         shifted_ND = rows_ND - rows_ND[0]
-        centred_ND = shifted_ND - shifted_ND.mean(dim=0)
-        U_NR, spread_R, _ = torch.linalg.svd(centred_ND, full_matrices=False)
+        centered_ND = shifted_ND - shifted_ND.mean(dim=0)
+        U_NR, spread_R, _ = torch.linalg.svd(centered_ND, full_matrices=False)
         # Numbers up to 1, each rounded by up to eps: a matrix of such errors has no larger singular value.
         double = given.dtype in (np.float64, torch.float64)
         floor = torch.finfo(torch.float64 if double else torch.float32).eps * sum(side**0.5 for side in rows_ND.shape)
         rank = max(1, int((spread_R > floor).sum()))
-        bases.append(Basis(centred_ND, U_NR[:, :rank], spread_R[:rank]))
+        bases.append(Basis(centered_ND, U_NR[:, :rank], spread_R[:rank]))
     return bases[0], bases[1]
 
 

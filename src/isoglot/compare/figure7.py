@@ -114,9 +114,9 @@ class Figure7Config(Config):
     """a sentence is the mean of its subwords, or its first token"""
     retrieval: Literal["procrustes", "none"] = "procrustes"
     """whether sentences are also looked for after a rotation, which the paper's Figure 6 has and CKA goes with"""
-    pairs: int = Field(10_000, ge=4, le=1_000_000)
+    fit_pairs: int = Field(10_000, ge=4, le=1_000_000)
     """pairs of sentences that rotations are fitted on, at most; of built-in ones, those that CKA is of"""
-    tested: int = Field(1000, ge=1, le=100_000)
+    test_sentences: int = Field(1000, ge=1, le=100_000)
     """sentences that are looked for, at most"""
     weights: Weights = "best"
     """of training runs: the weights with the lowest dev perplexity (best), or the last"""
@@ -323,17 +323,17 @@ class _Work:
         """The sentences of a column; no sentence that is looked for is among those that rotations are fitted on."""
         count, wanted = self.config.sentences, self.config.retrieval != "none"
         if column.files is None:
-            tested = min(self.config.tested, count) if wanted and column.test is None else 0
+            tested = min(self.config.test_sentences, count) if wanted and column.test is None else 0
             made = builtin_pairs(column.languages, count + tested, kind=column.builtin, seed=self.config.seed)
             fitted, test = made[:count], made[count:]
         else:
-            fitted, test = self._pairs(column.files, column)[: max(count, self.config.pairs if wanted else 0)], []
+            fitted, test = self._pairs(column.files, column)[: max(count, self.config.fit_pairs if wanted else 0)], []
         if wanted and column.test is not None:
             test = self._pairs(column.test, column)
         check_count(len(fitted[:count]))
         known = {sentence for pair in fitted for sentence in pair}
         rows = [test[number] for number, pair in unrepeated(test) if not known.intersection(pair)]
-        return _Texts(fitted, fitted[:count], rows[: self.config.tested])
+        return _Texts(fitted, fitted[:count], rows[: self.config.test_sentences])
 
     def _pairs(self, files: dict[str, str], column: Column) -> list[SentencePair]:
         from isoglot.align.bitext import read_sentence_pairs
@@ -450,7 +450,7 @@ class _Work:
         from isoglot.align import AlignConfig
         from isoglot.align.layers import LayerRows, align_layers
 
-        if one.width != other.width or not texts.tested or len(texts.fitted) < FEWEST:
+        if one.hidden_size != other.hidden_size or not texts.tested or len(texts.fitted) < FEWEST:
             return None
         config = AlignConfig(seed=self.config.seed, resamples=1, retrieval="cosine", test_limit=len(texts.tested))
         learned = [number for number, _ in unrepeated(texts.fitted)]

@@ -10,10 +10,10 @@ from isoglot.core.errors import ConfigError, nearest_name, shown
 if TYPE_CHECKING:
     import numpy as np
 
-Form = Literal["paper", "centred", "debiased"]
+Form = Literal["paper", "centered", "debiased"]
 FORMS: dict[Form, str] = {
     "paper": "as Wu et al. (2020) print it: rows as they are",
-    "centred": "rows centred; too high where there are few rows and many columns",
+    "centered": "rows centered; too high where there are few rows and many columns",
     "debiased": "the unbiased estimate: 0 on average for unrelated rows",
 }
 """The three linear forms of CKA, with a line of meaning each."""
@@ -39,8 +39,8 @@ class CKAGrid:
     """items it was computed on"""
     paper: np.ndarray
     """as Wu et al. (2020) print it: rows as they are"""
-    centred: np.ndarray
-    """rows centred; too high where there are few rows and many columns"""
+    centered: np.ndarray
+    """rows centered; too high where there are few rows and many columns"""
     debiased: np.ndarray
     """the unbiased estimate: 0 on average for unrelated rows"""
 

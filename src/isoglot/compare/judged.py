@@ -2,10 +2,10 @@
 
 **Null.** The same with the pairs of items shuffled (:mod:`isoglot.compare.nulls`).
 
-**Interval.** A bootstrap draws N items with replacement. Done naively, an item drawn twice is its own perfect neighbour
+**Interval.** A bootstrap draws N items with replacement. Done naively, an item drawn twice is its own perfect neighbor
 on both sides, and CKA goes up. Here two draws of one item are no pair: the similarity of two items i and j counts as
 often as i was drawn times as j was, that of an item to itself (which the debiased form leaves out) as often as it was
-drawn, not that squared. K and L stay centred as they were, which makes no difference of first order. A nominal 95 %
+drawn, not that squared. K and L stay centered as they were, which makes no difference of first order. A nominal 95 %
 interval then holds the value of all items there could be in 92 to 97 % of simulated cases with planted structure
 (``tests/compare/test_judged.py``). Of unrelated spaces it is too wide, 1.6 times in simulation: look at the null there.
 
@@ -96,13 +96,13 @@ def judge(
     >>> found = judge(X, X + noise)
     >>> found.low < 0.5 < found.high, round(found.p, 3), found.expected_null
     (True, 0.005, 0.0)
-    >>> judge(X, noise, form="centred").above_chance
+    >>> judge(X, noise, form="centered").above_chance
     False
 
     Args:
         X: N × D.
         Y: N × E, the same items in the same order.
-        form: Which CKA: ``paper``, ``centred`` or ``debiased``.
+        form: Which CKA: ``paper``, ``centered`` or ``debiased``.
         rows: The most items it is computed on; of more, as many are drawn.
         draws: Shuffles for the null, and resamplings for the interval.
         level: The share of cases in which the interval is to hold the value.
@@ -187,7 +187,7 @@ def interval(
 
 
 def resampled(K_NN: torch.Tensor, L_NN: torch.Tensor, draws: int, chance: np.random.Generator) -> np.ndarray:
-    """The cosine of K and L for so many resamplings of the items, in which no item is its own neighbour."""
+    """The cosine of K and L for so many resamplings of the items, in which no item is its own neighbor."""
     N = len(K_NN)
     drawn_RN = torch.from_numpy(chance.multinomial(N, np.full(N, 1 / N), size=draws)).to(K_NN)
     cross_R, own_R, other_R = (

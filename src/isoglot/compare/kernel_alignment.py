@@ -1,11 +1,11 @@
-"""Centred kernel alignment, CKA: whether two spaces find the same items alike (Kornblith et al. 2019).
+"""Centered kernel alignment, CKA: whether two spaces find the same items alike (Kornblith et al. 2019).
 
 The similarities of all items to each other, K = XXᵀ in one space and L = YYᵀ in the other, are themselves compared as
 two long vectors, by their cosine. Three linear forms stand side by side:
 
 - :func:`paper_cka`: as Wu et al. (2020) print it, the rows as they are. What all items have in common counts as
   similarity, so two spaces that are far from the origin come out alike whatever they hold.
-- :func:`cka`: the rows centred first. Biased: with few items and many columns, noise looks alike too.
+- :func:`cka`: the rows centered first. Biased: with few items and many columns, noise looks alike too.
 - :func:`cka` with ``debiased=True``: every HSIC (K·L, K·K, L·L) is replaced by its unbiased estimate (Song et al.
   2012), which leaves out each item's similarity to itself. 0 on average for unrelated spaces, sometimes below.
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import torch
 
 from isoglot.compare.declaration import Measure, unchanged_by
-from isoglot.compare.pairs import above_diagonal, centred, centred_pair, paired, refuse_vanished, unit_norm
+from isoglot.compare.pairs import above_diagonal, centered, centered_pair, paired, refuse_vanished, unit_norm
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Products(NamedTuple):
 
 
 def cka(X: Array, Y: Array, debiased: bool = False) -> float:
-    """Linear CKA of centred rows: 1 where one space is the other turned, scaled or moved.
+    """Linear CKA of centered rows: 1 where one space is the other turned, scaled or moved.
 
     Args:
         X: N × D.
@@ -63,7 +63,7 @@ def cka(X: Array, Y: Array, debiased: bool = False) -> float:
         InputError: The rows will not do, or all of a side are the same; debiased, also where nothing is left of a side
             without the items' similarity to themselves, as with one item that differs from all others.
     """
-    X_ND, Y_NE = centred_pair(X, Y)
+    X_ND, Y_NE = centered_pair(X, Y)
     plain = products(X_ND, Y_NE, cheaper(X_ND, Y_NE))
     if not debiased:
         return cosine(plain)
@@ -74,7 +74,7 @@ def cka(X: Array, Y: Array, debiased: bool = False) -> float:
 
 
 def paper_cka(X: Array, Y: Array) -> float:
-    """CKA as Wu et al. (2020) print it: ‖YᵀX‖²_F / (‖XᵀX‖_F ‖YᵀY‖_F), the rows not centred.
+    """CKA as Wu et al. (2020) print it: ‖YᵀX‖²_F / (‖XᵀX‖_F ‖YᵀY‖_F), the rows not centered.
 
     What all rows have in common counts: two unrelated spaces far from the origin have a value near 1.
 
@@ -103,9 +103,9 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
         raise ConfigError(f"a bandwidth of {bandwidth}", remedy=f"give a number above 0, such as {BANDWIDTH}")
     sides = []
     for name, rows in zip("XY", paired(X, Y), strict=True):
-        kernel_NN = gaussian_kernel(centred(rows, name), bandwidth)
+        kernel_NN = gaussian_kernel(centered(rows, name), bandwidth)
         size = float(kernel_NN.square().sum())
-        kernel_NN = u_centred(kernel_NN) if debiased else double_centred(kernel_NN)
+        kernel_NN = u_centered(kernel_NN) if debiased else double_centered(kernel_NN)
         refuse_vanished(float(kernel_NN.square().sum()), size, name, _VANISHED_EACH)
         sides.append(kernel_NN)
     return cosine(kernel_products(*sides))
@@ -131,7 +131,7 @@ def kernel_products(K_NN: torch.Tensor, L_NN: torch.Tensor) -> Products:
 
 
 def without_diagonal(plain: Products, X_ND: torch.Tensor, Y_NE: torch.Tensor) -> Products:
-    """N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012, eq. 5), from the plain products of centred rows.
+    """N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012, eq. 5), from products of centered rows.
 
     Neither K's nor L's diagonal is in it. Their rows sum to zero, so that without the diagonal they sum to minus the
     squared lengths, and two of the three terms of the estimate need nothing else.
@@ -146,7 +146,7 @@ def without_diagonal(plain: Products, X_ND: torch.Tensor, Y_NE: torch.Tensor) ->
 def gaussian_kernel(X_ND: torch.Tensor, bandwidth: float) -> torch.Tensor:
     """exp(-d² / 2σ²) - 1 of all pairs of rows, σ the bandwidth times the median distance.
 
-    Centring takes any constant off, so that 1 is taken off where it can be without rounding.
+    Centering takes any constant off, so that 1 is taken off where it can be without rounding.
     """
     squares_NN = squared_distances(X_ND)
     # More than half the pairs may be of equal items: then the median of the others.
@@ -166,13 +166,13 @@ def squared_distances(X_ND: torch.Tensor) -> torch.Tensor:
     return distances_NN.fill_diagonal_(0)
 
 
-def double_centred(kernel_NN: torch.Tensor) -> torch.Tensor:
+def double_centered(kernel_NN: torch.Tensor) -> torch.Tensor:
     """HKH: a kernel matrix whose rows and columns sum to zero."""
     means_N = kernel_NN.mean(dim=0)
     return kernel_NN - means_N - means_N[:, None] + means_N.mean()
 
 
-def u_centred(kernel_NN: torch.Tensor) -> torch.Tensor:
+def u_centered(kernel_NN: torch.Tensor) -> torch.Tensor:
     """The kernel matrix without its diagonal, its rows summing to zero without it (Székely & Rizzo 2014).
 
     The sum of the products of two such matrices is N (N - 3) times the unbiased HSIC; being an inner product, it keeps

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMS", "CKAFitter", "CKAGrid", "Form", "Precision", "layer_cka"]
 
-_SAME = 1e-26  # of ‖K‖²: what is left of rows that are all the same once they are centred
+_SAME = 1e-26  # of ‖K‖²: what is left of rows that are all the same once they are centered
 _VANISHED = 1e-13  # of ‖K‖²: what is left of a self-similarity is its rounding
 
 Precision = Literal["given", "float64"]
@@ -50,7 +50,7 @@ class CKAFitter:
     >>> for start in range(0, 50, 20):
     ...     rows = X[start : start + 20]
     ...     _ = fitter.update({0: rows, 1: rows[:, :3]}, {7: 5 - rows[:, ::-1]})
-    >>> fitter.result().centred.round(2).tolist()
+    >>> fitter.result().centered.round(2).tolist()
     [[1.0], [0.73]]
 
     Args:
@@ -249,9 +249,9 @@ class CKAFitter:
         products = self._products((number, place), (number, place), side.own(place))
         if not all(map(math.isfinite, products.values())):
             raise InputError(f"the numbers of {layer} are too large to be squared", remedy="divide them by the largest")
-        if products["centred"] <= _SAME * products["paper"]:
+        if products["centered"] <= _SAME * products["paper"]:
             raise InputError(f"{layer} is the same in all {self.count} rows", remedy="leave that layer out")
-        refuse_vanished(products["debiased"], products["centred"], layer, _VANISHED)
+        refuse_vanished(products["debiased"], products["centered"], layer, _VANISHED)
         return {name: math.sqrt(product) for name, product in products.items()}
 
     def _products(self, one: tuple[int, int], other: tuple[int, int], pair: PairSums) -> dict[Form, float]:

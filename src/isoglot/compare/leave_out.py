@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from isoglot.compare.forms import FORMS, Form
-from isoglot.compare.pairs import centred, paired, unit_norm
+from isoglot.compare.pairs import centered, paired, unit_norm
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def linear_forms(X: Array, Y: Array, groups: Sequence[np.ndarray] = ()) -> LeftO
     """
     X_ND, Y_NE = paired(X, Y)
     raw = _Kernels(unit_norm(X_ND, "X"), unit_norm(Y_NE, "Y"))
-    moved = _Kernels(centred(X_ND, "X"), centred(Y_NE, "Y"))
-    kernels: dict[Form, _Kernels] = {"paper": raw, "centred": moved, "debiased": moved.without_diagonal()}
+    moved = _Kernels(centered(X_ND, "X"), centered(Y_NE, "Y"))
+    kernels: dict[Form, _Kernels] = {"paper": raw, "centered": moved, "debiased": moved.without_diagonal()}
     parts = [torch.from_numpy(group).to(X_ND.device) for group in groups]
     return LeftOut(
         {form: kernels[form].alike(form, None) for form in FORMS},
@@ -105,6 +105,6 @@ class _Kernels:
             return inner
         one, other = (sums[side] for side in pair)
         means, whole = float(one @ other), float(one.sum() * other.sum())
-        if form == "centred":
+        if form == "centered":
             return inner - 2 * means / count + whole / count**2
         return inner - 2 * means / (count - 2) + whole / ((count - 1) * (count - 2))

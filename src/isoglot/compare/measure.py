@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.compare import cca, dissimilarity, kernel_alignment, neighbours, neurons, shape, spectral
+from isoglot.compare import cca, dissimilarity, kernel_alignment, neighbors, neurons, shape, spectral
 from isoglot.compare.declaration import INVARIANCES, Invariance, Measure, unchanged_by
 from isoglot.compare.pairs import paired
 from isoglot.core.errors import ConfigError, nearest_name, shown
@@ -32,7 +32,7 @@ MEASURES: dict[str, Measure] = {
         cca.PWCCA,
         shape.PROCRUSTES,
         dissimilarity.RSA,
-        neighbours.MUTUAL_KNN,
+        neighbors.MUTUAL_KNN,
         neurons.ANC,
         spectral.SPECTRAL,
     )

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers
 
-CKA_FORMS: dict[str, Form] = {"paper-cka": "paper", "cka": "centred", "debiased-cka": "debiased"}
+CKA_FORMS: dict[str, Form] = {"paper-cka": "paper", "cka": "centered", "debiased-cka": "debiased"}
 """The measures whose null and interval have formulas; the others are computed again and again."""
 DEFAULT_MEASURES = (*CKA_FORMS, "procrustes", "rsa", "mutual-knn")
 OTHER_ROWS, OTHER_DRAWS = 1000, 20

@@ -43,9 +43,9 @@ def anc(X: Array, Y: Array) -> float:
 def _standardised(X_ND: torch.Tensor) -> torch.Tensor:
     """Columns with mean 0 and length 1; those that do not vary are zeros."""
     shifted_ND = _over_largest(_over_largest(X_ND) - _over_largest(X_ND)[0])
-    centred_ND = shifted_ND - shifted_ND.mean(dim=0)
-    length_D: torch.Tensor = centred_ND.norm(dim=0)
-    return centred_ND / torch.where(length_D > 0, length_D, 1.0)
+    centered_ND = shifted_ND - shifted_ND.mean(dim=0)
+    length_D: torch.Tensor = centered_ND.norm(dim=0)
+    return centered_ND / torch.where(length_D > 0, length_D, 1.0)
 
 
 def _over_largest(X_ND: torch.Tensor) -> torch.Tensor:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from isoglot.compare.kernel_alignment import u_centred
-from isoglot.compare.pairs import centred_pair, paired, refuse_vanished, unit_norm
+from isoglot.compare.kernel_alignment import u_centered
+from isoglot.compare.pairs import centered_pair, paired, refuse_vanished, unit_norm
 
 if TYPE_CHECKING:
     from isoglot.align.rows import Array
@@ -37,13 +37,13 @@ def kernels(X: Array, Y: Array, form: Form) -> tuple[torch.Tensor, torch.Tensor]
         rows = paired(X, Y)
         sides = [unit_norm(side, name) for side, name in zip(rows, "XY", strict=True)]
     else:
-        sides = list(centred_pair(X, Y))
+        sides = list(centered_pair(X, Y))
     found = []
     for side, name in zip(sides, "XY", strict=True):
         kernel_NN = side @ side.T
         size = kernel_NN.norm()
         if form == "debiased":
-            kernel_NN = u_centred(kernel_NN)
+            kernel_NN = u_centered(kernel_NN)
             refuse_vanished(float(kernel_NN.norm() / size) ** 2, 1.0, name, _VANISHED)
         found.append(kernel_NN.div_(kernel_NN.norm()))
     return found[0], found[1]
@@ -86,7 +86,7 @@ def moved_products(K_NN: torch.Tensor, L_NN: torch.Tensor) -> torch.Tensor:
 def expected_product(K_NN: torch.Tensor, L_NN: torch.Tensor) -> float:
     """The mean of ⟨K, L⟩ over all shuffles.
 
-    An entry on the diagonal meets any entry there as often as any other, and so outside it. Of centred matrices, whose
+    An entry on the diagonal meets any entry there as often as any other, and so outside it. Of centered matrices, whose
     entries sum to 0, that is tr K tr L / (N - 1).
     """
     N = len(K_NN)

@@ -2,7 +2,7 @@
 
 Sums of squares lose digits where the rows are far from the origin, so each layer's rows are counted from a point near
 their mean, its *shift*. Moving the origin afterwards is exact algebra: to join sums that were made about two points,
-to have them about the mean (centred CKA), or about zero (CKA as printed).
+to have them about the mean (centered CKA), or about zero (CKA as printed).
 
 Shape legend: ``D`` columns of the one layer, ``E`` of the other.
 """
@@ -80,16 +80,16 @@ class PairSums(NamedTuple):
     def products(self, x: LayerSums, y: LayerSums, zero_D: torch.Tensor, zero_E: torch.Tensor) -> dict[Form, float]:
         """⟨K, L⟩ in the three forms; ``zero`` is where the rows are counted from.
 
-        The debiased one is N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012). The rows of centred kernel
+        The debiased one is N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012). Rows of centered kernel
         matrices sum to zero, so that without their diagonal they sum to minus the squared lengths.
         """
         N = x.rows
         mean_D, mean_E = x.sum_D / N, y.sum_D / N
-        centred_DE = torch.addr(self.cross_DE, x.sum_D, mean_E, alpha=-1)
-        centred = centred_DE.flatten() @ centred_DE.flatten()
+        centered_DE = torch.addr(self.cross_DE, x.sum_D, mean_E, alpha=-1)
+        centered = centered_DE.flatten() @ centered_DE.flatten()
         squares = self._squares_moved(x, y, -mean_D, -mean_E, self.cross_DE @ -mean_E)
         taken = squares * N / (N - 2) - x.moved(-mean_D).squares * y.moved(-mean_E).squares / ((N - 1) * (N - 2))
         mean_D, mean_E = mean_D + zero_D, mean_E + zero_E
         far = N * (mean_D @ mean_D) * N * (mean_E @ mean_E)
-        paper = centred + 2 * N * (mean_D @ (centred_DE @ mean_E)) + far
-        return {"paper": float(paper), "centred": float(centred), "debiased": float(centred - taken)}
+        paper = centered + 2 * N * (mean_D @ (centered_DE @ mean_E)) + far
+        return {"paper": float(paper), "centered": float(centered), "debiased": float(centered - taken)}

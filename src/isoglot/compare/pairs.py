@@ -1,4 +1,4 @@
-"""Two spaces at the door: the same items as rows of both, centred and scaled so that nothing overflows.
+"""Two spaces at the door: the same items as rows of both, centered and scaled so that nothing overflows.
 
 Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``R`` columns that are left.
 """
@@ -39,13 +39,13 @@ def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
     return exact(X_ND), exact(Y_NE).to(X_ND.device)
 
 
-def centred_pair(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both spaces with mean 0 and Frobenius norm 1; see :func:`paired` and :func:`centred`."""
+def centered_pair(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both spaces with mean 0 and Frobenius norm 1; see :func:`paired` and :func:`centered`."""
     X_ND, Y_NE = paired(X, Y)
-    return centred(X_ND, "X"), centred(Y_NE, "Y")
+    return centered(X_ND, "X"), centered(Y_NE, "Y")
 
 
-def centred(X_ND: torch.Tensor, name: str) -> torch.Tensor:
+def centered(X_ND: torch.Tensor, name: str) -> torch.Tensor:
     """The rows with mean 0 and Frobenius norm 1.
 
     Raises:
@@ -69,14 +69,14 @@ def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
 
 
 def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
-    """Refuse a space of whose similarities centring leaves no more than a share.
+    """Refuse a space of whose similarities centering leaves no more than a share.
 
     Raises:
         InputError: No more than rounding is left.
     """
     if left <= share * size:
         raise InputError(
-            f"{name} has no similarities left to compare once it is centred",
+            f"{name} has no similarities left to compare once it is centered",
             remedy="give more items that differ from each other",
         )
 

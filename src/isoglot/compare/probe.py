@@ -7,7 +7,7 @@ would, in milliseconds and without knobs to turn.
 Three figures:
 
 - ``linear``: rows as they are.
-- ``centred``: without the mean of their language, which is learned from the training folds. Where all means are the
+- ``centered``: without the mean of their language, which is learned from the training folds. Where all means are the
   same, no linear probe does better than a constant (Belrose et al. 2023): this one is at chance by theorem, and
   anything else would be a leak.
 - ``spread``: the same rows with the squares of their leading principal coordinates beside them: what is left of a
@@ -15,7 +15,7 @@ Three figures:
 
 A row whose scores are all the same counts as found with the probability of guessing.
 
-Shape legend: ``N`` rows of a language, ``D`` width, ``K`` languages, ``P`` principal coordinates.
+Shape legend: ``N`` rows of a language, ``D`` hidden size, ``K`` languages, ``P`` principal coordinates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Told(NamedTuple):
     """For every row of every language, how surely its language was told: 1, 0, or the share of a tie."""
 
     linear: list[np.ndarray]
-    centred: list[np.ndarray]
+    centered: list[np.ndarray]
     spread: list[np.ndarray]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from isoglot.compare.declaration import Halves, Measure, unchanged_by
-from isoglot.compare.pairs import centred, narrowed, paired
+from isoglot.compare.pairs import centered, narrowed, paired
 
 if TYPE_CHECKING:
     from isoglot.align.rows import Array
@@ -21,7 +21,7 @@ _SMALL = 1e-3  # of 1 less the cosine: above it, the angle is as sure as the cos
 
 
 def procrustes_distance(X: Array, Y: Array) -> float:
-    """The angle between two spaces, both centred and of Frobenius norm 1, once X is turned onto Y as well as can be.
+    """The angle between two spaces, both centered and of Frobenius norm 1, once X is turned onto Y as well as can be.
 
     The angular distance arccos ‖XᵀY‖_*, in radians: 0 for the same shape, π/2 for spaces without a direction in common.
     It is a metric: the way over a third space is never shorter. The narrower space is filled up with zeros.
@@ -47,7 +47,7 @@ class Shape:
         Raises:
             InputError: All rows are the same.
         """
-        return cls(name, narrowed(centred(rows_ND, name)))
+        return cls(name, narrowed(centered(rows_ND, name)))
 
     def without(self, rows_G: torch.Tensor) -> Shape:
         """The same of all items but some."""

@@ -1,6 +1,6 @@
 """Spectral similarity: are the graphs of who is near whom alike, whoever is who? (Søgaard et al. 2018).
 
-Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbours.
+Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from isoglot.compare.declaration import Measure, unchanged_by
-from isoglot.compare.neighbours import NEIGHBOURS, nearest_others
+from isoglot.compare.neighbors import NEIGHBORS, nearest_others
 from isoglot.compare.pairs import paired
 from isoglot.core.errors import ConfigError
 
@@ -21,7 +21,7 @@ ENERGY = 0.9
 SAMPLED = 2000  # the eigenvalues of N × N take N³
 
 
-def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBOURS, energy: float = ENERGY) -> float:
+def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float = ENERGY) -> float:
     """The eigenvector similarity of Søgaard et al., which is a distance: 0 for the same graph, and no upper bound.
 
     In each space an edge joins two items where one is among the k nearest of the other, by the cosine. Compared are the
@@ -34,7 +34,7 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBOURS, energy: floa
     Args:
         X: N × D.
         Y: N × E.
-        k: How many neighbours.
+        k: How many neighbors.
         energy: The share of the sum of the eigenvalues that is compared.
 
     Raises:
@@ -50,11 +50,11 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBOURS, energy: floa
     return float((own_N[:count] - other_N[:count]).square().sum())
 
 
-def laplacian_spectrum(neighbours_NK: torch.Tensor) -> torch.Tensor:
-    """The eigenvalues of degree - adjacency, the largest first; an edge where either is a neighbour of the other."""
-    count = len(neighbours_NK)
-    edges_NN = torch.zeros(count, count, dtype=torch.float64, device=neighbours_NK.device)
-    edges_NN.scatter_(1, neighbours_NK, 1.0)
+def laplacian_spectrum(neighbors_NK: torch.Tensor) -> torch.Tensor:
+    """The eigenvalues of degree - adjacency, the largest first; an edge where either is a neighbor of the other."""
+    count = len(neighbors_NK)
+    edges_NN = torch.zeros(count, count, dtype=torch.float64, device=neighbors_NK.device)
+    edges_NN.scatter_(1, neighbors_NK, 1.0)
     edges_NN = torch.maximum(edges_NN, edges_NN.T)
     values_N: torch.Tensor = torch.linalg.eigvalsh(edges_NN.sum(dim=1).diag() - edges_NN)
     return values_N.flip(0).clamp(min=0)
@@ -63,13 +63,13 @@ def laplacian_spectrum(neighbours_NK: torch.Tensor) -> torch.Tensor:
 SPECTRAL = Measure(
     name="spectral",
     title="Spectral distance",
-    meaning="How far the graphs of nearest neighbours differ as graphs, whichever item is which.",
+    meaning="How far the graphs of nearest neighbors differ as graphs, whichever item is which.",
     function=spectral_similarity,
     invariances=unchanged_by("orthogonal", "scaling"),
     kind="distance",
     ideal=0.0,
     bounds=(0.0, float("inf")),
     pairs=False,
-    fewest=NEIGHBOURS + 2,
+    fewest=NEIGHBORS + 2,
     rows=SAMPLED,
 )

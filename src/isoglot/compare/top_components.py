@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def without_top(X: ArrayT, k: int = 1) -> ArrayT:
     """The rows without any part along their k top principal components, the mean's part included.
 
-    The components are those of the centred rows. Nothing is moved: what is left of the mean stays.
+    The components are those of the centered rows. Nothing is moved: what is left of the mean stays.
 
     >>> import numpy as np
     >>> rows = np.array([[100.0, 1.0], [-100.0, 1.0], [100.0, -1.0], [-100.0, -1.0]])
@@ -45,18 +45,18 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
     if k == 0:
         return X
     X_ND = exact(given_ND)
-    centred_ND = X_ND - X_ND.mean(dim=0)
-    directions_DK = top_directions(centred_ND, k)
+    centered_ND = X_ND - X_ND.mean(dim=0)
+    directions_DK = top_directions(centered_ND, k)
     return give_back(X_ND - (X_ND @ directions_DK) @ directions_DK.T, X)
 
 
-def top_directions(centred_ND: torch.Tensor, k: int) -> torch.Tensor:
+def top_directions(centered_ND: torch.Tensor, k: int) -> torch.Tensor:
     """The k top principal directions, from the smaller of the two square products."""
-    N, D = centred_ND.shape
+    N, D = centered_ND.shape
     directions_DK: torch.Tensor
     if D <= N:
-        directions_DK = torch.linalg.eigh(centred_ND.T @ centred_ND).eigenvectors[:, -k:]
+        directions_DK = torch.linalg.eigh(centered_ND.T @ centered_ND).eigenvectors[:, -k:]
     else:
-        vectors_NK = torch.linalg.eigh(centred_ND @ centred_ND.T).eigenvectors[:, -k:]
-        directions_DK = torch.linalg.qr(centred_ND.T @ vectors_NK).Q
+        vectors_NK = torch.linalg.eigh(centered_ND @ centered_ND.T).eigenvectors[:, -k:]
+        directions_DK = torch.linalg.qr(centered_ND.T @ vectors_NK).Q
     return directions_DK

@@ -96,8 +96,8 @@ def build_config(
 def parse_setting(setting: str) -> tuple[KeyPath, Any]:
     """Split ``key.sub=value`` and read the value as TOML, or else as a plain string.
 
-    >>> parse_setting("optimiser.rate=1e-4")
-    (('optimiser', 'rate'), 0.0001)
+    >>> parse_setting("optimizer.learning_rate=1e-4")
+    (('optimizer', 'learning_rate'), 0.0001)
     >>> parse_setting("plan=sep-emb")
     (('plan',), 'sep-emb')
 
@@ -199,7 +199,7 @@ _KEY = re.compile(r"""\s*([A-Za-z0-9_\-."' ]+?)\s*=""")
 def key_line(text: str, path: KeyPath) -> int | None:
     r"""The line of a TOML text, from 1, that sets the key (or the nearest table around it); None when not found.
 
-    >>> key_line("seed = 1\n[model]\nwidth = 64\n", ("model", "width"))
+    >>> key_line("seed = 1\n[model]\nhidden_size = 64\n", ("model", "hidden_size"))
     3
     """
     table: KeyPath = ()

@@ -1,6 +1,6 @@
 """The check-up of an encoder: every layer, every pair of languages, and what is sure of it.
 
-Shape legend: ``N`` sentences, ``D`` width, ``S`` samples of the sentences, ``P`` pairs, ``L`` layers, ``W`` ways.
+Shape legend: ``N`` sentences, ``D`` hidden size, ``S`` samples of the sentences, ``P`` pairs, ``L`` layers, ``W`` ways.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def diagnose(
         origin=", ".join(one.name for one in encoded),
         chance=float(np.mean([1 / len(one) for one, _ in work])),
         depth=encoder.depth,
-        width=next(iter(encoded[0].vectors.values())).width,
+        width=next(iter(encoded[0].vectors.values())).hidden_size,
         layers=tuple(
             _layer_facts(
                 layer,

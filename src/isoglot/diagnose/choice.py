@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isoglot.diagnose.vectors import Encoded
     from isoglot.retrieve.metrics import Interval
 
-_RAW, _CENTRED = WAYS.index("raw"), WAYS.index("centred")
+_RAW, _CENTERED = WAYS.index("raw"), WAYS.index("centered")
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ def _choice(found_SLW: np.ndarray) -> tuple[int, int]:
     The layer is where most is found by cosine. The means are removed where that is surely better in the layer that is
     best either way.
     """
-    raw_SL, centred_SL = found_SLW[:, :, _RAW], found_SLW[:, :, _CENTRED]
-    first = int(np.argmax(np.maximum(raw_SL[0], centred_SL[0])))
-    way = _CENTRED if chosen_interval(centred_SL - raw_SL, first).low > 0 else _RAW
+    raw_SL, centered_SL = found_SLW[:, :, _RAW], found_SLW[:, :, _CENTERED]
+    first = int(np.argmax(np.maximum(raw_SL[0], centered_SL[0])))
+    way = _CENTERED if chosen_interval(centered_SL - raw_SL, first).low > 0 else _RAW
     return int(np.argmax(found_SLW[0, :, way])), way
 
 
@@ -121,7 +121,7 @@ def choose_best(hits: Hits, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
     here_SL = found_SLW[:, :, way]
     if hits.parts is None:
         best_SP = found_SPLW[:, :, at, way]
-        both_SC = np.concatenate([here_SL, found_SLW[:, :, _RAW + _CENTRED - way]], axis=1)
+        both_SC = np.concatenate([here_SL, found_SLW[:, :, _RAW + _CENTERED - way]], axis=1)
         found = as_share(chosen_interval(both_SC, at))
         ahead = leads(both_SC, at)[: len(layers)]
     else:
@@ -130,7 +130,7 @@ def choose_best(hits: Hits, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
         found = interval(best_SP.mean(axis=1))
         ahead = [interval(best_SP.mean(axis=1) - here_S) for here_S in here_SL.T]
     as_good, undecided = _others(best_SP.mean(axis=1), here_SL, at, layers, hits, ahead)
-    csls_SL = found_SLW[:, :, WAYS.index("centred-csls" if way == _CENTRED else "csls")]
+    csls_SL = found_SLW[:, :, WAYS.index("centered-csls" if way == _CENTERED else "csls")]
     mapped_SL = found_SLW[:, :, WAYS.index("mapped")]
     has_first = at > 0 and layers[0] == 0
     best = Best(
@@ -142,7 +142,7 @@ def choose_best(hits: Hits, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
         undecided=undecided,
         over_last=None if at == len(layers) - 1 else ahead[-1],
         over_first=ahead[0] if has_first else None,
-        centring=chosen_interval(found_SLW[:, :, _CENTRED] - found_SLW[:, :, _RAW], at),
+        centering=chosen_interval(found_SLW[:, :, _CENTERED] - found_SLW[:, :, _RAW], at),
         csls=chosen_interval(csls_SL - here_SL, at),
         mapping=chosen_interval(mapped_SL - here_SL, at),
         mapping_over_first=chosen_interval(mapped_SL - mapped_SL[:, :1], at) if has_first else None,

@@ -135,7 +135,7 @@ def which_layer(checkup: Checkup) -> list[Finding]:
     best = checkup.best
     if not above_chance(best.found, checkup.chance):
         return [Finding("layer", "bad", "No layer is surely better than chance: there is none to recommend.")]
-    how = "with each language’s mean removed" if best.way == "centred" else "vectors as they are"
+    how = "with each language’s mean removed" if best.way == "centered" else "vectors as they are"
     text = f"Use layer {best.layer} of {checkup.depth}, {how}."
     if verdict(checkup).tone == "bad":
         text = f"If it must serve several languages, layer {best.layer} of {checkup.depth} does best, {how}."
@@ -262,11 +262,11 @@ def _surely_loses(gain: Interval) -> bool:
 def what_helps(checkup: Checkup) -> list[Finding]:
     """What removing means, CSLS and a map would gain in the best layer."""
     best = checkup.best
-    over = "on top of that" if best.way == "centred" else "over plain cosine"
+    over = "on top of that" if best.way == "centered" else "over plain cosine"
     said = [
         _gain(
             f"Removing each language’s mean, {checkup.estimates.means_in_words},",
-            best.centring,
+            best.centering,
             "over vectors as they are; it costs nothing",
         ),
         _gain(
@@ -412,8 +412,8 @@ def _drowned(checkup: Checkup) -> list[Finding]:
     drowned = [
         each
         for each in checkup.layers
-        if each.found["trimmed"].low > each.found["centred"].high
-        and each.found["trimmed"].value >= each.found["centred"].value + WORTH
+        if each.found["trimmed"].low > each.found["centered"].high
+        and each.found["trimmed"].value >= each.found["centered"].value + WORTH
     ]
     if not drowned:
         return []
@@ -425,7 +425,7 @@ def _drowned(checkup: Checkup) -> list[Finding]:
             "space",
             "warn",
             f"A few strong directions drown the rest in {which}: without the two strongest, layer {most.layer} finds "
-            f"{percent(most.found['trimmed'])} with means removed, and with them {percent(most.found['centred'])}.",
+            f"{percent(most.found['trimmed'])} with means removed, and with them {percent(most.found['centered'])}.",
         )
     ]
 

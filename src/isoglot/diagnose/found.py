@@ -1,12 +1,12 @@
 """Whether the translation of each sentence is found, in six ways.
 
 - ``raw``: the nearest by cosine, vectors as they are.
-- ``centred``: the same without each language's mean.
+- ``centered``: the same without each language's mean.
 - ``csls``: CSLS instead of cosine, vectors as they are.
-- ``centred-csls``: both.
-- ``trimmed``: centred, and without the two strongest directions of the two languages together; in many encoders a
+- ``centered-csls``: both.
+- ``trimmed``: centered, and without the two strongest directions of the two languages together; in many encoders a
   few directions are so strong that cosines see little else (Timkey & van Schijndel 2021).
-- ``mapped``: centred, then one language turned onto the other by Procrustes.
+- ``mapped``: centered, then one language turned onto the other by Procrustes.
 
 Whatever is estimated for a sentence is estimated on the other folds: means, neighborhoods of CSLS, directions and maps
 (:mod:`isoglot.retrieve.estimates`). The sentence is then looked for among all rows of the other language, as in the
@@ -36,13 +36,13 @@ from isoglot.retrieve.scores import apart_from
 if TYPE_CHECKING:
     from isoglot.retrieve.methods import Method
 
-Way = Literal["raw", "centred", "csls", "centred-csls", "trimmed", "mapped"]
+Way = Literal["raw", "centered", "csls", "centered-csls", "trimmed", "mapped"]
 WAYS: tuple[Way, ...] = get_args(Way)
 STRONGEST = 2
 """Directions that ``trimmed`` leaves out."""
 HUBS: tuple[Way, ...] = ("raw", "csls")
 """Ways that hubs are counted in."""
-_NEAREST = 10  # neighbours that hubs are counted among
+_NEAREST = 10  # neighbors that hubs are counted among
 
 
 class PairFound(NamedTuple):
@@ -95,7 +95,7 @@ def find_translations(
         gone = search.means_of(X, Y, own_N)
         moved = np.asarray(without_mean(X, gone[0])), np.asarray(without_mean(Y, gone[1]))
         rules = search.rules(*moved)
-        search.plain(rules, own_N, gone, "centred", "centred-csls")
+        search.plain(rules, own_N, gone, "centered", "centered-csls")
         left = search.rules(*trimmed(*moved, own_N))
         search.keep("trimmed", own_N, (left.X_ND, left.Y_MD), (left.Y_MD, left.X_ND))
         search.keep("mapped", own_N, *mapped(rules.X_ND, rules.Y_MD, own_N))

@@ -123,7 +123,7 @@ def _pair_layer(
 def _cka(X: np.ndarray, Y: np.ndarray, config: DiagnoseConfig) -> Judged | None:
     """Debiased CKA with its null; None where all rows of a side are the same."""
     try:
-        return judge(X, Y, form="debiased", rows=config.cka_rows, draws=config.draws, seed=config.seed)
+        return judge(X, Y, form="debiased", rows=config.cka_sentences, draws=config.draws, seed=config.seed)
     except InputError:  # numbers are finite and rows are enough: nothing else is left to be wrong
         return None
 

@@ -20,7 +20,7 @@ class ProbeFacts:
     """How often a linear probe tells the language: balanced accuracy, cross-validated (see ``compare/probe.py``)."""
 
     linear: Interval
-    centred: Interval
+    centered: Interval
     spread: Interval
     chance: float
 
@@ -130,7 +130,7 @@ class Best:
 
     Attributes:
         layer: The layer.
-        way: ``centred`` where removing the means surely helps, ``raw`` where not.
+        way: ``centered`` where removing the means surely helps, ``raw`` where not.
         found: P@1 by layer and way, chosen on one half of the sentences and scored on the other, both ways; of few
             sentences, chosen and scored on all, with an interval that allows for the choice.
         chosen_apart: Whether they were chosen on other sentences than they were scored on.
@@ -138,7 +138,7 @@ class Best:
         undecided: Other layers that are neither surely worse nor shown to be as good.
         over_last: How much better it is than the last layer; None where it is the last.
         over_first: How much better than layer 0, the embeddings without context; None where it is that.
-        centring: What removing each language's mean gains over vectors as they are.
+        centering: What removing each language's mean gains over vectors as they are.
         csls: What CSLS gains over cosine, in this way.
         mapping: What a map gains over this way.
         mapping_over_first: How much more is found with a map here than with one in layer 0; None where it is that.
@@ -153,7 +153,7 @@ class Best:
     undecided: tuple[int, ...]
     over_last: Interval | None
     over_first: Interval | None
-    centring: Interval
+    centering: Interval
     csls: Interval
     mapping: Interval
     mapping_over_first: Interval | None

@@ -16,7 +16,7 @@ class DiagnoseConfig(Config):
     """Bootstrap samples of the sentences behind every interval of retrieval and probes."""
     draws: int = Field(200, ge=20, le=10_000)
     """Shuffles behind the null of CKA, and draws behind its interval."""
-    cka_rows: int = Field(2000, ge=10, le=10_000)
+    cka_sentences: int = Field(2000, ge=10, le=10_000)
     """Sentences that CKA is computed on at most."""
     pivot: str | None = None
     """Only pairs with this language; by default every pair of languages."""

@@ -1,6 +1,6 @@
 """How the rows of a language lie in the space, and how far two languages are apart.
 
-Shape legend: ``N`` rows, ``D`` width.
+Shape legend: ``N`` rows, ``D`` hidden size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A layer of the encoder: attention and a feed-forward part, in the ways of BERT or of ModernBERT.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``H`` heads, ``E`` numbers in a head, ``F`` inner width.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``H`` heads, ``E`` numbers in a head, ``F`` inner width.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Norm(nn.LayerNorm):
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Normalised vectors."""
+        """Normalized vectors."""
         normed: torch.Tensor = super().forward(x)
         kind = x.device.type
         return normed.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else normed
@@ -34,7 +34,7 @@ class Norm(nn.LayerNorm):
 
 def norm(config: EncoderConfig) -> Norm:
     """The norm of the family: with a bias or without."""
-    return Norm(config.width, eps=config.norm_eps, bias=config.bias == "all")
+    return Norm(config.hidden_size, eps=config.norm_eps, bias=config.bias == "all")
 
 
 def rotation(places: torch.Tensor, size: int, base: float) -> torch.Tensor:
@@ -61,14 +61,14 @@ def rotated(x_BHTE: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
 
 
 class Attention(nn.Module):
-    """Every token looks at every other, or at its neighbourhood."""
+    """Every token looks at every other, or at its neighborhood."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.heads = config.heads
         self.dropout = config.dropout
-        self.qkv = nn.Linear(config.width, 3 * config.width, bias=config.bias == "all")
-        self.out = nn.Linear(config.width, config.width, bias=config.bias == "all")
+        self.qkv = nn.Linear(config.hidden_size, 3 * config.hidden_size, bias=config.bias == "all")
+        self.out = nn.Linear(config.hidden_size, config.hidden_size, bias=config.bias == "all")
 
     def forward(self, x_BTD: torch.Tensor, mask: torch.Tensor | None, turn: torch.Tensor | None) -> torch.Tensor:
         """The mask (broadcast to B x H x T x T) is True where a token may look; the turn is of :func:`rotation`."""
@@ -93,8 +93,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.gated = config.mlp == "geglu"
         bias = config.bias == "all"
-        self.up = nn.Linear(config.width, config.inner * (2 if self.gated else 1), bias=bias)
-        self.down = nn.Linear(config.inner, config.width, bias=bias)
+        self.up = nn.Linear(config.hidden_size, config.intermediate_size * (2 if self.gated else 1), bias=bias)
+        self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=bias)
 
     def forward(self, x_BTD: torch.Tensor) -> torch.Tensor:
         """Each token by itself."""

@@ -1,6 +1,6 @@
 """Changes to what a layer gives, while a block lasts: how a shift or an eraser gets inside an encoder.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A private table of tokens has a row only for each id of its language; any other id reads the row of ``[UNK]``.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Members(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Tokens, positions and languages, added and normalised."""
+    """Tokens, positions and languages, added and normalized."""
 
     def __init__(self, config: EncoderConfig, members: Mapping[str, Members]) -> None:
         super().__init__()
@@ -54,16 +54,16 @@ class Embedding(nn.Module):
         own_positions = config.languages if plan.is_private("pos") else ()
         self.config = config
         self.members = dict(members)  # registered by the encoder
-        self.tokens = PerLanguage(own, lambda name: nn.Embedding(self._rows(name), config.width))
+        self.tokens = PerLanguage(own, lambda name: nn.Embedding(self._rows(name), config.hidden_size))
         self.positions = (
-            PerLanguage(own_positions, lambda _: nn.Embedding(config.length, config.width))
+            PerLanguage(own_positions, lambda _: nn.Embedding(config.max_length, config.hidden_size))
             if config.positions == "learned"
             else None
         )
         added = config.language_embeddings == "added"
         # One parameter a language: what a batch of another language does not reach must not move.
         self.languages = (
-            nn.ParameterDict({code: nn.Parameter(torch.zeros(1, config.width)) for code in config.languages})
+            nn.ParameterDict({code: nn.Parameter(torch.zeros(1, config.hidden_size)) for code in config.languages})
             if added
             else None
         )
@@ -91,9 +91,9 @@ class Embedding(nn.Module):
         Raises:
             ConfigError: The rows are too long, or the language is one the encoder does not have.
         """
-        if ids_BT.shape[1] > self.config.length:
+        if ids_BT.shape[1] > self.config.max_length:
             raise ConfigError(
-                f"{ids_BT.shape[1]} tokens in a row for an encoder of {self.config.length}",
+                f"{ids_BT.shape[1]} tokens in a row for an encoder of {self.config.max_length}",
                 remedy="cut the input to that length",
             )
         table = self.tokens.of(language)

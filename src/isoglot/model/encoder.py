@@ -6,7 +6,7 @@
 >>> [name for name, _ in encoder.named_parameters() if "qkv.bias" in name]
 ['blocks.0.en.attention.qkv.bias', 'blocks.0.fr.attention.qkv.bias', 'blocks.1.shared.attention.qkv.bias']
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``K`` masked positions a row, ``L`` layers, ``V`` vocabulary.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``K`` masked positions a row, ``L`` layers, ``V`` vocabulary.
 """
 
 from __future__ import annotations
@@ -160,9 +160,9 @@ class Encoder(nn.Module):
         return {code: part.ids.cpu().numpy() for code, part in self.members.items() if isinstance(part, Members)}
 
     @property
-    def width(self) -> int:
-        """Numbers in a representation."""
-        return self.config.width
+    def hidden_size(self) -> int:
+        """Dimensions of the hidden states."""
+        return self.config.hidden_size
 
     @property
     def depth(self) -> int:
@@ -170,9 +170,9 @@ class Encoder(nn.Module):
         return self.config.layers
 
     @property
-    def length(self) -> int:
+    def max_length(self) -> int:
         """The longest input in tokens, special ones included."""
-        return self.config.length
+        return self.config.max_length
 
     @property
     def device(self) -> torch.device:
@@ -300,12 +300,12 @@ class Encoder(nn.Module):
     def _sights(
         self, ids_BT: torch.Tensor, mask: torch.Tensor | None, positions_BT: torch.Tensor | None = None
     ) -> dict[bool, Sight]:
-        """What layers attend to: those that see everything (False) and those that see a neighbourhood (True).
+        """What layers attend to: those that see everything (False) and those that see a neighborhood (True).
 
         All layers of a kind see the same, so it is worked out once for all of them.
         """
         config = self.config
-        size = config.width // config.heads
+        size = config.hidden_size // config.heads
         sights = {}
         for local in {config.is_local(layer) for layer in range(self.depth)}:
             seen, turn = mask, None

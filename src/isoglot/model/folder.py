@@ -138,10 +138,10 @@ def open_encoder(folder: str | Path) -> Encoder:
     read, name = read_packed if index.get("form") == "packed" else read_weights, _FORMS[index.get("form", "whole")]
     check_form(index, {"files": {name: str}}, folder / INDEX, remedy="make it with isoglot pretrain")
     weights = read(folder / name, sha256=index["files"][name])
-    places = config.length if config.positions == "learned" else 0
-    least = config.width * (config.vocabulary_size + places + config.layers * config.inner)
+    places = config.max_length if config.positions == "learned" else 0
+    least = config.hidden_size * (config.vocabulary_size + places + config.layers * config.intermediate_size)
     if least > 2 * sum(map(torch.numel, weights.values())):
-        raise _unfit(f"{config.width:,} numbers a piece", folder / name)  # before memory is taken for them
+        raise _unfit(f"{config.hidden_size:,} numbers a piece", folder / name)  # before memory is taken for them
     members = {
         code: np.flatnonzero(from_ranges(ranges, config.vocabulary_size, folder / INDEX))
         for code, ranges in index["members"].items()

@@ -3,7 +3,7 @@
 The vector of the first segment is in every token of ours, so it is added to the positions; RoBERTa's positions begin
 after the id of its padding, so the rows before are left out; rows of ids that the tokenizer does not have go too.
 
-Shapes: ``V`` vocabulary, ``D`` width, ``T`` positions.
+Shapes: ``V`` vocabulary, ``D`` hidden size, ``T`` positions.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def _config(
     values: dict[str, Any] = {
         "layers": config.num_hidden_layers,
         "heads": config.num_attention_heads,
-        "width": config.hidden_size,
-        "inner": config.intermediate_size,
+        "hidden_size": config.hidden_size,
+        "intermediate_size": config.intermediate_size,
         "vocabulary_size": size,
         "pad_id": pad,
         "unk_id": special.get("[UNK]", pad),
@@ -147,7 +147,7 @@ def _config(
                 "positions": "rotary",
                 "mlp": "geglu",
                 "bias": "all" if config.norm_bias else "none",
-                "length": config.max_position_embeddings,
+                "max_length": config.max_position_embeddings,
                 "dropout": float(config.mlp_dropout),
                 "norm_eps": config.norm_eps,
                 "rotary_base": float(full),
@@ -160,7 +160,7 @@ def _config(
         EncoderConfig,
         values=values
         | {
-            "length": len(state[f"{names['embedding.positions'][0]}.weight"]),
+            "max_length": len(state[f"{names['embedding.positions'][0]}.weight"]),
             "dropout": float(config.hidden_dropout_prob),
             "norm_eps": config.layer_norm_eps,
         },
@@ -179,7 +179,7 @@ def _global_every(config: Any) -> int | None:  # noqa: ANN401 - as above
 
 
 def _rope(config: Any, key: str) -> tuple[Any, Any]:  # noqa: ANN401 - as above
-    """A setting of rotary positions: where attention is over everything, and over a neighbourhood."""
+    """A setting of rotary positions: where attention is over everything, and over a neighborhood."""
     given = getattr(config, "rope_parameters", None)
     if given:
         return given["full_attention"][key], given["sliding_attention"][key]

@@ -4,7 +4,7 @@ A private softmax has a score only for each id of its language. It is tied to th
 such, and to the language's rows of the shared ones where not; a shared softmax over private embeddings has a matrix of
 its own, for there is no one table to be tied to. An imported encoder may have a matrix of its own too, or no head.
 
-Shapes: ``N`` vectors, ``D`` width, ``V`` vocabulary, ``R`` ids of a language.
+Shapes: ``N`` vectors, ``D`` hidden size, ``V`` vocabulary, ``R`` ids of a language.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Transform(nn.Module):
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.dense = nn.Linear(config.width, config.width, bias=config.bias == "all")
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size, bias=config.bias == "all")
         self.norm = norm(config)
 
     def forward(self, x_ND: torch.Tensor) -> torch.Tensor:
@@ -67,7 +67,7 @@ class Head(nn.Module):
         self, config: EncoderConfig, members: Mapping[str, Members], tokens: PerLanguage[nn.Embedding]
     ) -> None:
         super().__init__()
-        plan, size, width = config.sharing, config.vocabulary_size, config.width
+        plan, size, width = config.sharing, config.vocabulary_size, config.hidden_size
         self.members = dict(members)
         self.tokens = [tokens]  # in a list, so that it is not registered here too
         own = config.languages if plan.is_private("transform") else ()
@@ -75,7 +75,7 @@ class Head(nn.Module):
         untied = config.softmax == "untied" or (plan.is_private("emb") and not own_softmax)
         self.size = size
         self.transform: PerLanguage[nn.Module] = PerLanguage(
-            own, lambda _: Transform(config) if config.transform == "bert" else nn.Identity()
+            own, lambda _: Transform(config) if config.head_transform == "bert" else nn.Identity()
         )
         self.softmax = PerLanguage(
             own_softmax,

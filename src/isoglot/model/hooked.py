@@ -5,7 +5,7 @@ or after some module where a hook can replace it so that nothing of the old one 
 places are looked for on a few tokens, and every one is tried out: from a state of one sentence that is put into another
 sentence, the model must go on as it did in the first.
 
-Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class HookedEncoder(nn.Module):
         return self._vocabulary
 
     @property
-    def width(self) -> int:
-        """Numbers in a representation."""
+    def hidden_size(self) -> int:
+        """Dimensions of the hidden states."""
         return self._width
 
     @property
@@ -104,7 +104,7 @@ class HookedEncoder(nn.Module):
         return len(self._places)
 
     @property
-    def length(self) -> int:
+    def max_length(self) -> int:
         """The longest input in tokens, special ones included."""
         longest = getattr(self.model.config, "max_position_embeddings", None) or 0
         for name, part in self._base.named_modules():

@@ -13,7 +13,7 @@ together, as it does there; and the free form, where every part is named by itse
 >>> SharingPlan.parse("emb,pos,softmax,1-3").name
 'sep-emb+l1-3'
 
-What has no name of its own goes with its neighbour: the norm after the embeddings with ``emb``, a norm after the last
+What has no name of its own goes with its neighbor: the norm after the embeddings with ``emb``, a norm after the last
 layer with that layer. So in ``sep-emb+l1-6`` nothing below layer 7 is shared. Rotary positions have no weights: there
 ``pos`` means nothing; nor does ``transform`` in an encoder that has none.
 """

@@ -1,6 +1,6 @@
 """What every encoder can do: ours, one imported from Hugging Face, and any other in a hooked wrapper.
 
-Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class EncoderLike(Protocol):
         """Which texts and dictionaries it was trained on."""
 
     @property
-    def width(self) -> int:
-        """Numbers in a representation."""
+    def hidden_size(self) -> int:
+        """Dimensions of the hidden states."""
 
     @property
     def depth(self) -> int:
         """How many layers it has."""
 
     @property
-    def length(self) -> int:
+    def max_length(self) -> int:
         """The longest input in tokens."""
 
     @property

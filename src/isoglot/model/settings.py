@@ -1,7 +1,7 @@
 """What an encoder is: its shape, its family's ways, and what languages share.
 
 >>> config = encoder_config("paper", "base", vocabulary_size=80_000, languages=("en", "fr"), plan="sep-l1-3")
->>> config.layers, config.heads, config.width, config.inner
+>>> config.layers, config.heads, config.hidden_size, config.intermediate_size
 (8, 12, 768, 3072)
 """
 
@@ -28,14 +28,14 @@ class EncoderConfig(Config):
     """how many layers"""
     heads: int = Field(ge=1)
     """attention heads in each layer"""
-    width: int = Field(ge=2)
-    """numbers in a representation"""
-    inner: int = Field(ge=1)
-    """the width between the two halves of a layer's feed-forward part"""
-    length: int = Field(256, ge=3)
-    """the longest input in tokens, special ones included"""
+    hidden_size: int = Field(ge=2)
+    """dimensions of the hidden states"""
+    intermediate_size: int = Field(ge=1)
+    """dimensions inside a layer's feed-forward block"""
+    max_length: int = Field(256, ge=3)
+    """the longest input in tokens, special tokens included"""
     vocabulary_size: int = Field(ge=1)
-    """how many pieces the vocabulary has"""
+    """subwords in the vocabulary"""
     languages: tuple[str, ...] = ()
     """the languages it is for; none: any, which only a plan that shares all allows"""
     plan: str = "default"
@@ -43,7 +43,7 @@ class EncoderConfig(Config):
     language_embeddings: Literal["none", "added"] = "none"
     """whether a vector of the language is added to every token"""
     norm: Literal["post", "pre"] = "post"
-    """whether a layer's parts are normalised after they are added (BERT) or before they compute"""
+    """whether a layer's parts are normalized after they are added (BERT) or before they compute"""
     positions: Literal["learned", "rotary"] = "learned"
     """a vector a place, or a rotation of queries and keys by place"""
     mlp: Literal["gelu", "geglu"] = "gelu"
@@ -52,7 +52,7 @@ class EncoderConfig(Config):
     """whether matrices and norms have biases; the softmax always has one"""
     softmax: Literal["tied", "untied", "none"] = "tied"
     """whether the softmax scores with the token embeddings or with a matrix of its own, or there is none"""
-    transform: Literal["bert", "none"] = "bert"
+    head_transform: Literal["bert", "none"] = "bert"
     """what stands before the softmax: a matrix, GELU and a norm (BERT), or nothing (XLM)"""
     dropout: float = Field(0.0, ge=0, lt=1)
     """the share of numbers dropped in training"""
@@ -61,11 +61,11 @@ class EncoderConfig(Config):
     rotary_base: float = Field(160_000.0, gt=0)
     """the longest wavelength of rotary positions, where a layer attends to everything"""
     local_rotary_base: float = Field(10_000.0, gt=0)
-    """the same where it attends to its neighbourhood"""
+    """the same where it attends to its neighborhood"""
     local_window: int = Field(0, ge=0)
-    """tokens of a neighbourhood that layers attend to; 0: everything, everywhere"""
+    """tokens of a neighborhood that layers attend to; 0: everything, everywhere"""
     global_every: int = Field(1, ge=1)
-    """with neighbourhoods: the first of so many layers attends to everything all the same"""
+    """with neighborhoods: the first of so many layers attends to everything all the same"""
     pad_id: int = Field(0, ge=0)
     """the id that fills up a batch"""
     unk_id: int = Field(1, ge=0)
@@ -81,10 +81,10 @@ class EncoderConfig(Config):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is no multiple of {self.heads} heads")
-        if self.positions == "rotary" and self.width // self.heads % 2:
-            raise ValueError(f"rotary positions need heads of even width, not {self.width // self.heads}")
+        if self.hidden_size % self.heads:
+            raise ValueError(f"hidden_size {self.hidden_size} is no multiple of {self.heads} heads")
+        if self.positions == "rotary" and self.hidden_size // self.heads % 2:
+            raise ValueError(f"rotary positions need heads of an even size, not {self.hidden_size // self.heads}")
         if self.is_separate and not self.languages:
             raise ValueError("an encoder with parts for each language needs their names in 'languages'")
         if max(self.pad_id, self.unk_id) >= self.vocabulary_size:
@@ -102,7 +102,7 @@ class EncoderConfig(Config):
         return is_separate(self.sharing, self.language_embeddings)
 
     def is_local(self, layer: int) -> bool:
-        """Whether a layer (from 0) attends to its neighbourhood only."""
+        """Whether a layer (from 0) attends to its neighborhood only."""
         return self.local_window > 0 and layer % self.global_every != 0
 
 
@@ -125,12 +125,12 @@ PRESETS: dict[Preset, dict[str, Any]] = {
 
 # GeGLU has three matrices where GELU has two: two thirds of the inner width is the same size.
 SIZES: dict[Size, dict[str, int]] = {
-    "nano": {"layers": 2, "heads": 2, "width": 32, "inner": 96, "length": 64},
-    "micro": {"layers": 2, "heads": 2, "width": 64, "inner": 192, "length": 64},
-    "mini": {"layers": 8, "heads": 6, "width": 384, "inner": 1536, "length": 256},
-    "small": {"layers": 8, "heads": 8, "width": 512, "inner": 2048, "length": 256},
-    "base": {"layers": 8, "heads": 12, "width": 768, "inner": 3072, "length": 256},
-    "base12": {"layers": 12, "heads": 12, "width": 768, "inner": 3072, "length": 512},
+    "nano": {"layers": 2, "heads": 2, "hidden_size": 32, "intermediate_size": 96, "max_length": 64},
+    "micro": {"layers": 2, "heads": 2, "hidden_size": 64, "intermediate_size": 192, "max_length": 64},
+    "mini": {"layers": 8, "heads": 6, "hidden_size": 384, "intermediate_size": 1536, "max_length": 256},
+    "small": {"layers": 8, "heads": 8, "hidden_size": 512, "intermediate_size": 2048, "max_length": 256},
+    "base": {"layers": 8, "heads": 12, "hidden_size": 768, "intermediate_size": 3072, "max_length": 256},
+    "base12": {"layers": 12, "heads": 12, "hidden_size": 768, "intermediate_size": 3072, "max_length": 512},
 }
 
 
@@ -150,7 +150,7 @@ def encoder_config(
     """
     shape = dict(SIZES[size])
     if preset == "modern":
-        shape["inner"] = shape["inner"] * 2 // 3
+        shape["intermediate_size"] = shape["intermediate_size"] * 2 // 3
     values = {**PRESETS[preset], **shape, **changes}
     values |= {"vocabulary_size": vocabulary_size, "languages": languages, "plan": plan}
     return build_config(EncoderConfig, values=values)

@@ -7,7 +7,7 @@ So every analysis that takes an encoder takes Word2Vec, GloVe and fastText, too.
     provenance.json          which texts and dictionaries they were learned from
     vocabulary/              what the ids mean
 
-Shapes: ``B`` sentences, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class TableEncoder(nn.Module):
         return self._vocabulary
 
     @property
-    def width(self) -> int:
+    def hidden_size(self) -> int:
         """Numbers in a vector."""
         return self.weight.shape[1]
 
@@ -90,7 +90,7 @@ class TableEncoder(nn.Module):
         return 0
 
     @property
-    def length(self) -> int:
+    def max_length(self) -> int:
         """The longest input in tokens."""
         return _LENGTH
 
@@ -152,7 +152,7 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
         record, record_hash = store_provenance(target, table.provenance)
         files = [target / VECTORS, record, *table.vocabulary.save(target / VOCABULARY)]
         index = {
-            "width": table.width,
+            "hidden_size": table.hidden_size,
             "size": len(table.known),
             "known": int(table.known.sum()),
             "vocabulary": table.vocabulary.hash,

@@ -9,7 +9,7 @@ rotary positions and GeGLU is ModernBERT. The view of a language keeps the ids o
 
 Nothing here needs ``transformers``. The same encoder gives the same bytes.
 
-Shapes: ``V`` vocabulary, ``D`` width, ``T`` positions.
+Shapes: ``V`` vocabulary, ``D`` hidden size, ``T`` positions.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _NEEDED: dict[Family, dict[str, str | int]] = {
         "positions": "learned",
         "mlp": "gelu",
         "bias": "all",
-        "transform": "bert",
+        "head_transform": "bert",
         "local_window": 0,
     },
-    "modernbert": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "transform": "bert"},
+    "modernbert": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "head_transform": "bert"},
 }
 _TITLES: dict[Family, str] = {"bert": "Bert", "modernbert": "ModernBert"}
 
@@ -80,7 +80,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
 
     family = hf_family(encoder.config)
     code = _checked(encoder.config, language)
-    tokenizer, tokenizer_config = _tokenizer(encoder.vocabulary, code, encoder.length, family)
+    tokenizer, tokenizer_config = _tokenizer(encoder.vocabulary, code, encoder.max_length, family)
     target = free_folder(folder, lambda earlier: MARK in read_json(earlier / "config.json"))
     weights, tied = _weights(encoder, family, code)
     config = _config(encoder, family, tied=tied)
@@ -148,7 +148,7 @@ def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[s
         for other, rows in zip(names[part], tensor.chunk(len(names[part])), strict=True):
             theirs[f"{other}.{kind}"] = rows
     if family == "bert":
-        theirs["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.width)
+        theirs["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.hidden_size)
         bias = theirs.get("cls.predictions.decoder.bias")
         if bias is not None:  # there it has two names, of which a tied model's file has the second
             theirs["cls.predictions.bias"] = bias
@@ -196,11 +196,11 @@ def _config(encoder: Encoder, family: Family, *, tied: bool) -> dict[str, Any]:
         "architectures": [f"{_TITLES[family]}{kind}"],
         "model_type": family,
         "vocab_size": config.vocabulary_size,
-        "hidden_size": config.width,
+        "hidden_size": config.hidden_size,
         "num_hidden_layers": config.layers,
         "num_attention_heads": config.heads,
-        "intermediate_size": config.inner,
-        "max_position_embeddings": config.length,
+        "intermediate_size": config.intermediate_size,
+        "max_position_embeddings": config.max_length,
         "initializer_range": 0.02,
         "pad_token_id": config.pad_id,
         "tie_word_embeddings": tied,

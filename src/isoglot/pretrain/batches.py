@@ -25,12 +25,12 @@ from torch import Tensor
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
 from isoglot.pretrain.chance import high, host_draw
+from isoglot.pretrain.code_switching import DeviceSwitcher
 from isoglot.pretrain.masking import IGNORED, Masked, Masker, random_pools
 from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs
 from isoglot.pretrain.rows import Rows, framed
 from isoglot.pretrain.sampling import LanguageSampler
 from isoglot.pretrain.switch_table import build_switch_tables, check_switching
-from isoglot.pretrain.switching import DeviceSwitcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -142,10 +142,11 @@ class Batches:
         parallel: Sequence[Mapping[str, str]] = (),
     ) -> None:
         for count in config.batch.sizes:
-            if not count or count % (world.size * config.batch.accumulate):
+            parts = config.batch.gradient_accumulation
+            if not count or count % (world.size * parts):
                 raise ConfigError(
-                    f"{count} rows cannot be shared by {world.size} processes in {config.batch.accumulate} parts each",
-                    remedy="set batch.rows to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
+                    f"{count} rows cannot be shared by {world.size} processes in {parts} parts each",
+                    remedy="set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
                 )
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
@@ -282,14 +283,14 @@ class Batches:
     ) -> dict[str, DeviceSwitcher]:
         """A switcher for each language that a dictionary has."""
         if not dictionaries:
-            if self.config.switching.dictionaries == "required":
+            if self.config.code_switching.dictionaries == "required":
                 raise ConfigError(
                     "these settings switch words by a dictionary, and there is none",
                     remedy="give one with --dictionary en-fr=FILE, or take another recipe",
                 )
             return {}
         check_switching(self.config.sharing)
-        settings, text = self.config.switching, self.length - self.layout.size
+        settings, text = self.config.code_switching, self.length - self.layout.size
         known = {code for pair in dictionaries for code in pair}
         for code in sorted(known - set(shards)):
             raise ConfigError(

@@ -3,7 +3,7 @@
 A checkpoint is a folder written under a temporary name and renamed when everything in it is on the disk::
 
     checkpoints/step-00001000/model.safetensors
-                              optimiser.safetensors
+                              optimizer.safetensors
                               state.json             step, counts, time; the SHA-256 of the two, and its own
 
 Whenever the process dies, the folders with names are whole. One that was cut short or altered afterwards is refused,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import torch
 
 FOLDER = "checkpoints"
-MODEL, OPTIMISER, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
+MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 
 
 class CheckpointConfig(Config):
@@ -106,7 +106,7 @@ class Checkpoints:
         self,
         step: int,
         model: Mapping[str, torch.Tensor],
-        optimiser: Mapping[str, torch.Tensor],
+        optimizer: Mapping[str, torch.Tensor],
         state: Mapping[str, Any],
     ) -> Path:
         """Write one and remove those that are too many.
@@ -120,7 +120,7 @@ class Checkpoints:
 
         def fill(folder: Path) -> None:
             hashes = {}
-            for name, tensors in ((MODEL, model), (OPTIMISER, optimiser)):
+            for name, tensors in ((MODEL, model), (OPTIMIZER, optimizer)):
                 data = save({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()})
                 hashes[name] = hashlib.sha256(data).hexdigest()
                 (folder / name).write_bytes(data)

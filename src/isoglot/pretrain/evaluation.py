@@ -37,9 +37,9 @@ class EvaluationConfig(Config):
 
     every: int = Field(1000, ge=0)
     """steps between two evaluations, one more at the end; 0: none, and no dev text is needed"""
-    rows: int = Field(256, ge=1)
-    """dev rows of each language, the first of its text, or all if there are fewer"""
-    rate: float | None = Field(None, gt=0, le=1)
+    sequences: int = Field(256, ge=1)
+    """dev sequences of each language, the first of its text, or all if there are fewer"""
+    masking_rate: float | None = Field(None, gt=0, le=1)
     """the share of a dev row's tokens to predict, to compare runs that mask differently; None: as training begins"""
     best: Literal["kept", "counted"] = "kept"
     """whether the encoder with the lowest perplexity is written to best/, or only its step is known"""
@@ -85,8 +85,8 @@ class Dev:
                 f"evaluation.best_by is {self.best_by!r}, and there are no shards of it",
                 remedy=nearest_name(self.best_by, shards),
             )
-        if config.rate is not None:
-            masking = masking.model_copy(update={"rate": config.rate})
+        if config.masking_rate is not None:
+            masking = masking.model_copy(update={"rate": config.masking_rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
         padded = windows == "sentences"
         self.separator = vocabulary.layout.separator if padded or separator != "none" else None
@@ -101,7 +101,7 @@ class Dev:
                 split="dev",
                 separator=separator,
                 windows=windows,
-            ).fixed(config.rows)
+            ).fixed(config.sequences)
             for code, one in (shards.items() if config.every else ())
         }
 

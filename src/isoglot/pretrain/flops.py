@@ -32,13 +32,13 @@ def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, pi
     >>> step_flops(nano, rows=1, length=10, masked=0) == 3 * 2 * 2 * 10 * (4 * 32**2 + 2 * 32 * 96 + 2 * 10 * 32)
     True
     """
-    width, inner = config.width, config.inner
+    width, inner = config.hidden_size, config.intermediate_size
     feed_forward = (3 if config.mlp == "geglu" else 2) * width * inner
     products = 0
     for layer in range(config.layers):
         seen = min(length, config.local_window + 1) if config.is_local(layer) else length
         products += length * (4 * width**2 + feed_forward + 2 * seen * width)
-    transform = width**2 if config.transform == "bert" else 0
+    transform = width**2 if config.head_transform == "bert" else 0
     products += masked * (transform + width * (config.vocabulary_size if pieces is None else pieces))
     return 3 * 2 * rows * products
 

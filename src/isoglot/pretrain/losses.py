@@ -83,5 +83,5 @@ def not_finite(step: int, language: str, last_good: int | None) -> NumericError:
     kept = "there is no checkpoint yet" if last_good is None else f"the last good checkpoint is of step {last_good}"
     return NumericError(
         f"the loss is not finite at step {step} (language {language}); {kept}",
-        remedy="lower optimiser.rate, lengthen schedule.warmup or set precision=float32, and start anew",
+        remedy="lower optimizer.learning_rate, lengthen schedule.warmup or set precision=float32, and start anew",
     )

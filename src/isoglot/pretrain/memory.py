@@ -25,10 +25,10 @@ def kept_numbers(config: EncoderConfig, *, rows: int, length: int) -> int:
     >>> kept_numbers(nano, rows=1, length=10) == 2 * 10 * (7 * 32 + 2 * 96)
     True
     """
-    inner = (4 if config.mlp == "geglu" else 2) * config.inner
+    inner = (4 if config.mlp == "geglu" else 2) * config.intermediate_size
     # Without dropout attention is computed in blocks and not kept.
     attention = 2 * config.heads * length if config.dropout else 0
-    return config.layers * rows * length * (7 * config.width + inner + attention)
+    return config.layers * rows * length * (7 * config.hidden_size + inner + attention)
 
 
 def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int, precision: Precision) -> None:
@@ -43,8 +43,8 @@ def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int
     Raises:
         ConfigError: The layers alone need more than there is.
     """
-    memory, parts = machine_memory(), config.batch.accumulate
-    rows, length = config.batch.rows // processes, config.batch.length or shape.length
+    memory, parts = machine_memory(), config.batch.gradient_accumulation
+    rows, length = config.batch.size // processes, config.batch.sequence_length or shape.max_length
     whole = kept_numbers(shape, rows=rows, length=length) * (4 if precision == "float32" else 2)
     if not memory or not config.spending.amount or whole <= memory * parts:
         return
@@ -52,5 +52,5 @@ def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int
     raise ConfigError(
         f"a step needs more than {whole / parts / 1e9:,.0f} GB for {rows // parts} rows of {length} tokens at once, "
         f"and this machine has {memory / 1e9:,.0f}",
-        remedy=f"add --set batch.accumulate={enough}, or train a smaller model.size or fewer batch.rows",
+        remedy=f"add --set batch.gradient_accumulation={enough}, or train a smaller model.size or batch.size",
     )

@@ -33,7 +33,7 @@ class Passes:
     """
 
     def __init__(self, config: PretrainConfig, encoder: Encoder, world: World) -> None:
-        self.device, self.parts = world.device, config.batch.accumulate
+        self.device, self.parts = world.device, config.batch.gradient_accumulation
         self.precision: ProductPrecision = (
             product_precision(world.device) if config.precision == "auto" else config.precision
         )

@@ -27,9 +27,9 @@ class RequiresConfig(Config):
 
     vocabulary: Literal["any", "joint", "union", "disjoint"] = "any"
     """how the languages share ids, as --mode of isoglot vocab train; a monolingual run takes any"""
-    size: int | Literal["any"] = Field("any", union_mode="left_to_right")
+    vocabulary_size: int | Literal["any"] = Field("any", union_mode="left_to_right")
     """the vocabulary's size, as --size of isoglot vocab train: of the whole if joint, of each language otherwise"""
-    count: Literal["any", "pieces", "merges"] = "any"
+    count: Literal["any", "subwords", "merges"] = "any"
     """what that size counts, as --count of isoglot vocab train"""
     plan: str = "any"
     """the sharing plan"""
@@ -48,9 +48,9 @@ def check_requirements(config: PretrainConfig, shards: Mapping[str, Shards], voc
         raise _mismatch("plan", f"sharing plan {SharingPlan.parse(needs.plan).name}", config.sharing.name)
     if needs.vocabulary not in ("any", vocabulary.mode) and len(shards) > 1:
         raise _mismatch("vocabulary", f"a {needs.vocabulary} vocabulary", f"a {vocabulary.mode} one")
-    if needs.size != "any":
-        _check_size(needs.size, vocabulary)
-    counted = str(vocabulary.about.get("count", "pieces"))
+    if needs.vocabulary_size != "any":
+        _check_size(needs.vocabulary_size, vocabulary)
+    counted = str(vocabulary.about.get("count", "subwords"))
     if needs.count not in ("any", counted):
         raise _mismatch("count", f"a vocabulary whose size counts {needs.count}", f"one that counts {counted}")
     _check_domains(needs.domains, shards)
@@ -61,12 +61,14 @@ def _check_size(size: int, vocabulary: Vocabulary) -> None:
     each = "" if vocabulary.mode in ("joint", "given") else " for each language"
     asked = int(vocabulary.about.get("size", len(vocabulary)))
     if asked != size:
-        raise _mismatch("size", f"a vocabulary of {size:,} pieces{each}", f"one of {asked:,}")
+        raise _mismatch("vocabulary_size", f"a vocabulary of {size:,} subwords{each}", f"one of {asked:,}")
     found = {code: len(vocabulary.ids_of(code)) for code in vocabulary.languages} if each else {"": len(vocabulary)}
     code, fewest = min(found.items(), key=lambda item: item[1])
     if fewest < _SHORT * size:
         of = f" of {code}" if code else ""
-        raise _mismatch("size", f"a vocabulary of {size:,} pieces{each}", f"{fewest:,}{of}: its text was too short")
+        raise _mismatch(
+            "vocabulary_size", f"a vocabulary of {size:,} subwords{each}", f"{fewest:,}{of}: its text was too short"
+        )
 
 
 def _check_domains(needed: str, shards: Mapping[str, Shards]) -> None:

@@ -19,15 +19,15 @@ from isoglot.model.settings import SIZES, EncoderConfig, Preset, Size, encoder_c
 from isoglot.pretrain.batches import PairsConfig
 from isoglot.pretrain.budget import Budget, parse_budget
 from isoglot.pretrain.checkpoint import CheckpointConfig
+from isoglot.pretrain.code_switching import CodeSwitchingConfig
 from isoglot.pretrain.evaluation import EvaluationConfig
 from isoglot.pretrain.log import LogConfig
 from isoglot.pretrain.masking import MaskingConfig
-from isoglot.pretrain.optimiser import OptimiserConfig
+from isoglot.pretrain.optimizer import OptimizerConfig
 from isoglot.pretrain.requirements import RequiresConfig
 from isoglot.pretrain.rows import Separator, TextConfig, Windows
 from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import ScheduleConfig
-from isoglot.pretrain.switching import SwitchingConfig
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 """auto: bfloat16 on a GPU that computes in it (Ampere and later), float16 with loss scaling on Volta and Turing, else
@@ -45,30 +45,30 @@ class ModelConfig(Config):
     """what each language has to itself: default, sep-emb, sep-l1-3, emb,pos,1-3,softmax…"""
     language_embeddings: Literal["none", "added"] = "none"
     """whether a vector of the language is added to every token"""
-    length: int | None = Field(None, ge=3)
+    max_length: int | None = Field(None, ge=3)
     """the longest input in tokens, special ones included"""
     layers: int | None = Field(None, ge=1)
     """how many layers"""
     heads: int | None = Field(None, ge=1)
     """attention heads in each layer"""
-    width: int | None = Field(None, ge=2)
-    """numbers in a representation"""
-    inner: int | None = Field(None, ge=1)
-    """the width inside a layer's feed-forward part"""
+    hidden_size: int | None = Field(None, ge=2)
+    """dimensions of the hidden states"""
+    intermediate_size: int | None = Field(None, ge=1)
+    """dimensions inside a layer's feed-forward block"""
     norm: Literal["post", "pre"] | None = None
-    """post (BERT) or pre: whether a layer's parts are normalised after they are added or before they compute"""
+    """post (BERT) or pre: whether a layer's parts are normalized after they are added or before they compute"""
     positions: Literal["learned", "rotary"] | None = None
     """a vector a place, or a rotation of queries and keys by place"""
     mlp: Literal["gelu", "geglu"] | None = None
-    """the feed-forward part; geglu has three matrices where gelu has two: set inner with it"""
-    transform: Literal["bert", "none"] | None = None
+    """the feed-forward part; geglu has three matrices where gelu has two: set intermediate_size with it"""
+    head_transform: Literal["bert", "none"] | None = None
     """what stands before the softmax: a matrix, GELU and a norm (bert), or nothing (none: XLM, the first paper)"""
     dropout: float | None = Field(None, ge=0, lt=1)
     """the share of numbers dropped in training"""
     local_window: int | None = Field(None, ge=0)
-    """tokens of a neighbourhood that layers attend to; 0: everything"""
+    """tokens of a neighborhood that layers attend to; 0: everything"""
     global_every: int | None = Field(None, ge=1)
-    """with neighbourhoods: the first of so many layers attends to everything all the same"""
+    """with neighborhoods: the first of so many layers attends to everything all the same"""
 
     @model_validator(mode="after")
     def _plan_fits(self) -> Self:
@@ -103,12 +103,12 @@ class ModelConfig(Config):
 class BatchConfig(Config):
     """What one step learns from."""
 
-    rows: int = Field(32, ge=1)
-    """rows of a step, all processes and all parts together"""
-    length: int | None = Field(None, ge=3)
-    """tokens of a row, special ones included; None: as many as the model takes"""
-    accumulate: int = Field(1, ge=1)
-    """parts a process's rows are cut into, one after another, where memory is short; the result is the same"""
+    size: int = Field(32, ge=1)
+    """sequences in a step, over all processes and all accumulated parts"""
+    sequence_length: int | None = Field(None, ge=3)
+    """tokens in a sequence, special tokens included; None: the model's max_length"""
+    gradient_accumulation: int = Field(1, ge=1)
+    """parts that a step is computed in, one after another, where memory is short; the result is the same"""
     separator: Separator = "none"
     """what ends with a [SEP] inside a row: none, sentence (a line of the text; XLM and the first paper) or document"""
     windows: Windows = "stream"
@@ -122,12 +122,12 @@ class BatchConfig(Config):
         >>> [BatchConfig(rows=32, ramp=0.2).rows_at(progress) for progress in (0.0, 0.1, 0.2)]
         [8, 16, 32]
         """
-        return self.rows // (4 if progress < self.ramp / 2 else 2 if progress < self.ramp else 1)
+        return self.size // (4 if progress < self.ramp / 2 else 2 if progress < self.ramp else 1)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The numbers of rows a step may have."""
-        return (self.rows // 4, self.rows // 2, self.rows) if self.ramp else (self.rows,)
+        return (self.size // 4, self.size // 2, self.size) if self.ramp else (self.size,)
 
 
 class PretrainConfig(Config):
@@ -145,12 +145,12 @@ class PretrainConfig(Config):
     """how much is masked, and with what"""
     sampling: SamplingConfig = SamplingConfig()
     """how often each language comes"""
-    switching: SwitchingConfig = SwitchingConfig()
-    """how many words are switched, where dictionaries are given"""
+    code_switching: CodeSwitchingConfig = CodeSwitchingConfig()
+    """how many words are replaced by translations, where dictionaries are given"""
     pairs: PairsConfig = PairsConfig()
     """how often a step is on parallel text, where some is given"""
-    optimiser: OptimiserConfig = OptimiserConfig()
-    """how weights move"""
+    optimizer: OptimizerConfig = OptimizerConfig()
+    """the optimizer"""
     schedule: ScheduleConfig = ScheduleConfig()
     """how the learning rate changes over the run"""
     budget: str = "1000steps"
@@ -182,11 +182,11 @@ class PretrainConfig(Config):
 
     @model_validator(mode="after")
     def _rows_fit(self) -> Self:
-        longest = self.model.length or SIZES[self.model.size]["length"]
-        if (self.batch.length or 0) > longest:
+        longest = self.model.max_length or SIZES[self.model.size]["max_length"]
+        if (self.batch.sequence_length or 0) > longest:
             raise ConfigError(
-                f"batch.length is {self.batch.length}, and the encoder takes {longest} tokens",
-                remedy=f"set model.length={self.batch.length}, or shorter rows",
+                f"batch.sequence_length is {self.batch.sequence_length}, and the encoder takes {longest} tokens",
+                remedy=f"set model.max_length={self.batch.sequence_length}, or shorter rows",
             )
         return self
 
@@ -204,8 +204,8 @@ class PretrainConfig(Config):
 def changed_key(old: object, new: object, path: str = "") -> str | None:
     """The first setting in which two configs differ, as a dotted key with both values; None if they are the same.
 
-    >>> changed_key({"model": {"width": 64}, "seed": 1}, {"model": {"width": 128}, "seed": 1})
-    'model.width was 64 and is 128'
+    >>> changed_key({"model": {"hidden_size": 64}, "seed": 1}, {"model": {"hidden_size": 128}, "seed": 1})
+    'model.hidden_size was 64 and is 128'
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in {**old, **new}:

@@ -16,7 +16,7 @@ cannot show:
 
 Text without blanks, such as Chinese, has no marks to see. There a word is the longest run of at most :data:`LONGEST`
 pieces that is one of the dictionaries, looked for from the left; a piece in no such run is a word by itself, and other
-writing inside (*Python*, *3.5*) has its own words as above. A word that shares a piece with its neighbour is not found,
+writing inside (*Python*, *3.5*) has its own words as above. A word that shares a piece with its neighbor is not found,
 nor one with a character that the vocabulary has as bytes only; and a character with an entry is found inside a longer
 word that the dictionaries do not have. So they may have words of weight 0, which are never replaced but are words. Of
 what is found in Chinese (32k BPE, 5,000 words with translations) ``jieba`` calls 62 % words, with 119,000 words of
@@ -273,7 +273,7 @@ class _Pieces:
         tokenizer, known = self._tokenizers[view], self._known.setdefault((view, processing or None), {})
         new = sorted(set(texts) - known.keys())
         normalizer = tokenizer.normalizer
-        tokenizer.normalizer = None  # texts come to it normalised and marked, or not marked
+        tokenizer.normalizer = None  # texts come to it normalized and marked, or not marked
         marked = [normalizer.normalize_str(processing(text)) for text in new]
         bare = [text.removeprefix(MARK) for text in marked]
         encodings = [tokenizer.encode_batch_fast(some, add_special_tokens=False) for some in (bare, marked)]

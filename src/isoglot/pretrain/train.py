@@ -1,4 +1,4 @@
-"""Pretraining, from top to bottom: device, vocabulary, shards, encoder, batches, optimiser, passes, resume, loop, end.
+"""Pretraining, from top to bottom: device, vocabulary, shards, encoder, batches, optimizer, passes, resume, loop, end.
 
 One step is one batch of one language through the encoder, back, and one move of the weights. Everything random in it is
 a function of the seed and the step, so a run that is killed at any moment and resumed ends with the bits of one that
@@ -26,7 +26,7 @@ from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.model.load import BEST, LAST
 from isoglot.pretrain.batches import Batches
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoint, Checkpoints, Position
+from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoint, Checkpoints, Position
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.flops import measured_peak, step_flops
@@ -35,7 +35,7 @@ from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
 from isoglot.pretrain.loss_scale import LossScale
 from isoglot.pretrain.losses import Losses, not_finite
 from isoglot.pretrain.memory import check_memory
-from isoglot.pretrain.optimiser import build_optimiser
+from isoglot.pretrain.optimizer import build_optimizer
 from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.requirements import check_requirements
 from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder
@@ -200,9 +200,9 @@ class Trainer:
     ) -> None:
         self.config, self.encoder, self.shards, self.world, self.out = config, encoder, shards, world, out
         self.probes, self.say = probes, say
-        self.length = config.batch.length or encoder.length
+        self.length = config.batch.sequence_length or encoder.max_length
         self.budget = config.spending
-        vocabulary, share = encoder.vocabulary, config.batch.rows // (world.size * config.batch.accumulate)
+        vocabulary, share = encoder.vocabulary, config.batch.size // (world.size * config.batch.gradient_accumulation)
         self.batches = Batches(
             config,
             shards,
@@ -223,7 +223,7 @@ class Trainer:
             separator=config.batch.separator,
             windows=config.batch.windows,
         )
-        self.optimiser = build_optimiser(dict(encoder.named_parameters()), config.optimiser, world.device)
+        self.optimizer = build_optimizer(dict(encoder.named_parameters()), config.optimizer, world.device)
         self.passes = Passes(config, encoder, world)
         self.losses = Losses(self.batches.languages, world)
         self.speed = Speed()
@@ -270,7 +270,7 @@ class Trainer:
         self.batches.sampler.restore(self.position.rows)
         self.batches.restore_pairs(self.position.pair_rows)
         self.encoder.load_state_dict(found.tensors(MODEL))
-        self.optimiser.load(found.tensors(OPTIMISER))
+        self.optimizer.load(found.tensors(OPTIMIZER))
         self.losses.restore(self.position.losses)
         if self.passes.scale is not None:
             self.passes.scale = LossScale(**self.position.scale)
@@ -330,10 +330,10 @@ class Trainer:
         batch = self.batches.next(position.step, progress)
         if self.encoder.config.dropout:
             torch.manual_seed(derive_seed(config.seed, "dropout", position.step, self.world.rank))
-        self.optimiser.clear()
+        self.optimizer.clear()
         loss = self.passes.backward(batch)
         self.factor = rate_factor(config.schedule, position.step + 1, progress)
-        self.gradient = self.optimiser.step(self.factor, self.passes.scale)
+        self.gradient = self.optimizer.step(self.factor, self.passes.scale)
         position.step += 1
         self.losses.add(position.step, batch.language, loss, self.gradient)
         position.tokens += batch.text_tokens
@@ -406,7 +406,7 @@ class Trainer:
                 if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
                     raise not_finite(position.step, "any", self.saved)
                 position.seconds, position.lines = time.monotonic() - self.clock, self.metrics.lines
-                self.checkpoints.save(position.step, weights, self.optimiser.state(), asdict(position))
+                self.checkpoints.save(position.step, weights, self.optimizer.state(), asdict(position))
         self.saved = position.step
 
     def _flops(self, batch: StepBatch) -> int:

@@ -68,7 +68,7 @@ def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
                 caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbor by "
                 f"{result.layers[0].after.of(result.config.retrieval).how} is their translation. "
                 f"The map: {result.config.method}"
-                + ("" if result.config.normalise == "none" else f", after normalising ({result.config.normalise})")
+                + ("" if result.config.normalize == "none" else f", after normalizing ({result.config.normalize})")
                 + f", learned from {result.train:,} pairs.",
             )
         ]

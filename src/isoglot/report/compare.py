@@ -25,10 +25,10 @@ BIASED = ("paper-cka", "cka")
 MUCH = 0.1
 """Forms and figures that are farther apart than this are spoken of."""
 _OTHERS = (
-    "With fewer sentences than the spaces are wide, centred CKA is high even for noise; the form that the first paper "
-    "prints is not centred, and high for any spaces that are far from the origin."
+    "With fewer sentences than the spaces are wide, centered CKA is high even for noise; the form that the first paper "
+    "prints is not centered, and high for any spaces that are far from the origin."
 )
-FORM_TITLES: dict[Form, str] = {"paper": "CKA as printed", "centred": "CKA, centred", "debiased": "CKA, debiased"}
+FORM_TITLES: dict[Form, str] = {"paper": "CKA as printed", "centered": "CKA, centered", "debiased": "CKA, debiased"}
 
 
 def comparison_page(result: Comparison, *, facts: Sequence[str] = ()) -> str:
@@ -344,7 +344,7 @@ def measure_table(result: Comparison, name: str) -> str:
 
 
 def _forms(result: Comparison) -> Section:
-    others: tuple[Form, ...] = ("centred", "paper")
+    others: tuple[Form, ...] = ("centered", "paper")
     return Section(
         title="The same layers by the other forms of CKA",
         words=(_OTHERS,),

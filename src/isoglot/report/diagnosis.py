@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 WAY_NAMES: dict[Way, str] = {
     "raw": "as it is",
-    "centred": "means removed",
+    "centered": "means removed",
     "csls": "CSLS",
-    "centred-csls": "both",
+    "centered-csls": "both",
     "trimmed": "trimmed",
     "mapped": "mapped",
 }
 _WAY_WORDS: dict[Way, str] = {
     "raw": "vectors as they are",
-    "centred": "each language’s mean removed",
+    "centered": "each language’s mean removed",
     "csls": "by CSLS",
-    "centred-csls": "each language’s mean removed and by CSLS",
+    "centered-csls": "each language’s mean removed and by CSLS",
     "trimmed": "without its means and strongest directions",
     "mapped": "mapped by a rotation",
 }
@@ -122,7 +122,7 @@ def _found(checkup: Checkup) -> Section:
             drawing=line_chart(
                 lines, across="layer", up="translations found (P@1), %", floor_at=100 * checkup.chance, whole=True
             ),
-            caption="Share of sentences whose nearest neighbour in the other language is their translation: the mean "
+            caption="Share of sentences whose nearest neighbor in the other language is their translation: the mean "
             f"of both directions and of {counted(len(checkup.pairs), 'pairs')} of languages. Trimmed: means "
             "removed, and the two strongest directions. Mapped: one language turned "
             "onto the other by a rotation learned from other sentences.",
@@ -244,7 +244,7 @@ def _probes(checkup: Checkup) -> Section:
             name=name,
             points=[(each.layer, 100 * getattr(each.probe, kind).value) for each in checkup.layers],
         )
-        for kind, name in (("linear", "as it is"), ("spread", "by its spread"), ("centred", "means removed: chance"))
+        for kind, name in (("linear", "as it is"), ("spread", "by its spread"), ("centered", "means removed: chance"))
     ]
     figure = Figure(
         drawing=line_chart(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _CKA = (
-    "CKA says how far both sides arrange the sentences in the same way. The first paper's form is not centred; the "
+    "CKA says how far both sides arrange the sentences in the same way. The first paper's form is not centered; the "
     "debiased form is 0 on average where there is nothing in common."
 )
 _PLUS_MINUS = "± is half of a 95 % interval: that of drawing other sentences (jackknife), not of training other models."
@@ -55,7 +55,7 @@ def figure7_page(figure: Figure7, found: Sequence[Claim], *, facts: Sequence[str
             _averages(figure, "paper"),
             _beside(figure),
             _averages(figure, "debiased"),
-            _averages(figure, "centred"),
+            _averages(figure, "centered"),
             verdicts,
             *(_layer(figure, form) for form in FORMS),
             *_retrieval(figure),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.encoder_links import CENTRES, RULES
+from isoglot.align.encoder_links import CENTERS, RULES
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.encoder_links import Centre, Rule
+    from isoglot.align.encoder_links import Center, Rule
     from isoglot.align.layer_choice import LayerChoice, Tried
 
 _MEANS = {"mean": "means removed", "none": "as it is"}
@@ -22,7 +22,7 @@ def choice_in_words(choice: LayerChoice) -> str:
     chosen = choice.chosen
     way = chosen.way
     above = "" if way.threshold is None else f" above {way.threshold:g}"
-    means = "means removed" if way.centre == "mean" else "means kept"
+    means = "means removed" if way.center == "mean" else "means kept"
     return (
         f"Of what could be chosen, layer {way.layer} by {way.rule}{above}, {means}, has the lowest alignment error "
         f"rate on {choice.pairs:,} pairs with gold links: {chosen.scores.error_rate:.3f}."
@@ -37,16 +37,16 @@ def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: 
         languages: Those of the two sides.
         facts: Lines for its foot.
     """
-    kinds = [(rule, centre) for rule in RULES for centre in CENTRES]
+    kinds = [(rule, center) for rule in RULES for center in CENTERS]
     figures = []
     layers = len({each.way.layer for each in choice.tried})
     if layers > 1:
         lines = [
             Line(
-                name=_name(rule, centre),
-                points=[(float(each.way.layer), each.scores.error_rate) for each in choice.of_layers(rule, centre)],
+                name=_name(rule, center),
+                points=[(float(each.way.layer), each.scores.error_rate) for each in choice.of_layers(rule, center)],
             )
-            for rule, centre in kinds
+            for rule, center in kinds
         ]
         figures = [
             Figure(
@@ -55,7 +55,7 @@ def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: 
                 "lower is better. For softmax the best threshold of each layer.",
             )
         ]
-    rows = [_row(each) for rule, centre in kinds for each in choice.of_layers(rule, centre)]
+    rows = [_row(each) for rule, center in kinds for each in choice.of_layers(rule, center)]
     head = ["rule", "layer", "threshold", "AER", "precision", "recall", "F1"]
     way = choice.chosen.way
     return page(
@@ -63,7 +63,7 @@ def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: 
         choice_in_words(choice),
         [
             Section(
-                title=f"By {_name(way.rule, way.centre)}, layer {way.layer} is the best of {layers}",
+                title=f"By {_name(way.rule, way.center)}, layer {way.layer} is the best of {layers}",
                 figures=figures,
                 table=table(head, rows),
             )
@@ -72,12 +72,12 @@ def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: 
     )
 
 
-def _name(rule: Rule, centre: Centre) -> str:
-    return f"{rule}, {_MEANS[centre]}"
+def _name(rule: Rule, center: Center) -> str:
+    return f"{rule}, {_MEANS[center]}"
 
 
 def _row(each: Tried) -> list[str]:
     way, scores = each.way, each.scores
     figures = (scores.error_rate, scores.precision, scores.recall, scores.f1)
     threshold = "–" if way.threshold is None else f"{way.threshold:g}"
-    return [_name(way.rule, way.centre), str(way.layer), threshold, *(f"{figure:.3f}" for figure in figures)]
+    return [_name(way.rule, way.center), str(way.layer), threshold, *(f"{figure:.3f}" for figure in figures)]

@@ -53,8 +53,8 @@ def _row(code: str, text: str, *, style: str = "") -> str:
 
 def _found(seen: RealLanguages) -> Section:
     rows = [
-        [language_name(code), f"{100 * raw:.0f}\u00a0%", f"{100 * centred:.0f}\u00a0%"]
-        for code, (raw, centred) in seen.found.items()
+        [language_name(code), f"{100 * raw:.0f}\u00a0%", f"{100 * centered:.0f}\u00a0%"]
+        for code, (raw, centered) in seen.found.items()
     ]
     source = language_name(next(iter(seen.shifted.values())).source)
     words = (

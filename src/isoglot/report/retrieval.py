@@ -15,7 +15,7 @@ from isoglot.retrieve.scores import NEIGHBORHOOD_METHODS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.retrieve.estimates import Centre
+    from isoglot.retrieve.estimates import Center
     from isoglot.retrieve.layers import PairScores
     from isoglot.retrieve.methods import Method
 
@@ -23,24 +23,24 @@ MOST = 6
 """So many lines are told apart."""
 
 
-def way_name(method: Method, centre: Centre) -> str:
+def way_name(method: Method, center: Center) -> str:
     """A way to look in a few words.
 
     >>> way_name("csls", "mean")
-    'csls, centred'
+    'csls, centered'
     """
-    return f"{method}, centred" if centre == "mean" else method
+    return f"{method}, centered" if center == "mean" else method
 
 
 def retrieval_svg(pairs: Sequence[PairScores]) -> str:
     """A whole SVG file: P@1 over layers, the mean of both directions.
 
-    One pair has a line for each method and centre, up to six pairs a line each by the way that is best for all of them,
+    One pair has a line for each method and center, up to six pairs a line each by the way that is best for all of them,
     and more pairs than that are averaged.
     """
     ways = list(
         dict.fromkeys(
-            (scores.method, each.centre) for pair in pairs for each in pair.layers for scores in each.scores.methods
+            (scores.method, each.center) for pair in pairs for each in pair.layers for scores in each.scores.methods
         )
     )
     if 1 < len(pairs) <= MOST:
@@ -67,13 +67,13 @@ def finding(pairs: Sequence[PairScores]) -> str:
     pair = max(pairs, key=lambda each: each.best.value)
     best = pair.best
     where = "The vectors find" if best.layer is None else f"Layer {best.layer} finds"
-    scores = [pair.of(best.layer, best.centre).of(best.method, way) for way in ("forward", "backward")]
-    K = "" if scores[0].neighbourhood is None else f" (K = {scores[0].neighbourhood})"
+    scores = [pair.of(best.layer, best.center).of(best.method, way) for way in ("forward", "backward")]
+    K = "" if scores[0].neighborhood is None else f" (K = {scores[0].neighborhood})"
     among = " / ".join(dict.fromkeys(f"{each.candidates:,}" for each in scores))
     # Of words, the mean reciprocal rank stands beside, which Liu et al. (2020) report.
     mrr = "" if pair.coverage is None else f" (MRR {fmean([each.mrr.value for each in scores]):.3f})"
     text = f"{where} {100 * best.value:.1f} %{mrr} of {pair.name} translations "
-    text += f"by {way_name(best.method, best.centre)}{K} among {among} candidates"
+    text += f"by {way_name(best.method, best.center)}{K} among {among} candidates"
     if best.as_good:
         text += f"; {_which(best.as_good)} as good, within {100 * MARGIN:.0f} points by a paired test"
     if best.undecided:
@@ -114,19 +114,19 @@ def sureness(pairs: Sequence[PairScores]) -> str:
 def estimates_in_words(pairs: Sequence[PairScores]) -> str:
     """Where means and the neighborhoods of CSLS come from, as far as they were used."""
     estimates = pairs[0].estimates
-    centres = {each.centre for pair in pairs for each in pair.layers}
+    centers = {each.center for pair in pairs for each in pair.layers}
     methods = {scores.method for pair in pairs for each in pair.layers for scores in each.scores.methods}
     said = []
-    if "mean" in centres:
-        said.append(f"centred: each language's mean removed, means {estimates.means_in_words}")
+    if "mean" in centers:
+        said.append(f"centered: each language's mean removed, means {estimates.means_in_words}")
     if methods & set(NEIGHBORHOOD_METHODS):
         said.append(f"csls neighborhoods {estimates.neighborhoods_in_words}")
     return "; ".join(said)
 
 
-def _points(pair: PairScores, method: Method, centre: Centre) -> list[tuple[float, float]]:
+def _points(pair: PairScores, method: Method, center: Center) -> list[tuple[float, float]]:
     return [
-        (float(each.layer or 0), 100 * found_both(each.scores, method)) for each in pair.layers if each.centre == centre
+        (float(each.layer or 0), 100 * found_both(each.scores, method)) for each in pair.layers if each.center == center
     ]
 
 

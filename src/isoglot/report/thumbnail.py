@@ -65,7 +65,7 @@ def _curves(results: Sequence[ArmResult], chance: float) -> str:
     lines = [
         Line(
             name=_title(result),
-            points=[(moment.tokens / 1e6, 100 * max(moment.centred)) for moment in result.moments],
+            points=[(moment.tokens / 1e6, 100 * max(moment.centered)) for moment in result.moments],
         )
         for result in results
     ]
@@ -83,7 +83,7 @@ def _emergence(results: Sequence[ArmResult], chance: float) -> Section:
         figures=(
             Figure(
                 drawing=_curves(results, chance),
-                caption="Share of held-out sentences whose nearest neighbour in the other language is their twin; "
+                caption="Share of held-out sentences whose nearest neighbor in the other language is their twin; "
                 "best layer, each language's mean removed, estimated on other sentences. "
                 f"At the end: “{_title(best)}” {_percent(best.best)}.",
             ),
@@ -102,7 +102,7 @@ def _layers(results: Sequence[ArmResult], chance: float) -> Section:
             Figure(
                 drawing=line_chart(
                     [
-                        Line(name=_title(result), points=[(n, 100 * p) for n, p in enumerate(result.centred)])
+                        Line(name=_title(result), points=[(n, 100 * p) for n, p in enumerate(result.centered)])
                         for result in results
                     ],
                     across="layer",
@@ -118,7 +118,7 @@ def _layers(results: Sequence[ArmResult], chance: float) -> Section:
             [
                 [f"{_title(result)}{note}", *(_percent(value) for value in values)]
                 for result in results
-                for note, values in ((", as it is", result.raw), (", means removed", result.centred))
+                for note, values in ((", as it is", result.raw), (", means removed", result.centered))
             ],
         ),
     )

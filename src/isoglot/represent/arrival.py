@@ -3,7 +3,7 @@
 A GPU does what it is given in order and by itself. Whoever asks for a number waits until all before it is done, and
 meanwhile gives it nothing to do; so nothing is asked for until some batches later, when it has long been copied.
 
-Shapes: ``L`` layers, ``K`` items of a batch, ``D`` width.
+Shapes: ``L`` layers, ``K`` items of a batch, ``D`` hidden size.
 """
 
 from __future__ import annotations

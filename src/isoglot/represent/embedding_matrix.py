@@ -1,6 +1,6 @@
 """Words as rows of the embedding matrix: those that are one subword, as the first paper aligns them.
 
-Shapes: ``N`` words, ``D`` width, ``V`` vocabulary.
+Shapes: ``N`` words, ``D`` hidden size, ``V`` vocabulary.
 """
 
 from __future__ import annotations

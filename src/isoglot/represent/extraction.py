@@ -4,7 +4,7 @@ Sentences are read in large chunks. Inside a chunk rows go through the encoder s
 tokens; results stand in the order of the input. A chunk depends on nothing before it, so work that was cut short and
 taken up again gives the same bytes.
 
-Shapes: ``N`` rows, ``D`` width, ``L`` layers, ``K`` items of a batch.
+Shapes: ``N`` rows, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def extract(
     }
     if resume and out is not None and (found := finished(out, header)) is not None:
         return found
-    shapes = {layer_name(layer): Shape("F32", (facts.rows, through.width)) for layer in through.layers}
+    shapes = {layer_name(layer): Shape("F32", (facts.rows, through.hidden_size)) for layer in through.layers}
     if kind == "words":
         shapes["offsets"] = Shape("I64", (facts.sentences + 1,))
     if out is None:
@@ -189,8 +189,8 @@ def description(through: LayerPass, name: str, sha256: str | None) -> Header:
         "language": through.language,
         "layers": list(through.layers),
         "depth": encoder.depth,
-        "width": through.width,
-        "length": through.length,
+        "hidden_size": through.hidden_size,
+        "max_length": through.length,
         "batch_tokens": through.batch_tokens,
         "precision": through.precision,
     }

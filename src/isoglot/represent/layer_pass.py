@@ -1,6 +1,6 @@
 """One pass through an encoder, each layer pooled as it is produced; nothing is kept that was not asked for.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``L`` chosen layers, ``K`` items (texts, words or tokens) of a batch.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``L`` chosen layers, ``K`` items (texts, words, tokens) of a batch.
 """
 
 from __future__ import annotations
@@ -73,9 +73,10 @@ def row_length(encoder: EncoderLike, length: int | None) -> int:
         ConfigError: It is more than the encoder takes.
     """
     if length is None:
-        return min(encoder.length, LENGTH)
-    if length > encoder.length:
-        raise ConfigError(f"a length of {length} for an encoder of {encoder.length} tokens", remedy="give that or less")
+        return min(encoder.max_length, LENGTH)
+    if length > encoder.max_length:
+        longest = encoder.max_length
+        raise ConfigError(f"a length of {length} for an encoder of {longest} tokens", remedy="give that or less")
     return length
 
 
@@ -149,7 +150,7 @@ class LayerPass:
             if layers != "all" and self.layers != (encoder.depth,):
                 raise ConfigError("the model makes its vector of a sentence of the last layer", remedy="pool with mean")
             self.layers = (encoder.depth,)
-            longest = min(encoder.length, LENGTH if self.head.length is None else self.head.length)
+            longest = min(encoder.max_length, LENGTH if self.head.length is None else self.head.length)
             length = longest if length is None else length
         self.pooling = pooling
         self.language = None if language is None else language_code(language)
@@ -162,9 +163,9 @@ class LayerPass:
         self.precision = precision
 
     @property
-    def width(self) -> int:
+    def hidden_size(self) -> int:
         """Numbers in a vector."""
-        return self.encoder.width if self.head is None else self.head.width(self.encoder.width)
+        return self.encoder.hidden_size if self.head is None else self.head.width(self.encoder.hidden_size)
 
     @contextmanager
     def ready(self) -> Iterator[LayerPass]:

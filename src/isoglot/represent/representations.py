@@ -1,6 +1,6 @@
 """What an encoder makes of some sentences: a matrix for each layer, in memory or on disk.
 
-Shapes: ``L`` layers, ``N`` rows, ``D`` width.
+Shapes: ``L`` layers, ``N`` rows, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Representations:
         return tuple(self._arrays)
 
     @property
-    def width(self) -> int:
+    def hidden_size(self) -> int:
         """Numbers in a row."""
         return int(next(iter(self._arrays.values())).shape[1])
 
@@ -112,7 +112,7 @@ class Representations:
 
     def __repr__(self) -> str:
         where = f"layers {', '.join(map(str, self.layers))}"
-        return f"Representations({len(self):,} x {self.width}, {where}, {self.header.get('pool', '')})"
+        return f"Representations({len(self):,} x {self.hidden_size}, {where}, {self.header.get('pool', '')})"
 
     # --- files ---
 

@@ -1,9 +1,9 @@
 """A language as its representations are spread: mean and covariance in every layer, from one streaming pass.
 
-Sums are float64 and centred as they go (Chan, Golub and LeVeque 1983): adding up in parts, in any parts, gives what
+Sums are float64 and centered as they go (Chan, Golub and LeVeque 1983): adding up in parts, in any parts, gives what
 the whole gives.
 
-Shapes: ``N`` rows, ``D`` width, ``L`` layers, ``K`` items of a batch.
+Shapes: ``N`` rows, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ class LanguageStatistics:
             mean_D = X_ND.mean(dim=0)
             if not bool(torch.isfinite(mean_D).all()):
                 raise InputError(f"a row of layer {layer} is not finite", remedy="leave it out")
-            centred_ND = X_ND - mean_D
+            centered_ND = X_ND - mean_D
             means.append(mean_D)
-            scatters.append(centred_ND.T @ centred_ND)
+            scatters.append(centered_ND.T @ centered_ND)
         if len(counts) > 1:
             raise ConfigError(
                 f"layers with {min(counts):,} and {max(counts):,} rows", remedy="give each layer the same rows"

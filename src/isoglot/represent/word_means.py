@@ -1,6 +1,6 @@
 """Word types: the mean of a word's representations over all its contexts in a corpus, in every layer.
 
-Shapes: ``W`` words, ``D`` width, ``L`` layers, ``K`` items of a batch.
+Shapes: ``W`` words, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def word_types(
     readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
     work = progress.task("encode", total=facts.sentences, unit="sentences")
     with hashing(encoder) as hashed, through.ready(), work as task:
-        sums_LWD = np.zeros((len(through.layers), len(words), encoder.width))
+        sums_LWD = np.zeros((len(through.layers), len(words), encoder.hidden_size))
         counts_W = np.zeros(len(words), dtype=np.int64)
         seen_W = np.zeros(len(words), dtype=np.int64)  # sentences begun with, where their number is limited
         events = Counter[str]()

@@ -1,4 +1,4 @@
-"""Retrieval: whose nearest neighbour is whose, how often it is the right one, and how hubs get in the way."""
+"""Retrieval: whose nearest neighbor is whose, how often it is the right one, and how hubs get in the way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.by_dictionary import score_dictionary
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.layers import PairScores, Side, score_layers
-    from isoglot.retrieve.methods import Neighbours, csls, inverted_softmax, margin, nearest, retrieve
+    from isoglot.retrieve.methods import Neighbors, csls, inverted_softmax, margin, nearest, retrieve
     from isoglot.retrieve.metrics import Interval, gold_ranks, hubness, mean_reciprocal_rank, precision_at_k
     from isoglot.retrieve.scores import MethodScores, RetrievalScores, score_retrieval
     from isoglot.retrieve.vector_files import read_side
@@ -21,7 +21,7 @@ _HOMES = {
     "PairScores": "layers",
     "Side": "layers",
     "score_layers": "layers",
-    "Neighbours": "methods",
+    "Neighbors": "methods",
     "csls": "methods",
     "inverted_softmax": "methods",
     "margin": "methods",
@@ -42,7 +42,7 @@ __all__ = [
     "Gold",
     "Interval",
     "MethodScores",
-    "Neighbours",
+    "Neighbors",
     "PairScores",
     "RetrievalScores",
     "Side",

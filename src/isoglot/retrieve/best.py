@@ -6,7 +6,7 @@ computed again in float64, so that order, ties (the lower index first) and score
 the number of threads or the device. Where rounding could hide a better entry, as among many duplicates, the whole row
 is computed again.
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept,
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept,
 ``L`` lines with ``W`` entries in this block, ``P`` a part of the lines.
 """
 

@@ -3,7 +3,7 @@
 A block of products is one matrix multiplication; :mod:`isoglot.retrieve.best` keeps what is good in it. What a search
 of both sides kept spares a later one with a shift many of its multiplications (:mod:`isoglot.retrieve.second_pass`).
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept.
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _search(
     row_k, column_k = min(k, len(Y_MD)), min(k, len(X_ND))
     best = Best.none(0, 1, X_ND.device)
     across = Best.none(len(Y_MD) if sides == "both" else 0, min(column_k + SPARE, len(X_ND)), X_ND.device)
-    with full_precision(), progress.task("neighbours", total=len(X_ND), unit="rows") as task:
+    with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
         for rows, columns, block_BC in blocks(X_ND, Y_MD, rule, shape or block_shape(X_ND.device)):
             if columns.start == 0:
                 best = Best.none(len(block_BC), min(row_k + SPARE, len(Y_MD)), X_ND.device)

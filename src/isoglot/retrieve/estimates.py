@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.rows import Matrix
 
-Centre = Literal["none", "mean"]
+Center = Literal["none", "mean"]
 """``none``: vectors as they are. ``mean``: without the mean of their language."""
 From = Literal["folds", "own", "given"]
 """``folds``: the other folds of the test. ``own``: the whole test, queries included. ``given``: other text."""
@@ -140,13 +140,13 @@ def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int)
     return fold_N, fold_M
 
 
-def views(inputs: Inputs, gold: Gold, centre: Centre, estimates: Estimates, *, seed: int) -> list[View]:
+def views(inputs: Inputs, gold: Gold, center: Center, estimates: Estimates, *, seed: int) -> list[View]:
     """What each part of the queries searches in.
 
     Args:
         inputs: Both sides.
         gold: The right pairs, as numbers of the rows that take part.
-        centre: Whether means are removed.
+        center: Whether means are removed.
         estimates: Where they and the neighborhoods come from.
         seed: Decides the folds.
 
@@ -157,10 +157,10 @@ def views(inputs: Inputs, gold: Gold, centre: Centre, estimates: Estimates, *, s
     counts = [len(rows) for rows in inputs.rows]
     everything = Part(*(np.ones(count, dtype=bool) for count in counts))
     parts = [everything]
-    if estimates.neighborhoods == "folds" or (centre == "mean" and estimates.means == "folds"):
+    if estimates.neighborhoods == "folds" or (center == "mean" and estimates.means == "folds"):
         numbers = fold_numbers(gold, counts[0], counts[1], estimates.folds, seed=seed)
         parts = [Part(*(each == fold for each in numbers)) for fold in range(int(numbers[0].max()) + 1)]
-    if centre == "none":
+    if center == "none":
         X, Y = (_taken(side, rows) for side, rows in zip(inputs.sides, inputs.rows, strict=True))
         return [View(X, Y, (inputs.others[0].rows, inputs.others[1].rows), parts)]
     if estimates.means != "folds":
@@ -169,7 +169,7 @@ def views(inputs: Inputs, gold: Gold, centre: Centre, estimates: Estimates, *, s
         if len(side) < FEWEST or len(parts) < 2:
             raise InputError(
                 f"{name} has {counted(len(side), 'rows')}, too few to estimate a mean on others",
-                remedy=f"give at least {FEWEST}, or --centre none",
+                remedy=f"give at least {FEWEST}, or --center none",
             )
     totals = [_sum(side) for side in inputs.sides]
     found = []
@@ -190,7 +190,7 @@ def _whole_means(inputs: Inputs, estimates: Estimates) -> list[np.ndarray]:
             if len(side) < 2:
                 raise InputError(
                     f"{name} has one row, and nothing is left of it without its mean",
-                    remedy="give more, or --centre none",
+                    remedy="give more, or --center none",
                 )
             means.append(_sum(side) / len(side))
         elif other.mean_D is None:
@@ -203,14 +203,14 @@ def _whole_means(inputs: Inputs, estimates: Estimates) -> list[np.ndarray]:
 def _view(inputs: Inputs, means: Sequence[np.ndarray], parts: list[Part]) -> View:
     sides = []
     for name, side, rows, mean_D in zip(inputs.names, inputs.sides, inputs.rows, means, strict=True):
-        centred = without_mean(_taken(side, rows), mean_D)
-        kept = centred.any(axis=1) if isinstance(centred, np.ndarray) else centred.any(dim=1).cpu().numpy()
+        centered = without_mean(_taken(side, rows), mean_D)
+        kept = centered.any(axis=1) if isinstance(centered, np.ndarray) else centered.any(dim=1).cpu().numpy()
         if not kept.all():
             raise InputError(
                 f"{name}: row {int(rows[int((~kept).argmax())]) + 1} is the mean, and nothing is left of it without",
-                remedy="give --centre none",
+                remedy="give --center none",
             )
-        sides.append(centred)
+        sides.append(centered)
     others = [
         None if each.rows is None else without_mean(each.rows, mean_D)
         for each, mean_D in zip(inputs.others, means, strict=True)
@@ -222,8 +222,8 @@ def without_mean(rows: Matrix, mean_D: np.ndarray) -> Matrix:
     """The rows minus a mean, computed in float64, as float32."""
     if isinstance(rows, torch.Tensor):
         return (rows.double() - torch.from_numpy(mean_D).to(rows.device)).float()
-    centred: np.ndarray = (rows - mean_D).astype(np.float32)
-    return centred
+    centered: np.ndarray = (rows - mean_D).astype(np.float32)
+    return centered
 
 
 def _taken(side: Matrix, rows: np.ndarray) -> Matrix:

@@ -4,7 +4,7 @@ Languages sit in clouds of their own; removing the mean of each lets the clouds 
 rows say (Liu et al. 2020). Where the two figures differ much, the space is shared but for a shift. The means come from
 other rows than the queries (:mod:`isoglot.retrieve.estimates`).
 
-Shape legend: ``N`` rows, ``D`` width.
+Shape legend: ``N`` rows, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.chosen import as_share, by_other_half, chosen_interval, halves, interval, leads, stand
-from isoglot.retrieve.estimates import Centre, Estimates, Other
-from isoglot.retrieve.methods import NEIGHBOURHOOD, Direction
+from isoglot.retrieve.estimates import Center, Estimates, Other
+from isoglot.retrieve.methods import NEIGHBORHOOD, Direction
 from isoglot.retrieve.metrics import resampled_means
 from isoglot.retrieve.scores import Candidates, RetrievalScores, score_retrieval
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.spelling import SpeltAlike
     from isoglot.retrieve.words import Coverage
 
-CENTRES: tuple[Centre, ...] = get_args(Centre)
+CENTERS: tuple[Center, ...] = get_args(Center)
 DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")
 _LARGE = 10**9  # similarities from which on one search is worth a progress bar of its own
 _CHUNK = 65536
@@ -95,10 +95,10 @@ class Side:
 
 
 class LayerScores(NamedTuple):
-    """One layer, as it is or centred: all methods in both directions."""
+    """One layer, as it is or centered: all methods in both directions."""
 
     layer: int | None
-    centre: Centre
+    center: Center
     scores: RetrievalScores
 
 
@@ -107,20 +107,20 @@ class Best(NamedTuple):
 
     Attributes:
         layer: The layer.
-        centre: Whether each side's mean was removed.
-        method: How neighbours were chosen.
+        center: Whether each side's mean was removed.
+        method: How neighbors were chosen.
         value: How often: the highest of all figures of the pair.
         low: Where the 95 % interval begins; it allows for the choice.
         high: Where it ends.
-        chosen_among: How many layers, centres and methods there were to choose from, by the same rows.
+        chosen_among: How many layers, centers and methods there were to choose from, by the same rows.
         held_out: P@1 where the choice is made on one half of the rows and scored on the other, both ways; None of too
             few rows.
-        as_good: Other layers that a paired test puts within three points, by the same method and centre.
+        as_good: Other layers that a paired test puts within three points, by the same method and center.
         undecided: Other layers that are neither surely worse nor shown to be as good.
     """
 
     layer: int | None
-    centre: Centre
+    center: Center
     method: Method
     value: float
     low: float
@@ -169,7 +169,7 @@ class PairScores:
 
     @cached_property
     def best(self) -> Best:
-        """The best of all layers, methods and centres; among equals the first."""
+        """The best of all layers, methods and centers; among equals the first."""
         methods = list(dict.fromkeys(scores.method for scores in self.layers[0].scores.methods))
         ways = [(each, method) for each in self.layers for method in methods]
         hits = [
@@ -195,7 +195,7 @@ class PairScores:
         same = [
             number
             for number, (other, how) in enumerate(ways)
-            if (other.centre, how) == (each.centre, method) and other.layer != each.layer
+            if (other.center, how) == (each.center, method) and other.layer != each.layer
         ]
         verdicts = [one.verdict for one in stand(scored_S, found_SC[:, same], min(map(len, hits)))]
         if len(split) < len(hits):  # chosen and scored on the same rows: worse only by intervals that hold for any two
@@ -212,7 +212,7 @@ class PairScores:
         }
         return Best(
             each.layer,
-            each.centre,
+            each.center,
             method,
             value=sure.value,
             low=sure.low,
@@ -223,16 +223,16 @@ class PairScores:
             undecided=by_verdict["undecided"],
         )
 
-    def of(self, layer: int | None, centre: Centre) -> RetrievalScores:
+    def of(self, layer: int | None, center: Center) -> RetrievalScores:
         """The scores of one layer.
 
         Raises:
             KeyError: It was not asked for.
         """
         for each in self.layers:
-            if (each.layer, each.centre) == (layer, centre):
+            if (each.layer, each.center) == (layer, center):
                 return each.scores
-        raise KeyError((layer, centre))
+        raise KeyError((layer, center))
 
     def sides(self, scores: MethodScores) -> tuple[Side, Side]:
         """The side that was asked for and the one that was looked in."""
@@ -249,7 +249,7 @@ class PairScores:
             left_out = {"source": self.source.without_vector, "target": self.target.without_vector}
             covered = {"coverage": asdict(self.coverage), "without_vector": left_out}
         layers = [
-            {"layer": each.layer, "centre": each.centre, "scores": each.scores.as_dict()["scores"]}
+            {"layer": each.layer, "center": each.center, "scores": each.scores.as_dict()["scores"]}
             for each in self.layers
         ]
         return head | rows | cut | covered | {"best": self.best.as_dict(), "layers": layers}
@@ -266,11 +266,11 @@ def score_layers(
     target: Side,
     gold: Gold | None = None,
     methods: Sequence[Method] = DEFAULT_METHODS,
-    centres: Sequence[Centre] = CENTRES,
+    centers: Sequence[Center] = CENTERS,
     *,
     estimates: Estimates | None = None,
     candidates: Candidates = "gold",
-    neighbourhood: int = NEIGHBOURHOOD,
+    neighborhood: int = NEIGHBORHOOD,
     resamples: int = 1000,
     seed: int = 0,
     device: str | torch.device | None = None,
@@ -284,11 +284,11 @@ def score_layers(
         source: One side.
         target: The other.
         gold: The right pairs of rows; by default row i is right for row i.
-        methods: How neighbours are chosen.
-        centres: Whether each side's mean is removed; several are scored one by one.
+        methods: How neighbors are chosen.
+        centers: Whether each side's mean is removed; several are scored one by one.
         estimates: Where means and the neighborhoods of CSLS come from; by default both are cross-fitted.
         candidates: Whether rows that are right for nothing can be found, as for :func:`score_retrieval`.
-        neighbourhood: For CSLS and margins.
+        neighborhood: For CSLS and margins.
         resamples: For the intervals.
         seed: For the intervals, the folds, and which half of the rows the best layer is chosen on.
         device: Where to compute.
@@ -298,16 +298,16 @@ def score_layers(
 
     >>> X = np.eye(4, 3) + 1
     >>> pair = score_layers(Side(name="en", layers={0: X}), Side(name="fr", layers={0: X[::-1] + 1}), resamples=10)
-    >>> pair.name, [(each.layer, each.centre) for each in pair.layers]
+    >>> pair.name, [(each.layer, each.center) for each in pair.layers]
     ('en-fr', [(0, 'none'), (0, 'mean')])
 
     Raises:
         InputError: The sides differ in width or rows, share no layer, or have a row that is no direction.
         ConfigError: An option has no such value.
     """
-    for centre in centres:
-        if centre not in CENTRES:
-            raise ConfigError(f"no centre {shown(centre)}", remedy=nearest_name(centre, CENTRES))
+    for center in centers:
+        if center not in CENTERS:
+            raise ConfigError(f"no center {shown(center)}", remedy=nearest_name(center, CENTERS))
     estimates = Estimates() if estimates is None else estimates
     chosen = _common_layers(source, target)
     _check_sizes(source, target, chosen[0], gold)
@@ -318,25 +318,25 @@ def score_layers(
         for own, their in chosen:
             for side, layer in ((source, own), (target, their)):
                 _check_rows(side, layer)
-            for centre in centres:
+            for center in centers:
                 scores = score_retrieval(
                     source.layers[own],
                     target.layers[their],
                     gold,
                     methods,
-                    centre=centre,
+                    center=center,
                     estimates=estimates,
                     others=(source.others.get(own, Other()), target.others.get(their, Other())),
                     names=(source.name, target.name),
                     candidates=candidates,
                     alike=alike,
-                    neighbourhood=neighbourhood,
+                    neighborhood=neighborhood,
                     resamples=resamples,
                     seed=seed,
                     device=device,
                     progress=inner,
                 )
-                found.append(LayerScores(own, centre, scores))
+                found.append(LayerScores(own, center, scores))
             task.advance()
     return PairScores(
         source=source,

@@ -1,6 +1,6 @@
-"""The ways to choose a neighbour: the nearest, and four that hold hubs down.
+"""The ways to choose a neighbor: the nearest, and four that hold hubs down.
 
-A hub is a vector that is near everything; in wide spaces there are some, and plain nearest neighbours pick them far
+A hub is a vector that is near everything; in wide spaces there are some, and plain nearest neighbors pick them far
 too often. Each remedy compares a similarity with how near the two vectors are to everything else:
 
 - ``cosine``: no remedy.
@@ -10,7 +10,7 @@ too often. Each remedy compares a similarity with how near the two vectors are t
 - ``distance``: cos(x, y) minus that mean, half of CSLS for the same K (Artetxe & Schwenk 2019).
 - ``euclidean``: minus the distance between the vectors as they are; no remedy.
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` neighbours.
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` neighbors.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Method = Literal["cosine", "csls", "inverted_softmax", "ratio", "distance", "euc
 METHODS: tuple[Method, ...] = get_args(Method)
 Direction = Literal["forward", "backward"]
 """``forward``: queries from X, answers from Y; ``backward``: the other way."""
-NEIGHBOURHOOD = 10
+NEIGHBORHOOD = 10
 SHARPNESS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbors:
     """For every row of X the rows of Y with the highest scores, best first; among equals the lower row first.
 
     ``indices_NK`` is int64, ``scores_NK`` float32; both are arrays if X was one, tensors if not.
@@ -63,7 +63,7 @@ def nearest(
     *,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
-) -> Neighbours:
+) -> Neighbors:
     """The ``k`` rows of Y nearest to each row of X, exactly; all of Y where it has fewer.
 
     Args:
@@ -92,16 +92,16 @@ def csls(
     X: Matrix,
     Y: Matrix,
     k: int = 10,
-    neighbourhood: int = NEIGHBOURHOOD,
+    neighborhood: int = NEIGHBORHOOD,
     *,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
-) -> Neighbours:
+) -> Neighbors:
     """The ``k`` best rows of Y by cross-domain similarity local scaling, 2 cos(x, y) - r(x) - r(y).
 
     Every similarity is computed once, for the means of both sides; those that may still be chosen, again.
     """
-    return retrieve(X, Y, "csls", k, neighbourhood=neighbourhood, device=device, progress=progress)
+    return retrieve(X, Y, "csls", k, neighborhood=neighborhood, device=device, progress=progress)
 
 
 def inverted_softmax(
@@ -112,7 +112,7 @@ def inverted_softmax(
     *,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
-) -> Neighbours:
+) -> Neighbors:
     """The ``k`` best rows of Y by the log probability of x among all rows of X given y, softmax(sharpness · cos)."""
     return retrieve(X, Y, "inverted_softmax", k, sharpness=sharpness, device=device, progress=progress)
 
@@ -122,25 +122,25 @@ def margin(
     Y: Matrix,
     k: int = 10,
     form: Literal["ratio", "distance"] = "ratio",
-    neighbourhood: int = NEIGHBOURHOOD,
+    neighborhood: int = NEIGHBORHOOD,
     *,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
-) -> Neighbours:
-    """The ``k`` best rows of Y by how far cos(x, y) stands out of the two neighbourhoods.
+) -> Neighbors:
+    """The ``k`` best rows of Y by how far cos(x, y) stands out of the two neighborhoods.
 
     Args:
         X: N × D.
         Y: M × D.
         k: How many.
         form: ``ratio`` divides by the mean of r(x) and r(y); ``distance`` takes it away.
-        neighbourhood: How many neighbours r is the mean over.
+        neighborhood: How many neighbors r is the mean over.
         device: Where to compute; by default where X is.
         progress: Shows rows done.
     """
     if form not in ("ratio", "distance"):
         raise ConfigError(f"no margin {shown(form)}", remedy=nearest_name(form, ("ratio", "distance")))
-    return retrieve(X, Y, form, k, neighbourhood=neighbourhood, device=device, progress=progress)
+    return retrieve(X, Y, form, k, neighborhood=neighborhood, device=device, progress=progress)
 
 
 def retrieve(
@@ -149,27 +149,27 @@ def retrieve(
     method: Method = "csls",
     k: int = 10,
     *,
-    neighbourhood: int = NEIGHBOURHOOD,
+    neighborhood: int = NEIGHBORHOOD,
     sharpness: float = SHARPNESS,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
-) -> Neighbours:
+) -> Neighbors:
     """The ``k`` best rows of Y for each row of X by any of the methods."""
-    check_options(method, k, neighbourhood, sharpness)
+    check_options(method, k, neighborhood, sharpness)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
-    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+    rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
     top = rules.best(method, "forward", k)
     scores_NK = -(-top.scores_NK).clamp(min=0).sqrt() if method == "euclidean" else top.scores_NK
-    return Neighbours(like(top.indices_NK, X), like(scores_NK, X))
+    return Neighbors(like(top.indices_NK, X), like(scores_NK, X))
 
 
-def check_options(method: str, k: int, neighbourhood: int, sharpness: float) -> None:
+def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:
     """Refuse a method that does not exist, and numbers that mean nothing."""
     if method not in METHODS:
         raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(method, METHODS))
-    for name, value in (("k", k), ("neighbourhood", neighbourhood)):
+    for name, value in (("k", k), ("neighborhood", neighborhood)):
         if value < 1:
-            raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbour")
+            raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbor")
     if not 0 < sharpness < float("inf"):
         raise ConfigError(f"sharpness is {sharpness}", remedy="give a number above 0, such as 30")
 
@@ -194,7 +194,7 @@ class Rules:
     Args:
         X_ND: Rows as :func:`paired_rows` gives them.
         Y_MD: As above.
-        neighbourhood: How many neighbours r is the mean over.
+        neighborhood: How many neighbors r is the mean over.
         sharpness: The factor in the exponent of the inverted softmax.
         most: Up to how many products are all kept in memory; more are made block by block. The results are the same.
         progress: Shows rows done.
@@ -205,13 +205,13 @@ class Rules:
         X_ND: torch.Tensor,
         Y_MD: torch.Tensor,
         *,
-        neighbourhood: int = NEIGHBOURHOOD,
+        neighborhood: int = NEIGHBORHOOD,
         sharpness: float = SHARPNESS,
         most: int = whole.MOST,
         progress: Progress = SILENT,
     ) -> None:
         self.X_ND, self.Y_MD = X_ND, Y_MD
-        self.neighbourhood, self.sharpness, self.progress = neighbourhood, sharpness, progress
+        self.neighborhood, self.sharpness, self.progress = neighborhood, sharpness, progress
         # Float64 is dear on most GPUs, and unknown on some.
         self._is_small = X_ND.device.type == "cpu" and len(X_ND) * len(Y_MD) <= most
         self._products: dict[Direction, torch.Tensor] = {}
@@ -230,7 +230,7 @@ class Rules:
         """The ``k`` best answers to every query, or to some."""
         queries_ND, answers_MD = self._sides(direction)
         if self._is_small:
-            if method == "cosine" and 1 < k <= self.neighbourhood:  # for one alone, all need not be sorted out
+            if method == "cosine" and 1 < k <= self.neighborhood:  # for one alone, all need not be sorted out
                 top = self._tops[0 if direction == "forward" else 1]
                 indices_NK, scores_NK = top.indices_NK[:, :k], top.scores_NK[:, :k]
                 return Top(indices_NK, scores_NK) if asked_Q is None else Top(indices_NK[asked_Q], scores_NK[asked_Q])
@@ -283,7 +283,7 @@ class Rules:
         pool_PD, partners_E2 = self._apart.pools[side], self._apart.partners[side]
         # As many more as a candidate has translations in the pool: so many of its nearest may not count.
         most = int(torch.bincount(partners_E2[:, 0]).max()) if len(partners_E2) else 0
-        wanted = self.neighbourhood + most
+        wanted = self.neighborhood + most
         if self._is_small:
             turned: Direction = "backward" if direction == "forward" else "forward"
             places = self._apart.places
@@ -297,7 +297,7 @@ class Rules:
             partners_E = partners_E2[:, 0] * len(pool_PD) + partners_E2[:, 1]
             own_MK = torch.isin(rows_M1 * len(pool_PD) + top.indices_NK, partners_E)
             scores_MK = scores_MK.masked_fill(own_MK, -torch.inf).sort(dim=1, descending=True).values
-        scores_MK = scores_MK[:, : self.neighbourhood]
+        scores_MK = scores_MK[:, : self.neighborhood]
         counts_M = scores_MK.isfinite().sum(dim=1).clamp(min=1)
         return scores_MK.masked_fill(scores_MK.isinf(), 0.0).sum(dim=1) / counts_M
 
@@ -327,11 +327,11 @@ class Rules:
         if self._both is None:
             if self._is_small:
                 forward, backward = (
-                    whole.best(self._scores("cosine", way), self.neighbourhood) for way in get_args(Direction)
+                    whole.best(self._scores("cosine", way), self.neighborhood) for way in get_args(Direction)
                 )
                 self._both = forward, backward
             else:
-                self._both = search_both(self.X_ND, self.Y_MD, self.neighbourhood, Rule(), progress=self.progress)
+                self._both = search_both(self.X_ND, self.Y_MD, self.neighborhood, Rule(), progress=self.progress)
         return self._both
 
     @property

@@ -1,6 +1,6 @@
 """How good a retrieval is: precision, reciprocal rank, hubs, and how sure that is.
 
-Shape legend: ``N`` rows of X, ``K`` neighbours, ``P`` right pairs, ``Q`` queries: rows with a right answer,
+Shape legend: ``N`` rows of X, ``K`` neighbors, ``P`` right pairs, ``Q`` queries: rows with a right answer,
 ``F`` figures, ``R`` resamples.
 """
 
@@ -17,7 +17,7 @@ from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.core.seeds import random_stream
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Method, Neighbours, Rules, check_options
+from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Method, Neighbors, Rules, check_options
 from isoglot.retrieve.rows import Matrix, paired_rows
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def gold_ranks(
     gold: Gold | None = None,
     method: Method = "cosine",
     *,
-    neighbourhood: int = NEIGHBOURHOOD,
+    neighborhood: int = NEIGHBORHOOD,
     sharpness: float = SHARPNESS,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
@@ -53,7 +53,7 @@ def gold_ranks(
         Y: M × D.
         gold: The right pairs; by default row i is right for row i.
         method: What orders the rows of Y.
-        neighbourhood: For CSLS and margins.
+        neighborhood: For CSLS and margins.
         sharpness: For the inverted softmax.
         device: Where to compute; by default where X is.
         progress: Shows pairs done.
@@ -61,10 +61,10 @@ def gold_ranks(
     Raises:
         InputError: The gold does not fit the matrices, or those cannot be compared.
     """
-    check_options(method, 1, neighbourhood, sharpness)
+    check_options(method, 1, neighborhood, sharpness)
     gold = fitting(gold, len(X), len(Y))
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
-    rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+    rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
     pairs_P2 = torch.from_numpy(gold.pairs_P2).to(X_ND.device)
     return rules.ranks(method, "forward", pairs_P2).cpu().numpy()
 
@@ -83,25 +83,25 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
     return gold
 
 
-def precision_at_k(neighbours: Neighbours | Matrix, gold: Gold | None = None, k: int = 1) -> float:
+def precision_at_k(neighbors: Neighbors | Matrix, gold: Gold | None = None, k: int = 1) -> float:
     """The share of queries with a right row among their ``k`` best; rows without a right answer do not count.
 
     >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_pairs([(0, 0), (1, 1), (1, 2)]), k=1)
     0.5
 
     Args:
-        neighbours: The best rows of Y for every row of X, or their indices, N × K.
+        neighbors: The best rows of Y for every row of X, or their indices, N × K.
         gold: The right pairs; by default row i is right for row i.
         k: How many of the best count.
 
     Raises:
-        ConfigError: Fewer than ``k`` neighbours are there.
+        ConfigError: Fewer than ``k`` neighbors are there.
         InputError: The gold has rows that are not there.
     """
-    found = neighbours.indices_NK if isinstance(neighbours, Neighbours) else neighbours
+    found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
     indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
     if not 1 <= k <= indices_NK.shape[1]:
-        raise ConfigError(f"k is {k}, of {indices_NK.shape[1]} neighbours", remedy="search for at least k neighbours")
+        raise ConfigError(f"k is {k}, of {indices_NK.shape[1]} neighbors", remedy="search for at least k neighbors")
     gold = Gold.one_to_one(len(indices_NK)) if gold is None else gold
     gold.check(len(indices_NK), np.iinfo(np.int64).max)
     rows_P, right_P = gold.pairs_P2.T
@@ -149,7 +149,7 @@ def best_ranks(ranks_P: np.ndarray, gold: Gold) -> np.ndarray:
     return np.asarray(np.minimum.reduceat(ranks_P, starts))
 
 
-def hubness(neighbours: Neighbours | Matrix, candidates: int) -> float:
+def hubness(neighbors: Neighbors | Matrix, candidates: int) -> float:
     """The skewness of the k-occurrence: how unequally the candidates share the places among the k best.
 
     With N_k(y) the number of queries that have y among their k best: E[(N_k - mean)³] / deviation³ (Radovanović et al.
@@ -158,7 +158,7 @@ def hubness(neighbours: Neighbours | Matrix, candidates: int) -> float:
     >>> hubness(np.array([[0], [0], [0], [1]]), candidates=4)
     0.816496580927726
     """
-    found = neighbours.indices_NK if isinstance(neighbours, Neighbours) else neighbours
+    found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
     indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
     away = np.bincount(indices_NK.ravel(), minlength=candidates).astype(float)
     away -= away.mean()

@@ -3,7 +3,7 @@
 Entries that float32 cannot tell from the one that is ranked are compared in float64; among equals the lower index is
 first, as in the search.
 
-Shape legend: ``P`` pairs (row, column) to rank, ``M`` rows of Y, ``D`` width, ``B`` × ``C`` a block, ``E`` entries.
+Shape legend: ``P`` pairs of row and column, ``M`` rows of Y, ``D`` hidden size, ``B`` × ``C`` a block, ``E`` entries.
 """
 
 from __future__ import annotations

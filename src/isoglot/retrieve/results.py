@@ -20,7 +20,7 @@ Which = Literal["best", "all", "none"]
 """Which predictions are written: those of the best layer and method of each pair of languages, of all, or none."""
 
 _PAIR_COLUMNS = (
-    "source", "target", "layer", "centre", "method", "source_line", "source_text", "predicted_line", "predicted_text",
+    "source", "target", "layer", "center", "method", "source_line", "source_text", "predicted_line", "predicted_text",
     "score", "rank", "right",
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[s
 
 
 def metrics_csv(pairs: Sequence[PairScores]) -> str:
-    """A line for each pair, layer, centre, method and direction; ``source`` is the side that was asked for."""
+    """A line for each pair, layer, center, method and direction; ``source`` is the side that was asked for."""
     return Table.from_rows(
         _csv_row(pair, each, scores) for pair in pairs for each in pair.layers for scores in each.scores.methods
     ).csv()
@@ -61,7 +61,7 @@ def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[
         "source": asked.name,
         "target": looked.name,
         "layer": each.layer,
-        "centre": each.centre,
+        "center": each.center,
     }
     return row | scores.as_dict()
 
@@ -78,7 +78,7 @@ def write_pairs(path: str | Path, pairs: Sequence[PairScores], which: Which = "b
             best = pair.best
             for each in pair.layers:
                 for scores in each.scores.methods:
-                    if which == "all" or (each.layer, each.centre, scores.method) == best[:3]:
+                    if which == "all" or (each.layer, each.center, scores.method) == best[:3]:
                         for cells in _predictions(pair, each, scores):
                             writer.write_cells(*cells)
     return writer.lines
@@ -87,7 +87,7 @@ def write_pairs(path: str | Path, pairs: Sequence[PairScores], which: Which = "b
 def _predictions(pair: PairScores, each: LayerScores, scores: MethodScores) -> Iterator[list[str]]:
     asked, looked = pair.sides(scores)
     layer = "" if each.layer is None else str(each.layer)
-    head = [asked.name, looked.name, layer, each.centre, scores.method]
+    head = [asked.name, looked.name, layer, each.center, scores.method]
     for query, found, score, rank in zip(
         scores.queries_Q.tolist(),
         scores.found_QK[:, 0].tolist(),

@@ -1,6 +1,6 @@
 """The two matrices at the door: arrays or tensors of any float type in, checked float32 rows out.
 
-Shape legend: ``N`` rows, ``M`` rows of the other matrix, ``D`` width.
+Shape legend: ``N`` rows, ``M`` rows of the other matrix, ``D`` hidden size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How the product of two rows becomes a score.
 
 Every method here is one of two forms, so that one blocked search serves all: the product plus a shift of the column
-(nearest neighbour, CSLS, inverted softmax, distance margin, Euclidean), or the product over a mean (ratio margin).
+(nearest neighbor, CSLS, inverted softmax, distance margin, Euclidean), or the product over a mean (ratio margin).
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` single entries, ``B`` × ``C`` a block of the N × M products.
 """

@@ -1,6 +1,6 @@
 """A whole evaluation: every method, both directions, with intervals and hubs.
 
-Shape legend: ``Q`` queries, ``K`` neighbours, ``P`` right pairs, ``F`` figures.
+Shape legend: ``Q`` queries, ``K`` neighbors, ``P`` right pairs, ``F`` figures.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import torch
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, counted
-from isoglot.retrieve.estimates import OWN, Centre, Estimates, Inputs, Other, Part, View, views
+from isoglot.retrieve.estimates import OWN, Center, Estimates, Inputs, Other, Part, View, views
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import NEIGHBOURHOOD, SHARPNESS, Apart, Direction, Method, Rules, check_options
+from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Apart, Direction, Method, Rules, check_options
 from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
 from isoglot.retrieve.rows import Matrix, paired_rows
 from isoglot.retrieve.spelling import OtherSpelling, SpeltAlike, other_spelling
@@ -39,11 +39,11 @@ class MethodScores:
     """One method in one direction: the figures, and what was found.
 
     Attributes:
-        method: How neighbours were chosen.
+        method: How neighbors were chosen.
         direction: ``forward``: queries from X, answers from Y. ``backward``: the other way.
         queries: How many rows were asked for.
         candidates: Among how many rows.
-        neighbourhood: The K of CSLS and of the margins; None where the method has none.
+        neighborhood: The K of CSLS and of the margins; None where the method has none.
         precision: P@1, P@5 and P@10 by their k: the share of queries with a right row among the k best.
         mrr: The mean over all right pairs of 1 / rank.
         best_mrr: The mean over queries of 1 / rank of their best right row.
@@ -67,20 +67,20 @@ class MethodScores:
     found_QK: np.ndarray = field(repr=False, compare=False)
     scores_QK: np.ndarray = field(repr=False, compare=False)
     ranks_Q: np.ndarray = field(repr=False, compare=False)
-    neighbourhood: int | None = None
+    neighborhood: int | None = None
     other_spelling: OtherSpelling | None = None
 
     @property
     def how(self) -> str:
         """The method with its K, and among how many candidates, in a few words."""
         names = {"csls": "CSLS", "inverted_softmax": "inverted softmax", "ratio": "ratio margin", "distance": "margin"}
-        K = "" if self.neighbourhood is None else f" (K = {self.neighbourhood})"
+        K = "" if self.neighborhood is None else f" (K = {self.neighborhood})"
         return f"{names.get(self.method, self.method)}{K} among {counted(self.candidates, 'candidates')}"
 
     def as_dict(self) -> dict[str, Any]:
         """The figures alone, for JSON."""
         figures = {f"p@{k}": asdict(interval) for k, interval in self.precision.items()}
-        names = ("method", "neighbourhood", "direction", "queries", "candidates")
+        names = ("method", "neighborhood", "direction", "queries", "candidates")
         head = {name: getattr(self, name) for name in names}
         figures |= {"mrr": asdict(self.mrr), "best_mrr": asdict(self.best_mrr)}
         return head | figures | {"hubness": self.hubness} | self._spelling()
@@ -123,11 +123,11 @@ def score_retrieval(
     candidates: Candidates = "gold",
     directions: Sequence[Direction] = get_args(Direction),
     alike: SpeltAlike | None = None,
-    centre: Centre = "none",
+    center: Center = "none",
     estimates: Estimates = OWN,
     others: tuple[Other, Other] = (Other(), Other()),
     names: tuple[str, str] = ("X", "Y"),
-    neighbourhood: int = NEIGHBOURHOOD,
+    neighborhood: int = NEIGHBORHOOD,
     sharpness: float = SHARPNESS,
     resamples: int = 1000,
     seed: int = 0,
@@ -145,12 +145,12 @@ def score_retrieval(
             over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
         directions: ``forward``, ``backward`` or both.
         alike: Rows with a right row spelt the same: a second P@1 leaves them out.
-        centre: Whether each side's mean is removed.
+        center: Whether each side's mean is removed.
         estimates: Where means and the neighborhoods of candidates come from; by default the rows themselves. The
             inverted softmax always takes the rows themselves.
         others: What is known of either side from other text, where the estimates come from there.
         names: What error messages call the sides.
-        neighbourhood: For CSLS and margins.
+        neighborhood: For CSLS and margins.
         sharpness: For the inverted softmax.
         resamples: For the intervals.
         seed: For the intervals and the folds.
@@ -162,7 +162,7 @@ def score_retrieval(
         ConfigError: An option has no such value.
     """
     for method in methods:
-        check_options(method, 1, neighbourhood, sharpness)
+        check_options(method, 1, neighborhood, sharpness)
     for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
         if value not in get_args(known):
             raise ConfigError(f"no {shown(value)} here", remedy=nearest_name(value, get_args(known)))
@@ -172,13 +172,13 @@ def score_retrieval(
         rows_X, rows_Y = gold.sources, gold.targets
         inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
         gold = Gold(np.stack(list(inner), axis=1))
-    seen = views(Inputs((X, Y), (rows_X, rows_Y), names, others), gold, centre, estimates, seed=seed)
+    seen = views(Inputs((X, Y), (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
     results = []
     for unit in (True, False):
         chosen = [method for method in methods if (method != "euclidean") is unit]
         if not chosen:
             continue
-        search = _Search(seen, gold, estimates, unit, neighbourhood, sharpness, device, progress)
+        search = _Search(seen, gold, estimates, unit, neighborhood, sharpness, device, progress)
         for method, direction in product(chosen, directions):
             scored = _score(search.found(method, direction), gold, method, direction, resamples, seed)
             asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
@@ -199,7 +199,7 @@ class _Found(NamedTuple):
     scores_QK: np.ndarray
     ranks_P: np.ndarray
     candidates: int
-    neighbourhood: int
+    neighborhood: int
 
 
 class _Search:
@@ -211,7 +211,7 @@ class _Search:
         gold: Gold,
         estimates: Estimates,
         unit: bool,
-        neighbourhood: int,
+        neighborhood: int,
         sharpness: float,
         device: str | torch.device | None,
         progress: Progress,
@@ -220,7 +220,7 @@ class _Search:
         self.parts: list[tuple[Rules, Part, Apart | None]] = []
         for view in seen:
             X_ND, Y_MD = paired_rows(view.X, view.Y, unit=unit, device=device)
-            rules = Rules(X_ND, Y_MD, neighbourhood=neighbourhood, sharpness=sharpness, progress=progress)
+            rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
             self.parts += [(rules, part, self._apart(rules, view, part) if unit else None) for part in view.parts]
 
     def _apart(self, rules: Rules, view: View, part: Part) -> Apart | None:
@@ -248,7 +248,7 @@ class _Search:
             np.zeros((len(gold.sources), width), dtype=np.float32),
             np.zeros(len(gold), dtype=np.int64),
             len(answers),
-            self.parts[0][0].neighbourhood,
+            self.parts[0][0].neighborhood,
         )
         for rules, part, apart in self.parts:
             own = rules.apart(apart)
@@ -297,7 +297,7 @@ def _score(found: _Found, gold: Gold, method: Method, direction: Direction, resa
         direction=direction,
         queries=len(ranks_Q),
         candidates=found.candidates,
-        neighbourhood=found.neighbourhood if method in NEIGHBORHOOD_METHODS else None,
+        neighborhood=found.neighborhood if method in NEIGHBORHOOD_METHODS else None,
         precision=dict(zip(CUTS, precision, strict=True)),
         mrr=mrr,
         best_mrr=best_mrr,

@@ -5,7 +5,7 @@ kept has a product no greater than the least kept, so it can be chosen only if i
 kept lacks of ``c``. With the columns in the order of their shifts those are a prefix, short for most rows and empty for
 many; only it is multiplied again. Every bound leaves room for rounding, so that the result is that of all products.
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` width, ``K`` asked for, ``S`` kept, ``B`` × ``C`` a block.
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``S`` kept, ``B`` × ``C`` a block.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def search_again(
     X_NW, Y_MW = replace(rule, shift_M=falling_M).operands(X_ND, Y_MD[order_M])
     height = min(max(1, shape[0] // 4), len(X_ND))  # few, for they share the longest prefix
     out = torch.empty(height * min(shape[1], len(Y_MD)), device=X_ND.device)
-    with full_precision(), progress.task("neighbours", total=len(X_ND), unit="rows") as task:
+    with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
         task.advance(int((need_N == 0).sum()))
         for first in range(int((need_N == 0).sum()), len(rows_N), height):
             rows_B = rows_N[first : first + height]

@@ -3,7 +3,7 @@
 The plain twin of :mod:`isoglot.retrieve.blocked` and :mod:`isoglot.retrieve.ranks`, and the faster one for a few
 thousand rows, where going back to single entries takes longer than the products.
 
-Shape legend: ``N`` queries, ``M`` answers, ``D`` width, ``K`` asked for, ``P`` pairs to rank.
+Shape legend: ``N`` queries, ``M`` answers, ``D`` hidden size, ``K`` asked for, ``P`` pairs to rank.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from isoglot.static.stream import Stream
 
 UNIT = 232_792_560
-"""What a neighbour at distance 1 counts: divisible by all distances up to 22; from 23 on rounded, by 1e-7 at most."""
+"""What a neighbor at distance 1 counts: divisible by all distances up to 22; from 23 on rounded, by 1e-7 at most."""
 _ROOM = 2**18  # pairs that a worker finds before it writes them, 12 bytes each; up to five such rooms wait
 _PLAIN_CHUNK = 2**16  # subwords of a run at most where numba is missing: the plain twin takes 1.1 KB for each
 
 Weighting = Literal["distance", "flat"]
-"""A neighbour counts one over its distance, or one."""
+"""A neighbor counts one over its distance, or one."""
 
 
 class Rows(NamedTuple):
@@ -72,8 +72,8 @@ def _part(path: Path, kind: type, begin: int, end: int) -> np.ndarray:
     return np.fromfile(path, dtype=kind, count=end - begin, offset=begin * np.dtype(kind).itemsize)
 
 
-def neighbour_units(window: int, weighting: Weighting) -> np.ndarray:
-    """What a neighbour at each distance counts; that at 0 is none (W + 1)."""
+def neighbor_units(window: int, weighting: Weighting) -> np.ndarray:
+    """What a neighbor at each distance counts; that at 0 is none (W + 1)."""
     distances = np.arange(1, window + 1)
     units = np.rint(UNIT / distances) if weighting == "distance" else np.full(window, UNIT)
     return np.concatenate([[0], units]).astype(np.int64)
@@ -95,7 +95,7 @@ def count_pairs(
         stream: What is counted.
         folder: Where runs are kept; made if missing.
         window: Subwords on each side.
-        weighting: What a neighbour counts.
+        weighting: What a neighbor counts.
         chunk: Subwords of a run, at most.
         workers: Threads; the counts do not depend on them.
         progress: Shows subwords done.
@@ -104,7 +104,7 @@ def count_pairs(
         StorageError: The folder cannot be written to, or the disk is full.
     """
     writable_folder(folder)
-    units_W = neighbour_units(window, weighting)
+    units_W = neighbor_units(window, weighting)
     chunk = chunk if COMPILED else min(chunk, _PLAIN_CHUNK)
     runs = []
     with progress.task("count", total=len(stream), unit="tokens") as task, ThreadPoolExecutor(workers) as pool:
@@ -134,7 +134,7 @@ _Found = tuple[int, np.ndarray, np.ndarray, np.ndarray, int]
 def _chunk_rows(
     stream: Stream, begin: int, end: int, units_W: np.ndarray, workers: int, pool: ThreadPoolExecutor
 ) -> Iterator[_Found]:
-    """The rows of what stands at the places of a chunk: neighbours may be outside of it."""
+    """The rows of what stands at the places of a chunk: neighbors may be outside of it."""
     window, types = len(units_W) - 1, len(stream.ids_V)
     low, high = max(0, begin - window), min(len(stream), end + window)
     tokens = np.array(stream.tokens_N[low:high])
@@ -159,7 +159,7 @@ def _chunk_rows(
 
 
 def _ranges(sizes: np.ndarray, room: int) -> Iterator[tuple[int, int]]:
-    """Neighbouring rows that have room together; at least one."""
+    """Neighboring rows that have room together; at least one."""
     before = np.concatenate([[0], np.cumsum(sizes)])
     first = 0
     while first < len(sizes):
@@ -196,7 +196,7 @@ def _summed(keys: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def merged(runs: Sequence[Run], *, room: int = 2**19) -> Iterator[Rows]:
-    """The rows of all runs, added up: some neighbouring rows at a time, about ``room`` pairs."""
+    """The rows of all runs, added up: some neighboring rows at a time, about ``room`` pairs."""
     if not runs:
         return
     sizes = sum((np.diff(run.starts_V) for run in runs), start=np.zeros(len(runs[0].starts_V) - 1, dtype=np.int64))

@@ -21,11 +21,11 @@ def place_types(
         starts: Where segments begin, and the last one's end; the first may begin before the tokens (S + 1).
         begin: The first place of the chunk.
         end: The first place after it.
-        window: How far neighbours may be.
+        window: How far neighbors may be.
         types: How many types there are.
 
     Returns:
-        Where each type's places begin (V + 1), the places, and how many neighbours each has to its left and right (N).
+        Where each type's places begin (V + 1), the places, and how many neighbors each has to its left and right (N).
     """
     begins = np.zeros(types + 1, np.int64)
     for place in range(begin, end):

@@ -57,8 +57,8 @@ class Shallow:
             "sg": int(config.objective == "skip-gram"),
             "negative": config.negative,
             "sample": config.sample,
-            "alpha": config.rate,
-            "min_alpha": config.rate_end,
+            "alpha": config.learning_rate,
+            "min_alpha": config.learning_rate_end,
             "min_count": 1,
             "seed": derive_seed(config.seed, "gensim") % 2**32,
             "workers": workers,
@@ -66,7 +66,7 @@ class Shallow:
             "sorted_vocab": 0,  # it is
         }
         if isinstance(config, FastTextConfig):
-            runs = {"min_n": config.shortest, "max_n": config.longest, "bucket": config.buckets}
+            runs = {"min_n": config.min_ngram, "max_n": config.max_ngram, "bucket": config.buckets}
             self.model = models.FastText(**settings, **runs)
         else:
             self.model = models.Word2Vec(**settings)
@@ -81,8 +81,8 @@ class Shallow:
             ConfigError: The numbers have run away.
         """
         config = self.config
-        fall = (config.rate_end - config.rate) / config.epochs
-        begin = config.rate + fall * self.epoch
+        fall = (config.learning_rate_end - config.learning_rate) / config.epochs
+        begin = config.learning_rate + fall * self.epoch
         label = f"epoch {self.epoch + 1} of {config.epochs}"
         with progress.task(label, total=len(self.stream), unit="tokens") as task:
             self.model.train(
@@ -97,7 +97,7 @@ class Shallow:
         if not most <= MOST:  # nor is what is no number
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the vectors have run away, to {most:.3g}",
-                remedy=f"lower the rate: --set rate={lower_rate(config):g}",
+                remedy=f"lower the rate: --set learning_rate={lower_rate(config):g}",
             )
         self.epoch += 1
 

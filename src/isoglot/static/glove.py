@@ -71,8 +71,8 @@ class Glove:
                     order,
                     self.words,
                     self.contexts,
-                    np.float32(config.rate),
-                    np.float32(config.clip),
+                    np.float32(config.learning_rate),
+                    np.float32(config.gradient_clip),
                 )
                 return float(found)
 
@@ -89,7 +89,7 @@ class Glove:
         ):
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the loss is not finite",
-                remedy=f"lower the rate: --set rate={lower_rate(config):g}",
+                remedy=f"lower the rate: --set learning_rate={lower_rate(config):g}",
             )
         self.epoch += 1
         self.losses.append(loss)

@@ -233,7 +233,7 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
             runs,
             window=config.window,
             weighting=config.weighting,
-            chunk=config.chunk,
+            chunk=config.chunk_size,
             workers=work.workers,
             progress=work.progress,
         )

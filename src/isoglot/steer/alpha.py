@@ -11,7 +11,7 @@ it is no longer zero-shot, and :class:`ChosenAlpha` says so. Two rules need noth
 - ``decoded``: the least alpha at which a share of the decoded tokens are the target's: convert rate, found by halving.
   It needs a softmax, and so knows what the model does with the shift.
 
-Shapes: ``D`` width.
+Shapes: ``D`` hidden size.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A row of scores is as long as the vocabulary; of 120,000 pieces, the scores of o
 looks at twice. Here the softmax's matrix is taken in blocks: scores of some rows against some pieces stay in the cache,
 and only where a block beats the best so far it is asked which piece did.
 
-Shapes: ``N`` positions, ``D`` width, ``V`` vocabulary, ``R`` pieces of a block.
+Shapes: ``N`` positions, ``D`` hidden size, ``V`` vocabulary, ``R`` pieces of a block.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def check_softmax(encoder: EncoderLike) -> None:
     elif isinstance(encoder, nn.Module):
         kinds = (tensor.dtype for tensor in encoder.state_dict().values() if tensor.is_floating_point())
         # Only asking tells; static vectors have no parameters, so the kind of number is that of any tensor.
-        encoder.logits(torch.zeros(1, encoder.width, device=encoder.device, dtype=next(kinds, None)))
+        encoder.logits(torch.zeros(1, encoder.hidden_size, device=encoder.device, dtype=next(kinds, None)))
 
 
 def _limit(hidden_ND: torch.Tensor) -> int:

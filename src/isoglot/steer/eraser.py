@@ -156,12 +156,12 @@ class Eraser(Estimator):
         rows_ND = take_rows(X, width=self.width_)
         of_N, codes = _codes(languages, len(rows_ND))
         Z_ND = self._apply(rows_ND, self._which(languages, len(rows_ND))).double()
-        centre_D = Z_ND.mean(dim=0)
-        total = float((Z_ND - centre_D).square().sum())
+        center_D = Z_ND.mean(dim=0)
+        total = float((Z_ND - center_D).square().sum())
         between = 0.0
         for number in range(len(codes)):
             its_ND = Z_ND[of_N.to(Z_ND.device) == number]
-            between += len(its_ND) * float((its_ND.mean(dim=0) - centre_D).square().sum())
+            between += len(its_ND) * float((its_ND.mean(dim=0) - center_D).square().sum())
         return -between / total if total else 0.0
 
     def change(self, language: str | None = None) -> Change:

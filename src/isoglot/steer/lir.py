@@ -1,6 +1,6 @@
 """Language information removal (Yang et al. 2021): every language loses its own strongest directions.
 
-The paper takes the singular vectors of the rows of a language as they are, not centred: the first is nearly the
+The paper takes the singular vectors of the rows of a language as they are, not centered: the first is nearly the
 direction of its mean, and all of it goes, what is common to the languages too.
 
 Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` directions.

@@ -1,10 +1,10 @@
 """Low-rank subspace of the languages' means, projected out (Xie et al. 2022).
 
 The paper writes the matrix of the means as one common vector and a few directions at right angles to it,
-M ≈ c 1' + S G' with c ⊥ S, found by two singular value decompositions with a new centre between them. The columns of
-the first approximation lie on one affine plane; the new centre is its point nearest to the origin, and moves no
+M ≈ c 1' + S G' with c ⊥ S, found by two singular value decompositions with a new center between them. The columns of
+the first approximation lie on one affine plane; the new center is its point nearest to the origin, and moves no
 direction of the plane. So the second decomposition turns the basis inside the subspace, and the subspace is that of the
-first: the top directions of the centred means.
+first: the top directions of the centered means.
 
 Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` directions.
 """
@@ -48,11 +48,11 @@ class LSAR(Eraser):
             raise InputError(
                 f"rank {rank} of the means of {len(spread.languages)} languages", remedy=f"give {most} or less"
             )
-        centre_D = spread.means_KD.mean(dim=0)
-        _, values_R, basis_RD = torch.linalg.svd(spread.means_KD - centre_D, full_matrices=False)
+        center_D = spread.means_KD.mean(dim=0)
+        _, values_R, basis_RD = torch.linalg.svd(spread.means_KD - center_D, full_matrices=False)
         there_R = values_R[:rank] > 1e-12 * values_R[0].clamp(min=1e-300)  # equal means span nothing
         basis_RD = basis_RD[:rank][there_R]
-        return {"basis_": basis_RD, "common_": centre_D - centre_D @ basis_RD.T @ basis_RD}
+        return {"basis_": basis_RD, "common_": center_D - center_D @ basis_RD.T @ basis_RD}
 
     def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
         basis_RD = self._tensor("basis_", rows_ND)

@@ -2,7 +2,7 @@
 
 Liu et al. 2020 call it the mean of language. Special tokens are no tokens of a language and left out, unless asked for.
 
-Shapes: ``L`` layers, ``D`` width.
+Shapes: ``L`` layers, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from isoglot.steer.protocol import Special
 
 _KIND = "language means"
-_OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "width", "precision", "special")
+_OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "hidden_size", "precision", "special")
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class LanguageMeans:
         Raises:
             ConfigError: It is such.
         """
-        for key, found in (("depth", encoder.depth), ("width", encoder.width)):
+        for key, found in (("depth", encoder.depth), ("hidden_size", encoder.hidden_size)):
             known = self.about.get(key, found)
             if known != found:
                 raise ConfigError(
@@ -216,7 +216,7 @@ class LanguageMeans:
         Raises:
             ConfigError: They are of different encoders or layers.
         """
-        for key in ("encoder_sha256", "vocabulary_sha256", "depth", "width"):
+        for key in ("encoder_sha256", "vocabulary_sha256", "depth", "hidden_size"):
             if self.about.get(key) != other.about.get(key):
                 raise ConfigError("means of different encoders cannot be merged", remedy="learn them with one encoder")
         if self.layers != other.layers:

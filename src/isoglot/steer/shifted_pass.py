@@ -4,7 +4,7 @@ Up to the layer they go as the source language, from there on as the target: tha
 of their own for each. Every position of the text is decoded, without masking; a special token around it (``[CLS]``,
 ``[SEP]``) is neither decoded nor ever the answer, unless the protocol says so.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``N`` tokens of a batch, special ones left out.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``N`` tokens of a batch, special ones left out.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 what was there for ``mean`` at any alpha, and for ``transport`` at alpha 1 where the covariances are of full rank; not
 for ``norm-matched``, where how far a token turns depends on where it is.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width, ``V`` vocabulary.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Shift:
         kind: How tokens move.
         alpha: How far; 0 not at all, 1 from mean to mean, less than 0 away from it.
         difference_D: The target's mean minus the source's.
-        centre_D: The source's mean; for ``transport``.
+        center_D: The source's mean; for ``transport``.
         stretch_DD: The transport's matrix minus the identity.
         alphas_V: The alpha of each id, where they differ.
     """
@@ -56,7 +56,7 @@ class Shift:
     kind: Kind
     alpha: float
     difference_D: torch.Tensor
-    centre_D: torch.Tensor | None = None
+    center_D: torch.Tensor | None = None
     stretch_DD: torch.Tensor | None = None
     alphas_V: torch.Tensor | None = None
     _ready: dict[tuple[int, torch.device, torch.dtype], torch.Tensor] = field(default_factory=dict, repr=False)
@@ -87,9 +87,9 @@ class Shift:
 
     def _moved(self, hidden_BTD: torch.Tensor, alpha: float | torch.Tensor) -> torch.Tensor:
         step_BTD = self._at(self.difference_D, hidden_BTD)
-        if self.centre_D is not None and self.stretch_DD is not None:
-            from_centre_BTD = hidden_BTD - self._at(self.centre_D, hidden_BTD)
-            step_BTD = step_BTD + from_centre_BTD @ self._at(self.stretch_DD, hidden_BTD)
+        if self.center_D is not None and self.stretch_DD is not None:
+            from_center_BTD = hidden_BTD - self._at(self.center_D, hidden_BTD)
+            step_BTD = step_BTD + from_center_BTD @ self._at(self.stretch_DD, hidden_BTD)
         moved_BTD = hidden_BTD + alpha * step_BTD
         if self.kind != "norm-matched":
             return moved_BTD
@@ -212,12 +212,12 @@ def _made(
     found = {}
     for layer in chosen_layers(layers, encoder.depth):
         difference_D = torch.from_numpy(means.difference(source, target, layer))
-        centre_D = stretch_DD = None
+        center_D = stretch_DD = None
         if options.kind == "transport":
-            centre_D = torch.from_numpy(means.mean(source, layer))
+            center_D = torch.from_numpy(means.mean(source, layer))
             matrix_DD = gaussian_transport(means.covariance(source, layer), means.covariance(target, layer))
             stretch_DD = torch.from_numpy(matrix_DD - np.eye(len(matrix_DD)))
-        found[layer] = Shift(options.kind, float(alpha), difference_D, centre_D, stretch_DD, alphas_V)
+        found[layer] = Shift(options.kind, float(alpha), difference_D, center_D, stretch_DD, alphas_V)
     return found
 
 

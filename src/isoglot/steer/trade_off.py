@@ -11,7 +11,7 @@ is known of what is tested. The shift brings every language to one, the pivot.
 - ``harmonic``: the harmonic mean of control and retrieval.
 - ``change``: the mean squared way a sentence went, the mean squared distance from the common mean being 1.
 
-Shapes: ``N`` sentences, ``D`` width.
+Shapes: ``N`` sentences, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -276,9 +276,9 @@ def _traded(name: str, way: Way, rows: Rows, fold_N: np.ndarray) -> Traded:
         middle_D = np.mean([X_ND[train_N].mean(axis=0) for X_ND in rows.values()], axis=0)
         moved += sum(float(np.square(made[code] - X_ND)[test_N].sum()) for code, X_ND in rows.items())
         total += sum(float(np.square(X_ND[test_N] - middle_D).sum()) for X_ND in rows.values())
-        centre_D = np.mean([X_ND[train_N].mean(axis=0) for X_ND in made.values()], axis=0)
+        center_D = np.mean([X_ND[train_N].mean(axis=0) for X_ND in made.values()], axis=0)
         train, test = (
-            [torch.from_numpy(X_ND[part] - centre_D) for X_ND in made.values()] for part in (train_N, test_N)
+            [torch.from_numpy(X_ND[part] - center_D) for X_ND in made.values()] for part in (train_N, test_N)
         )
         told.append([each.mean() for each in told_apart(train, test)])
         spread.append([each.mean() for each in told_apart(*with_squares(train, test))])

@@ -4,7 +4,7 @@ From N(m, A) to N(n, B) it is x → n + T (x − m) with T = A^(−1/2) (A^(1/2)
 2019, remark 2.31). At weight alpha between 0 and 1, (1 − alpha) x + alpha T(x) is McCann's interpolation: on the way
 the tokens are Gaussian too, at every alpha the nearest to both ends.
 
-Shapes: ``D`` width.
+Shapes: ``D`` hidden size.
 """
 
 from __future__ import annotations

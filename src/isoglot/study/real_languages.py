@@ -47,7 +47,7 @@ class RealLanguages:
             "sentences": next(iter(self.shifted.values())).sources,
             "alpha": ALPHA,
             "shifted": {code: made.texts for code, made in self.shifted.items()},
-            "found": {code: {"raw": raw, "centred": centred} for code, (raw, centred) in self.found.items()},
+            "found": {code: {"raw": raw, "centered": centered} for code, (raw, centered) in self.found.items()},
             "tested": self.tested,
         }
 
@@ -117,5 +117,5 @@ def _found(
     )
     known.update(sentence_sides(encoder, pairs, layers=[encoder.depth], known=known, progress=progress))
     scores = score_layers(known[first], known[other], methods=("cosine",), resamples=1)
-    by_centre = {each.centre: found_both(each.scores, "cosine") for each in scores.layers}
-    return by_centre["none"], by_centre["mean"]
+    by_center = {each.center: found_both(each.scores, "cosine") for each in scores.layers}
+    return by_center["none"], by_center["mean"]

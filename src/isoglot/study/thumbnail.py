@@ -90,11 +90,11 @@ class ThumbnailConfig(Config):
 
     sentences: int = Field(40_000, ge=1000)
     """sentences of running text a language"""
-    pieces: int = Field(2000, ge=300)
-    """pieces of each language's vocabulary"""
-    tested: int = Field(500, ge=10)
+    vocabulary_size: int = Field(2000, ge=300)
+    """subwords in each language's vocabulary"""
+    test_sentences: int = Field(500, ge=10)
     """held-out sentences whose twins are looked for"""
-    kept: float = Field(0.2, ge=0, le=1)
+    anchor_share: float = Field(0.2, ge=0, le=1)
     """the share of words that are written the same, in the arm with anchors"""
     budget: str = "6Mtokens"
     """how long each encoder learns; a time (20s) is the first one's, and the others take as many steps"""
@@ -116,7 +116,7 @@ class Moment:
 
     tokens: int
     """Tokens of text the encoder had seen."""
-    centred: tuple[float, ...]
+    centered: tuple[float, ...]
     """P@1 of each layer from 0, with each language's mean removed, estimated on other sentences than the query's."""
 
 
@@ -127,7 +127,7 @@ class ArmResult:
     name: str
     raw: tuple[float, ...]
     """P@1 of each layer at the end, from English to the twin, by cosine."""
-    centred: tuple[float, ...]
+    centered: tuple[float, ...]
     """The same with each language's mean removed, which is the second paper's way to make languages meet."""
     perplexity: dict[str, float]
     steps: int
@@ -139,8 +139,8 @@ class ArmResult:
 
     @property
     def best(self) -> float:
-        """The best layer's P@1, centred."""
-        return max(self.centred)
+        """The best layer's P@1, centered."""
+        return max(self.centered)
 
 
 def run_thumbnail(
@@ -193,32 +193,32 @@ def run_arm(
     codes = ("en", _code(arm))
     language = _twin_language(arm, config)
     texts = write_texts(pair_documents(language, config.sentences, seed=seed), codes, out, seed=seed)
-    probe = TwinProbe(codes, paired(held_out(config.tested, seed), language))
+    probe = TwinProbe(codes, paired(held_out(config.test_sentences, seed), language))
     with _threads(device, say):
         trained = train_pair(
             texts,
             _training(arm, config, seed),
             out,
             mode="union" if arm.kept else "disjoint",
-            pieces=config.pieces,
+            pieces=config.vocabulary_size,
             probes=[probe],
             device=device,
             command=f"isoglot demo, arm {arm.name}",
             progress=progress,
         )
     position = trained.run.position
-    raw, centred = probe.last
+    raw, centered = probe.last
     result = ArmResult(
         name=arm.name,
         raw=raw,
-        centred=centred,
+        centered=centered,
         perplexity=position.dev,
         steps=position.step,
         tokens=position.tokens,
         seconds=position.seconds,
         anchors=used_anchors(trained.vocabulary, trained.shards, codes),
         moments=tuple(
-            Moment(tokens=position.tokens * step // max(1, position.step), centred=found)
+            Moment(tokens=position.tokens * step // max(1, position.step), centered=found)
             for step, found in probe.moments.items()
         ),
     )
@@ -261,7 +261,7 @@ def _code(arm: Arm) -> str:
 
 
 def _twin_language(arm: Arm, config: ThumbnailConfig) -> TwinLanguage:
-    return TwinLanguage(order="mirrored" if arm.reversed else "same", anchors=config.kept if arm.kept else 0.0)
+    return TwinLanguage(order="mirrored" if arm.reversed else "same", anchors=config.anchor_share if arm.kept else 0.0)
 
 
 def _former(out: Path, arm: Arm) -> dict[str, Any]:
@@ -282,5 +282,5 @@ def _former(out: Path, arm: Arm) -> dict[str, Any]:
 
 def result_from_json(facts: dict[str, Any]) -> ArmResult:
     """A result as it was before it was written down."""
-    moments = tuple(Moment(tokens=one["tokens"], centred=tuple(one["centred"])) for one in facts["moments"])
-    return ArmResult(**{**facts, "raw": tuple(facts["raw"]), "centred": tuple(facts["centred"]), "moments": moments})
+    moments = tuple(Moment(tokens=one["tokens"], centered=tuple(one["centered"])) for one in facts["moments"])
+    return ArmResult(**{**facts, "raw": tuple(facts["raw"]), "centered": tuple(facts["centered"]), "moments": moments})

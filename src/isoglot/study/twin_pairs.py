@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from isoglot.pretrain.masking import RandomFrom
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.pretrain.train import Pretrained
-    from isoglot.retrieve.estimates import Centre
+    from isoglot.retrieve.estimates import Center
     from isoglot.vocab import Shards, Vocabulary
     from isoglot.vocab.train import TrainedMode
 
@@ -253,22 +253,22 @@ class TwinProbe:
             extract(encoder, sentences, language=code)
             for sentences, code in zip(self.sentences, self.codes, strict=True)
         )
-        raw, centred = [], []
+        raw, centered = [], []
         for layer in one.layers:
             X, Y = one[layer], other[layer]
             raw.append(_precision(X, Y, "none"))
-            centred.append(_precision(X, Y, "mean"))
-        self.last = tuple(raw), tuple(centred)
-        self.moments[step] = tuple(centred)
-        return {f"centred P@1, layer {layer}": value for layer, value in enumerate(centred)}
+            centered.append(_precision(X, Y, "mean"))
+        self.last = tuple(raw), tuple(centered)
+        self.moments[step] = tuple(centered)
+        return {f"centered P@1, layer {layer}": value for layer, value in enumerate(centered)}
 
 
-def _precision(X: np.ndarray, Y: np.ndarray, centre: Centre) -> float:
+def _precision(X: np.ndarray, Y: np.ndarray, center: Center) -> float:
     """P@1 from X to Y by cosine; means that are removed come from other sentences than the query."""
     from isoglot.retrieve import score_retrieval
     from isoglot.retrieve.estimates import Estimates
 
     scores = score_retrieval(
-        X, Y, methods=("cosine",), directions=("forward",), centre=centre, estimates=Estimates(), resamples=1
+        X, Y, methods=("cosine",), directions=("forward",), center=center, estimates=Estimates(), resamples=1
     )
     return scores.of("cosine").precision[1].value

@@ -45,14 +45,14 @@ _WIDE = tuple((wide, unicodedata.normalize("NFKC", wide)) for wide in "，（）
 class CleanConfig(Config):
     """What is dropped."""
 
-    least_share: float = Field(0.3, ge=0, le=1)
+    min_script_share: float = Field(0.3, ge=0, le=1)
     """the least share of a line's letters that must be of the language's scripts; 0 keeps every line"""
     min_characters: int = Field(1, ge=1)
     """the fewest characters of a line that is kept"""
     max_characters: int | None = Field(None, ge=1)
     """the most characters of a line that is kept; None is no limit"""
-    once: Literal["line", "document", "all"] = "line"
-    """line: a line seen before is dropped; document: a document seen before; all: everything is kept"""
+    deduplicate: Literal["line", "document", "none"] = "line"
+    """line: a line seen before is dropped; document: a document seen before; none: everything is kept"""
 
     @model_validator(mode="after")
     def _check(self) -> CleanConfig:
@@ -132,7 +132,7 @@ class ChunkCleaner:
     def __call__(self, chunk: list[str]) -> CleanedChunk:
         """Clean the lines and judge each."""
         lines = [clean_line(line) for line in chunk]
-        least = self.config.least_share
+        least = self.config.min_script_share
         strange = in_other_scripts(lines, self.language, least_share=least) if least else ()
         shortest, longest = self.config.min_characters, self.config.max_characters
         fates = bytearray(len(lines))
@@ -150,7 +150,7 @@ class ChunkCleaner:
             elif number in strange:
                 fates[number] = _CODES["script"]
             else:
-                hashes.append(line_hash(line) if self.config.once != "all" else 0)
+                hashes.append(line_hash(line) if self.config.deduplicate != "none" else 0)
                 changed += before != line
         return CleanedChunk(lines, bytes(fates), hashes, sum(map(len, chunk)), changed)
 
@@ -167,7 +167,7 @@ def clean_files(
 ) -> CleanReport:
     """Clean the files of one language into one file; documents stay apart, and one that loses all its lines is gone.
 
-    With ``once="document"`` a document is held in memory until it ends; otherwise memory does not depend on the text.
+    With ``deduplicate="document"`` a document is held in memory until it ends; otherwise memory is constant.
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
@@ -176,7 +176,7 @@ def clean_files(
     """
     report = CleanReport()
     seen = Seen()
-    by_document = config.once == "document"
+    by_document = config.deduplicate == "document"
     document: list[str] = []
     digest = hashlib.blake2b(digest_size=8)
     chunks = chunks_of(read_stream(paths, skip=skip))
@@ -186,7 +186,7 @@ def clean_files(
         progress.task(f"clean {language}", total=None, unit="lines") as task,
     ):
         for chunk in map_chunks(ChunkCleaner(language, config), chunks, workers=workers):
-            new = iter(seen.add(chunk.hashes) if config.once == "line" else [True] * len(chunk.hashes))
+            new = iter(seen.add(chunk.hashes) if config.deduplicate == "line" else [True] * len(chunk.hashes))
             hashes = iter(chunk.hashes)
             for line, fate in zip(chunk.lines, chunk.fates, strict=True):
                 if fate == _KEPT:

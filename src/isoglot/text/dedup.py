@@ -71,7 +71,7 @@ class Seen:
         if not arrays or not hashes:
             return [False] * len(hashes)
         values = np.array(hashes, dtype=np.uint64)
-        order = np.argsort(values)  # neighbours share the pages they look at
+        order = np.argsort(values)  # neighbors share the pages they look at
         sought = values[order]
         found = np.zeros(len(values), dtype=bool)
         for array in arrays:

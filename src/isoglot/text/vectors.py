@@ -33,7 +33,7 @@ class Vectors:
         return len(self.words)
 
     @property
-    def width(self) -> int:
+    def dimensions(self) -> int:
         """The numbers of a vector."""
         return int(self.matrix_ND.shape[1])
 

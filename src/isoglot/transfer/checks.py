@@ -57,8 +57,8 @@ def check_learnt(
         named = f"dev data of {next(iter(train))}" if train else "training data"
         raise ConfigError(f"there is no {named}", remedy="an epoch is chosen by it: give both for one language")
     for code in train:
-        reader_of(encoder, code, config.length)
-    check_scored(encoder, dev, config.length)
+        reader_of(encoder, code, config.max_length)
+    check_scored(encoder, dev, config.max_length)
 
 
 def check_scored(encoder: EncoderLike, data: Mapping[str, Data[Any]], length: int | None) -> None:

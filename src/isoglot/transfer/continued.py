@@ -3,7 +3,7 @@
 Only the new layers learn. What stands below them can be changed for another model's lower layers, mapped into the space
 of the first: that is how Wu et al. 2020 (section 5.1.2) read Chinese with what was learnt on English.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` width.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Below:
 
     def __init__(self, states: FrozenStates, mapping: PairMap | None = None, lengths: Lengths = "auto") -> None:
         self.states, self.mapping, self.lengths = states, mapping, lengths
-        self.width = states.encoder.width if mapping is None else mapping.widths_[1]
+        self.hidden_size = states.encoder.hidden_size if mapping is None else mapping.widths_[1]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Below:
         """Itself: it never learns."""
@@ -87,9 +87,10 @@ class Continued(nn.Module):
         Raises:
             ConfigError: It is of another width.
         """
-        if below.width != self.width:
+        if below.hidden_size != self.hidden_size:
             raise ConfigError(
-                f"layers for {self.width} numbers on states of {below.width}", remedy="map them into that width"
+                f"layers of hidden size {self.hidden_size} on states of {below.hidden_size}",
+                remedy="map them into that hidden size",
             )
         other = copy.copy(self)
         other.below = below
@@ -106,9 +107,9 @@ class Continued(nn.Module):
         return self.below.states.encoder.provenance
 
     @property
-    def width(self) -> int:
-        """Numbers in a representation."""
-        return self.config.width
+    def hidden_size(self) -> int:
+        """Dimensions of the hidden states."""
+        return self.config.hidden_size
 
     @property
     def depth(self) -> int:
@@ -116,7 +117,7 @@ class Continued(nn.Module):
         return len(self.blocks)
 
     @property
-    def length(self) -> int:
+    def max_length(self) -> int:
         """The longest input in tokens."""
         return self.below.states.length
 
@@ -145,7 +146,7 @@ class Continued(nn.Module):
         turn = None
         if self.config.positions == "rotary":
             columns_T = torch.arange(batch.ids_BT.shape[1], device=hidden.device)
-            turn = rotation(columns_T, self.width // self.config.heads, self.config.rotary_base)
+            turn = rotation(columns_T, self.hidden_size // self.config.heads, self.config.rotary_base)
         for number in range(layer, end):
             hidden = self.blocks[number](hidden, mask, turn)
         return self.final_norm(hidden) if end == self.depth and layer < end else hidden
@@ -188,12 +189,12 @@ def new_config(encoder: EncoderLike, layers: int, dropout: float) -> EncoderConf
     else:
         named = encoder.named_parameters() if isinstance(encoder, nn.Module) else ()
         placed = any("position" in name for name, _ in named)
-        width = encoder.width
+        width = encoder.hidden_size
         heads = next(many for many in (width // 64, 12, 8, 4, 2, 1) if many == 1 or (many and not width % (2 * many)))
         ways = {
             **PRESETS["paper"],
-            "width": width,
-            "inner": 4 * width,
+            "hidden_size": width,
+            "intermediate_size": 4 * width,
             "heads": heads,
             "positions": "learned" if placed or width % 2 else "rotary",
         }

@@ -83,8 +83,8 @@ def evaluate(
     for name, some in data.items():
         code = language_code(name)
         through = (encoders or {}).get(code, tuned.encoder)
-        check_scored(through, {code: some}, tuned.config.length)
-        unseen = task.unseen_labels(some, tuned.labels, tuned.config.unseen)
+        check_scored(through, {code: some}, tuned.config.max_length)
+        unseen = task.unseen_labels(some, tuned.labels, tuned.config.unseen_labels)
         with edit(code) if edit is not None else nullcontext():
             predicted, rows = tuned.predict(some.examples, code, encoder=through, progress=progress)
         counts = {what: count for what, count in rows.counts.items() if count}

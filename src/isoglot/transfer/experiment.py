@@ -234,7 +234,7 @@ def run_experiment(
             trial = Trial(seed, name, score, tuned.epoch, None if place is None else str(place))
             trials.append(trial)
             # Only the best are held: an encoder for each setting would fill the memory.
-            found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.best]
+            found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.mean_of_best]
         for trial, _ in found:
             trial.chosen = True
         for trial in trials:
@@ -322,10 +322,10 @@ def check_experiment(
     for setting in config.settings().values():
         check_setting(encoder, task, setting)
     check_learnt(encoder, train, dev, config)
-    check_scored(encoder, test, config.length)
+    check_scored(encoder, test, config.max_length)
     labels = task.learned_labels(train.values())
     for data in (*dev.values(), *test.values()):
-        task.unseen_labels(data, labels, config.unseen)
+        task.unseen_labels(data, labels, config.unseen_labels)
     if not allow_leak:
         refuse_training_data(train, dev, "dev")
         refuse_training_data(train, test, "test")

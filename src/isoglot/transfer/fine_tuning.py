@@ -1,10 +1,10 @@
-"""Fine-tuning, from top to bottom: labels, rows, what learns, optimiser, resume, epochs, the best one.
+"""Fine-tuning, from top to bottom: labels, rows, what learns, optimizer, resume, epochs, the best one.
 
 Everything random in a step is a function of the seed and the step, and an epoch's order one of the seed and the epoch:
 a run that is killed and resumed goes on from its last whole epoch and ends, on the CPU, with the bits of one that was
 not. The encoder it is given stays as it was.
 
-Shapes: ``B`` rows, ``W`` places, ``D`` width.
+Shapes: ``B`` rows, ``W`` places, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, counted, rate
 from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
-from isoglot.pretrain.checkpoint import MODEL, OPTIMISER, Checkpoints
-from isoglot.pretrain.optimiser import Optimiser
+from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoints
+from isoglot.pretrain.optimizer import Optimizer
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluating, row_length
 from isoglot.transfer.batches import epoch_batches
@@ -157,12 +157,12 @@ class Trainer:
         self.task, self.config, self.dev, self.say = task, config, dev, say
         labels = task.learned_labels(train.values())
         for code, data in dev.items():
-            for label, count in task.unseen_labels(data, labels, config.unseen).items():
+            for label, count in task.unseen_labels(data, labels, config.unseen_labels).items():
                 say(f"dev {code}: the label {label} ({counted(count, 'times')}) is not in the training data")
         names = tunable(encoder, config.tune, config.freeze)
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
-        head = task.head(encoder.width, labels, config.head)
+        head = task.head(encoder.hidden_size, labels, config.head)
         head.reset(config.seed)
         self.tuned = Tuned(own, head.to(self.device), task, labels, config, tuple(train))
         self.parameters = self._parameters(names)
@@ -182,13 +182,13 @@ class Trainer:
         }
         self.shapes: dict[str, Shapes] = {}
         self.recorder: Recorder | None = None
-        if config.record == "auto" and self.device.type == "cuda" and isinstance(own, Encoder):
+        if config.cuda_graphs == "auto" and self.device.type == "cuda" and isinstance(own, Encoder):
             self.shapes = {
-                code: Shapes(stored, rows=config.batch, tokens=config.batch_tokens)
+                code: Shapes(stored, rows=config.batch_size, tokens=config.batch_tokens)
                 for code, stored in self.stored.items()
             }
             self.recorder = Recorder(self.parameters.values(), self.device)
-        self.optimiser = self._optimiser()
+        self.optimizer = self._optimizer()
         self.kept = KeptEpochs(out)
         self.checkpoints = Checkpoints(out or Path(), keep=1)
         self.out = out
@@ -216,12 +216,12 @@ class Trainer:
 
     def _stored(self, rows: Sequence[Row]) -> StoredRows:
         encoder = self.tuned.encoder
-        return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.length), self.device)
+        return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.max_length), self.device)
 
-    def _optimiser(self) -> Optimiser:
+    def _optimizer(self) -> Optimizer:
         config = self.config
         groups = []
-        for part, peak in (("encoder.", config.encoder_rate), ("head.", config.rate_of_head)):
+        for part, peak in (("encoder.", config.encoder_learning_rate), ("head.", config.rate_of_head)):
             mine = [parameter for name, parameter in self.parameters.items() if name.startswith(part)]
             for decay, some in (
                 (config.weight_decay, [p for p in mine if p.dim() > 1]),
@@ -230,8 +230,8 @@ class Trainer:
                 if some:
                     groups.append({"params": some, "peak": peak, "weight_decay": decay})
         fused = self.device.type in ("cpu", "cuda", "mps")
-        adam = torch.optim.AdamW(groups, lr=config.encoder_rate, fused=fused)
-        return Optimiser([adam], self.parameters, config.clip)
+        adam = torch.optim.AdamW(groups, lr=config.encoder_learning_rate, fused=fused)
+        return Optimizer([adam], self.parameters, config.max_gradient_norm)
 
     # --- resume ---
 
@@ -248,7 +248,7 @@ class Trainer:
         self.epoch, self.step = int(found.state["epoch"]), int(found.state["steps"])
         self.tuned.history = list(found.state["history"])
         self._load(found.tensors(MODEL))
-        self.optimiser.load(found.tensors(OPTIMISER))
+        self.optimizer.load(found.tensors(OPTIMIZER))
         self.kept.only(self._ranked()[: self.config.keep])
 
     def _load(self, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -290,7 +290,7 @@ class Trainer:
             self.rows,
             seed=config.seed,
             epoch=self.epoch,
-            size=config.batch,
+            size=config.batch_size,
             tokens=config.batch_tokens,
             amount=config.epoch_size,
             padded={code: shapes.width for code, shapes in self.shapes.items()} or None,
@@ -319,9 +319,9 @@ class Trainer:
     def _step(self, rows_B: torch.Tensor, code: str, shape: Shape, progress: float) -> torch.Tensor:
         config = self.config
         set_seed(self.device, derive_seed(config.seed, "fine-tune dropout", self.step))
-        self.optimiser.clear()
+        self.optimizer.clear()
         loss = self.backward(rows_B, code, shape)
-        self.optimiser.step(rate_factor(config.schedule, self.step + 1, progress))
+        self.optimizer.step(rate_factor(config.schedule, self.step + 1, progress))
         self.step += 1
         return loss
 
@@ -345,7 +345,7 @@ class Trainer:
         if not bool(torch.isfinite(loss)):
             raise NumericError(
                 f"the loss is not finite in epoch {self.epoch + 1}",
-                remedy="lower encoder_rate and head_rate, or set precision=float32, and start anew",
+                remedy="lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start anew",
             )
 
     def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:
@@ -384,7 +384,7 @@ class Trainer:
             self.kept.put(self.epoch, weights)
         if self.out is not None:
             state = {"epoch": self.epoch, "steps": self.step, "history": self.tuned.history}
-            self.checkpoints.save(self.epoch, weights, self.optimiser.state(), state)
+            self.checkpoints.save(self.epoch, weights, self.optimizer.state(), state)
         self.kept.only(best)  # last: the checkpoint before, from which a killed run goes on, may need the others
 
     def finish(self) -> Tuned:

@@ -3,8 +3,8 @@
 One layer is held at a time. The next one is computed from it, so a curve over all layers costs one pass through the
 encoder. What would not fit into memory is held in a file instead, and read from there.
 
-Shapes: ``B`` rows of a batch, ``T`` tokens, ``D`` width, ``R`` all rows, ``N`` tokens of all rows, ``K`` of those of a
-batch.
+Shapes: ``B`` rows of a batch, ``T`` tokens, ``D`` hidden size, ``R`` all rows, ``N`` tokens of all rows, ``K`` of
+those of a batch.
 """
 
 from __future__ import annotations
@@ -137,9 +137,9 @@ class FrozenStates:
 
 def _room(tokens: int, encoder: EncoderLike, memory: float, scratch: Path | None) -> torch.Tensor:
     """Numbers for so many tokens: on the encoder's device, or in a file that is gone when nobody uses it."""
-    shape = tokens, encoder.width
-    if tokens * encoder.width * 4 <= memory * 2**30:
+    shape = tokens, encoder.hidden_size
+    if tokens * encoder.hidden_size * 4 <= memory * 2**30:
         return torch.zeros(shape, device=encoder.device)
     with NamedTemporaryFile(dir=scratch, prefix=".states-") as file:
         # The name goes at the end of the block, the file when the tensor does.
-        return torch.from_file(file.name, shared=True, size=tokens * encoder.width).view(shape)
+        return torch.from_file(file.name, shared=True, size=tokens * encoder.hidden_size).view(shape)

@@ -3,8 +3,8 @@
 A head is given the vectors of the places it reads, and nothing else of a sentence: so they can be computed once and
 kept, where the encoder does not learn.
 
-Shapes: ``B`` rows, ``W`` places (first tokens, first subwords), ``D`` width, ``C`` labels, ``K`` numbers of a place,
-``A`` and ``E`` the widths of arcs and relations.
+Shapes: ``B`` rows, ``W`` places (first tokens, first subwords), ``D`` hidden size, ``C`` labels, ``K`` numbers of a
+place, ``A`` and ``E`` the sizes of arcs and relations.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class HeadConfig(Config):
 
     dropout: float = Field(0.1, ge=0, lt=1)
     """the share of an encoder's numbers that a head does not see in training"""
-    arc_width: int = Field(500, ge=1)
-    """parsing: numbers of a word as a head, and as a dependent"""
-    relation_width: int = Field(100, ge=1)
+    arc_size: int = Field(500, ge=1)
+    """parsing: dimensions of a word as a head, and as a dependent"""
+    relation_size: int = Field(100, ge=1)
     """parsing: the same for relations"""
-    inner_dropout: float = Field(0.33, ge=0, lt=1)
+    mlp_dropout: float = Field(0.33, ge=0, lt=1)
     """parsing and attention: the share of those numbers dropped in training"""
     pool: Pool = "first"
     """classification: what of a text is read: first (the special token in front) or attention (all its tokens)"""
-    pool_width: int = Field(256, ge=1)
-    """attention: numbers of a text, and of the hidden layer above"""
+    pool_size: int = Field(256, ge=1)
+    """attention: dimensions of a text, and of the hidden layer above"""
     pool_heads: int = Field(4, ge=1)
     """attention: weights of a token, each for its share of those numbers"""
 
@@ -142,9 +142,9 @@ class BiaffineHead(Head):
     def __init__(self, width: int, relations: int, config: HeadConfig, root: int | None = None) -> None:
         super().__init__()
         self.root = root
-        arc, relation = config.arc_width, config.relation_width
+        arc, relation = config.arc_size, config.relation_size
         self.dropout = nn.Dropout(config.dropout)
-        self.inner_dropout = nn.Dropout(config.inner_dropout)
+        self.mlp_dropout = nn.Dropout(config.mlp_dropout)
         self.arc_head, self.arc_dependent = nn.Linear(width, arc), nn.Linear(width, arc)
         self.relation_head, self.relation_dependent = nn.Linear(width, relation), nn.Linear(width, relation)
         # With a 1 behind the dependent: the bilinear form has the prior of each head in it.
@@ -206,7 +206,7 @@ class BiaffineHead(Head):
         return found
 
     def _inner(self, projected: torch.Tensor) -> torch.Tensor:
-        dropped: torch.Tensor = self.inner_dropout(F.leaky_relu(projected, 0.1))
+        dropped: torch.Tensor = self.mlp_dropout(F.leaky_relu(projected, 0.1))
         return dropped
 
 

@@ -208,10 +208,10 @@ def check_maps(
                 remedy=f"fit one, or choose among --layers {','.join(map(str, sorted(maps)))}",
             )
         widths = maps[layer].widths_[:2]
-        if widths != (other.width, source.width):
+        if widths != (other.hidden_size, source.hidden_size):
             raise ConfigError(
                 f"the map of layer {layer} from {way} is for widths {widths[0]} and {widths[1]}, and the models have "
-                f"{other.width} and {source.width}",
+                f"{other.hidden_size} and {source.hidden_size}",
                 remedy="fit the maps with these two models",
             )
         check_end(maps[layer], "source", headers[0], layer)

@@ -57,21 +57,21 @@ if TYPE_CHECKING:
 
 
 _FIXED = ("tune", "freeze", "layer")
-_SHARED = ("length", "precision", "memory", "lengths", "seed", "keep", "unseen")
+_SHARED = ("max_length", "precision", "memory_gib", "vector_norms", "seed", "keep", "unseen_labels")
 """Settings of the frozen states, the data and the maps, which are made once for a whole grid."""
 
 
 class MapTransferConfig(TuneConfig):
-    """Every knob: those of fine-tuning, where ``encoder_rate`` is the rate of the new layers, and these."""
+    """Every knob: those of fine-tuning, where ``encoder_learning_rate`` is the rate of the new layers, and these."""
 
     new_layers: int = Field(4, ge=1)
     """new Transformer layers on the frozen ones"""
     new_dropout: float = Field(0.1, ge=0, lt=1)
     """the share of numbers dropped in them while they learn"""
-    lengths: Lengths = "auto"
+    vector_norms: Lengths = "auto"
     """how long mapped vectors are: as the map gives them, as they were in the source, or auto: the latter where the
     map loses lengths"""
-    memory: float = Field(MEMORY, gt=0)
+    memory_gib: float = Field(MEMORY, gt=0)
     """GiB of frozen states held in memory, of each language of a model; more is held in a file"""
 
     def tuning(self, seed: int) -> TuneConfig:
@@ -249,7 +249,7 @@ def _climb(
             tuned = fine_tune(new, task, train, only, own, progress=progress, say=_silent if runs else tell)
             runs[name] = SettingRun(name, tuned.history[tuned.epoch - 1]["dev"][source], tuned.epoch)
             # Only the best are held: models of every setting would fill the memory.
-            best = sorted([*best, (name, tuned)], key=lambda one: -runs[one[0]].dev)[: config.best]
+            best = sorted([*best, (name, tuned)], key=lambda one: -runs[one[0]].dev)[: config.mean_of_best]
         for name, tuned in best:
             runs[name] = replace(runs[name], tests=_tested(tuned, models, states, layer, tests, config))
         took = time.monotonic() - began
@@ -318,12 +318,12 @@ def check_before(
                 remedy="leave them out, or name the model: --other",
             )
         for some in (dev[source], test.get(source, dev[source])):
-            check_scored(each.source, {source: some}, config.length)
+            check_scored(each.source, {source: some}, config.max_length)
         for code, encoder in each.others.items():
-            check_scored(encoder, {code: test[code]}, config.length)
+            check_scored(encoder, {code: test[code]}, config.max_length)
     labels = task.learned_labels(train.values())
     for some in (dev[source], *test.values()):
-        task.unseen_labels(some, labels, config.unseen)
+        task.unseen_labels(some, labels, config.unseen_labels)
     if not allow_leak:
         refuse_training_data(train, dev, "dev")
         refuse_training_data(train, test, "test")
@@ -428,7 +428,7 @@ def _frozen_states(
     found = {}
     for code, data in tests.items():
         encoder = models.source if code == source else models.others[code]
-        reader = reader_of(encoder, code, config.length)
+        reader = reader_of(encoder, code, config.max_length)
         rows: list[Row] = []
         for some in [data, *([train[source], dev[source]] if code == source else [])]:
             rows += task.rows(some.examples, reader, labels, purpose="test").rows
@@ -436,9 +436,9 @@ def _frozen_states(
             encoder,
             code,
             rows,
-            length=config.length,
+            length=config.max_length,
             precision=config.precision,
-            memory=config.memory,
+            memory=config.memory_gib,
             scratch=scratch,
         )
     return found
@@ -457,10 +457,10 @@ def _tested(
     assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
     ways: list[tuple[str, Arm, Below]] = [(source, "source", tuned.encoder.below)]
     for code in models.others:
-        if states[code].encoder.width == tuned.encoder.width:
+        if states[code].encoder.hidden_size == tuned.encoder.hidden_size:
             ways.append((code, "unmapped", Below(states[code])))
         if code in models.maps:
-            ways.append((code, "mapped", Below(states[code], models.maps[code][layer], config.lengths)))
+            ways.append((code, "mapped", Below(states[code], models.maps[code][layer], config.vector_norms)))
     found: dict[tuple[str, Arm], Evaluation] = {}
     for code, arm, below in ways:
         readers = {code: tuned.encoder.standing_on(below)}

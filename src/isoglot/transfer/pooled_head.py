@@ -1,11 +1,11 @@
 """A head that reads whole texts: attention over their tokens, and a small classifier over what it has gathered.
 
-A static vector knows nothing of its neighbours, so the token in front cannot stand for a sentence as it does in an
+A static vector knows nothing of its neighbors, so the token in front cannot stand for a sentence as it does in an
 encoder. Here every token of a text has a weight, the weighted mean is the text, and for a pair the classifier sees the
 two, how far they are apart and where they agree (as Conneau et al. 2017 do). Any frozen encoder can have this head, so
 that it is compared with static vectors on the same terms.
 
-Shapes: ``B`` rows, ``W`` places (the tokens of all texts of a row), ``D`` width, ``C`` labels, ``H`` weights of a
+Shapes: ``B`` rows, ``W`` places (the tokens of all texts of a row), ``D`` hidden size, ``C`` labels, ``H`` weights of a
 token, ``P`` numbers of a text.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class PooledHead(Head):
     """Texts by attention over their tokens, then one hidden layer and a score for each label.
 
-    Vectors are normalised first, without parameters: neither their scale nor their offset says anything then.
+    Vectors are normalized first, without parameters: neither their scale nor their offset says anything then.
 
     Args:
         width: Of the encoder.
@@ -45,9 +45,9 @@ class PooledHead(Head):
         super().__init__()
         self.texts = texts
         self.heads = config.pool_heads
-        inner = self.heads * max(1, config.pool_width // self.heads)
+        inner = self.heads * max(1, config.pool_size // self.heads)
         self.dropout = nn.Dropout(config.dropout)
-        self.inner_dropout = nn.Dropout(config.inner_dropout)
+        self.mlp_dropout = nn.Dropout(config.mlp_dropout)
         self.attention = nn.Linear(width, self.heads, bias=False)
         self.values = nn.Linear(width, inner)
         self.hidden = nn.Linear(inner if texts == 1 else 4 * inner, inner)
@@ -80,8 +80,8 @@ class PooledHead(Head):
         if self.texts == 2:
             one_BP, other_BP = found
             found += [(one_BP - other_BP).abs(), one_BP * other_BP]
-        hidden_BP = F.gelu(self.hidden(self.inner_dropout(torch.cat(found, dim=-1))))
-        scores_BC: torch.Tensor = self.scores(self.inner_dropout(hidden_BP))
+        hidden_BP = F.gelu(self.hidden(self.mlp_dropout(torch.cat(found, dim=-1))))
+        scores_BC: torch.Tensor = self.scores(self.mlp_dropout(hidden_BP))
         return scores_BC
 
     def loss(

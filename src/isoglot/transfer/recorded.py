@@ -105,7 +105,7 @@ class Recorder:
             raise
         except RuntimeError as error:
             raise ConfigError(
-                f"a step cannot be recorded on the GPU: {str(error).splitlines()[0]}", remedy="set record=off"
+                f"a step cannot be recorded on the GPU: {str(error).splitlines()[0]}", remedy="set cuda_graphs=off"
             ) from error
         return Recording(graph, rows_B, loss)
 

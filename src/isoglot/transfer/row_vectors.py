@@ -1,6 +1,6 @@
 """The vectors a head reads: computed for every batch, or once for all where the encoder does not learn.
 
-Shapes: ``B`` rows, ``W`` places, ``D`` width, ``P`` places of all rows.
+Shapes: ``B`` rows, ``W`` places, ``D`` hidden size, ``P`` places of all rows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RowVectors:
         encoder = tuned.encoder
         places = sum(len(row.places_W) for row in rows)
         # A table of vectors is itself such a store.
-        if tuned.config.head_only and encoder.depth and rows and 4 * places * encoder.width <= HELD:
+        if tuned.config.head_only and encoder.depth and rows and 4 * places * encoder.hidden_size <= HELD:
             if held is None or held.encoder is not encoder:
                 held = HeldVectors(encoder)
             self.kept_PD = held.get(self._key(rows), lambda: self._all(rows, stored, places))
@@ -86,7 +86,7 @@ class RowVectors:
     def _key(self, rows: Sequence[Row]) -> str:
         """A hash of all that the vectors depend on."""
         config = self.tuned.config
-        digest = hashlib.sha256(repr((self.language, config.layer, config.length, config.precision)).encode())
+        digest = hashlib.sha256(repr((self.language, config.layer, config.max_length, config.precision)).encode())
         for row in rows:
             sizes = len(row.ids_N), len(row.places_W)
             digest.update(np.concatenate([sizes, row.ids_N, row.places_W]).astype(np.int64).tobytes())
@@ -95,7 +95,7 @@ class RowVectors:
     @torch.no_grad()
     def _all(self, rows: Sequence[Row], stored: StoredRows, places: int) -> torch.Tensor:
         encoder, config = self.tuned.encoder, self.tuned.config
-        kept_PD = torch.empty(places, encoder.width, device=encoder.device)
+        kept_PD = torch.empty(places, encoder.hidden_size, device=encoder.device)
         with evaluating(encoder):
             for numbers in whole_batches(rows, batch_budget(encoder, None)):
                 batch = stored.batch(numbers)

@@ -1,7 +1,7 @@
 """Every knob of fine-tuning, with what it means; recipes in ``recipes/`` set them, ``--set`` changes them.
 
 >>> from isoglot.core.config import build_config
->>> build_config(TuneConfig, settings=["tune=top-6", "encoder_rate=2e-5"]).tune
+>>> build_config(TuneConfig, settings=["tune=top-6", "encoder_learning_rate=2e-5"]).tune
 'top-6'
 """
 
@@ -38,37 +38,37 @@ class TuneConfig(Config):
     """how often all examples are gone through"""
     epoch_size: int | None = Field(None, ge=1)
     """examples of an epoch, where it is a fixed number and not all of them"""
-    batch: int = Field(32, ge=1)
-    """examples of a step"""
+    batch_size: int = Field(32, ge=1)
+    """examples in a step"""
     batch_tokens: int | None = Field(None, ge=8)
-    """tokens of a step at most, padding included; then 'batch' says nothing"""
-    length: int | None = Field(None, ge=5)
+    """tokens of a step at most, padding included; then 'batch_size' is ignored"""
+    max_length: int | None = Field(None, ge=5)
     """tokens of an example at most, special ones included; None: as many as the encoder takes, 512 at most"""
-    encoder_rate: float = Field(3e-5, gt=0)
+    encoder_learning_rate: float = Field(3e-5, gt=0)
     """the peak learning rate of the encoder"""
-    head_rate: float | None = Field(None, gt=0)
+    head_learning_rate: float | None = Field(None, gt=0)
     """the peak learning rate of the head; None: the encoder's, or 1e-3 where only the head learns"""
     schedule: ScheduleConfig = ScheduleConfig(kind="linear", warmup=0.1)
     """how the rates change over the run"""
     weight_decay: float = Field(0.01, ge=0)
     """the pull of matrices towards 0, times the rate"""
-    clip: float = Field(1.0, ge=0)
-    """the longest gradient, over all parameters together; 0: no limit"""
+    max_gradient_norm: float = Field(1.0, ge=0)
+    """the largest norm of the gradient over all parameters; a larger one is clipped; 0: no limit"""
     head: HeadConfig = HeadConfig()
     """the shape of the head"""
     patience: int | None = Field(None, ge=1)
     """epochs without a better dev score after which the run ends; None: it goes on to the end"""
     keep: int = Field(10, ge=1)
     """how many epochs' weights are kept, those best on dev, for other ways to choose among them"""
-    unseen: Unseen | None = None
+    unseen_labels: Unseen | None = None
     """what a label is that training did not have: refuse it, or count it as wrong; None: as the task has it"""
     precision: Precision = "auto"
     """the number format of matrix products: auto, float32 or bfloat16"""
-    record: Record = "auto"
-    """whether a step is recorded for a few shapes and played back: auto (on a GPU, encoders of isoglot's), or off"""
+    cuda_graphs: Record = "auto"
+    """whether steps run as CUDA graphs: auto (on a GPU, for isoglot's own encoders), or off"""
     grid: dict[str, tuple[float | int | str, ...]] = Field({})
     """settings to try, every value of one with every value of the others"""
-    best: int = Field(2, ge=1)
+    mean_of_best: int = Field(2, ge=1)
     """of how many of the best settings of a grid the mean is taken"""
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
     """decides the head's initial values, the order of examples and the dropout"""
@@ -84,7 +84,7 @@ class TuneConfig(Config):
     @classmethod
     def _knobs(cls, grid: dict[str, tuple[float | int | str, ...]]) -> dict[str, tuple[float | int | str, ...]]:
         for key, values in grid.items():
-            if key not in cls.model_fields or key in ("grid", "best", "head", "schedule"):
+            if key not in cls.model_fields or key in ("grid", "mean_of_best", "head", "schedule"):
                 raise ValueError(f"has {key!r}, which is no single setting")
             if not values:
                 raise ValueError(f"has no value for {key!r}")
@@ -98,7 +98,7 @@ class TuneConfig(Config):
     @property
     def rate_of_head(self) -> float:
         """The head's peak learning rate."""
-        return self.head_rate or (1e-3 if self.head_only else self.encoder_rate)
+        return self.head_learning_rate or (1e-3 if self.head_only else self.encoder_learning_rate)
 
     def settings(self) -> dict[str, Self]:
         """Every setting of the grid, by what is special in it; one without a name where there is no grid."""

@@ -259,9 +259,9 @@ def check_shift(
         if code not in dev:
             raise ConfigError(f"there is no dev set of {code} to choose alpha by", remedy="give it, or use the rule")
     for data in (test, {code: dev[code] for code in targets} if choose == "dev" else {}):
-        check_scored(tuned.encoder, data, tuned.config.length)
+        check_scored(tuned.encoder, data, tuned.config.max_length)
         for some in data.values():
-            tuned.task.unseen_labels(some, tuned.labels, tuned.config.unseen)
+            tuned.task.unseen_labels(some, tuned.labels, tuned.config.unseen_labels)
     return targets
 
 

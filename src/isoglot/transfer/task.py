@@ -222,7 +222,7 @@ class Task(ABC, Generic[ExampleT]):
             for place, label in enumerate(self.labels(example)):
                 if label not in known:
                     if (unseen or self.unseen) == "refuse":
-                        count = "or with --set unseen=count, which counts it as wrong"
+                        count = "or with --set unseen_labels=count, which counts it as wrong"
                         line, remedy = None, f"learn from more examples (--sentences), {count}"
                         if data.file is not None:
                             line = self.line_of(data.file, number, place)

@@ -1,6 +1,6 @@
 """An encoder with the head of a task on it: what fine-tuning makes, and what evaluates and predicts.
 
-Shapes: ``B`` rows, ``W`` places, ``D`` width, ``K`` numbers of a place.
+Shapes: ``B`` rows, ``W`` places, ``D`` hidden size, ``K`` numbers of a place.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Tuned:
             encoder: Whose tokens; None: this one's.
         """
         through = encoder or self.encoder
-        reader = reader_of(through, language, self.config.length)
+        reader = reader_of(through, language, self.config.max_length)
         found = self.task.rows(examples, reader, self.labels, purpose=purpose)
         return self.head.placed(found, through.vocabulary)
 
@@ -145,7 +145,7 @@ class Tuned:
         """
         found: list[np.ndarray] = [np.zeros((0, 1), dtype=np.int64)] * len(rows)
         if stored is None:
-            stored = StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.length), encoder.device)
+            stored = StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.max_length), encoder.device)
         was_training = self.head.training
         self.head.eval()
         with evaluating(encoder), progress.task(f"{self.task.name} {language}", total=len(rows), unit="rows") as task:

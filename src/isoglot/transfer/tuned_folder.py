@@ -205,7 +205,7 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
         check_file(folder / kept, sha256=index["files"][kept])
     ours = open_encoder(folder / ENCODER).to(place) if index["ours"] else None
     own = _foreign(folder, index, encoder, str(place)) if ours is None else ours
-    head = task.head(own.width, labels, config.head)
+    head = task.head(own.hidden_size, labels, config.head)
     head.load_state_dict(read_weights(folder / HEAD, sha256=index["files"][HEAD]))
     return Tuned(
         own,

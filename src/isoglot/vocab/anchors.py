@@ -31,7 +31,7 @@ BANDS = (100, 1_000, 10_000)
 
 @dataclass(frozen=True)
 class Band:
-    """Types of neighbouring ranks; the most frequent have rank 1."""
+    """Types of neighboring ranks; the most frequent have rank 1."""
 
     first: int
     last: int

@@ -100,7 +100,7 @@ class LineEncoder:
         self._tokenizer = literal(Tokenizer.from_str(view))
         self._splits = normalization is not None
         self._form = normal_form(normalization or "none")
-        if self._splits:  # lines come to it normalised and marked; doing that again would take a quarter of its time
+        if self._splits:  # lines come to it normalized and marked; doing that again would take a quarter of its time
             self._tokenizer.normalizer = None
         vocab = self._tokenizer.get_vocab(with_added_tokens=True)
         self._opens = np.zeros(max(vocab.values(), default=0) + 1, dtype=bool)

@@ -1,6 +1,6 @@
 """How text becomes pieces: the parts of a Hugging Face tokenizer that are the same in every vocabulary of ours.
 
-A text is normalised (NFC unless told otherwise), a mark ``▁`` is put before it and in place of every blank, and it is
+A text is normalized (NFC unless told otherwise), a mark ``▁`` is put before it and in place of every blank, and it is
 cut before each mark and where letters, digits and other signs meet. Pieces are made inside those words only, so::
 
     encode("one two") == encode("one") + encode("two")
@@ -8,7 +8,7 @@ cut before each mark and where letters, digits and other signs meet. Pieces are 
 holds for every text. Three things rest on it: a word met before need not be encoded again (:mod:`.line_encoder`), a
 vocabulary can be trained on counts of words (:mod:`.word_counts`), and a very long line can be encoded in parts.
 
-What decoding gives back is the text, normalised, with ``▁`` itself read as a blank; nothing else is changed. Letters
+What decoding gives back is the text, normalized, with ``▁`` itself read as a blank; nothing else is changed. Letters
 are the categories L and M, and private use (Co): the made-up scripts of twins are letters.
 """
 
@@ -77,7 +77,7 @@ def normal_form(form: Normalization) -> Callable[[str], str]:
 
 
 def word_splitter(model: ModelName) -> Any:  # noqa: ANN401 - as above
-    """What cuts normalised text into words.
+    """What cuts normalized text into words.
 
     WordPiece marks what continues a word with ``##``, which a text may contain: there, each ``#`` is a word of its own.
     """
@@ -152,7 +152,7 @@ def assemble(model: ModelName, normalization: Normalization, fields: Mapping[str
 def for_masked_text(view: str) -> str:
     """A ``tokenizer.json`` of ours for text with ``[MASK]`` in it: a mask is one id in place of its word's.
 
-    A normaliser sees what is between two special tokens, so its mark would come before each of these parts. Here the
+    A normalizer sees what is between two special tokens, so its mark would come before each of these parts. Here the
     first part alone gets one, as a blank, which no text has any more by then; ``[MASK]`` takes the blank before it.
     """
     import json

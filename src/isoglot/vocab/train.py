@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 TrainedMode = Literal["joint", "union", "disjoint", "graded"]
 """``joint``: one vocabulary of all text; ``union``: one for each language, equal strings share an id; ``disjoint``: one
 for each, nothing shared; ``graded``: one for each, chosen strings shared."""
-Counted = Literal["pieces", "merges"]
-"""What the size of a vocabulary counts: all its pieces, or the merges of BPE, as the papers count "80k BPE codes"."""
+Counted = Literal["subwords", "merges"]
+"""What the size of a vocabulary counts: all its subwords, or the merges of BPE, as the papers count "80k BPE codes"."""
 
 
 def train_vocabulary(
@@ -56,7 +56,7 @@ def train_vocabulary(
     *,
     mode: TrainedMode,
     size: int,
-    count: Counted = "pieces",
+    count: Counted = "subwords",
     model: ModelName = "bpe",
     exponent: float = 0.7,
     coverage: float = 0.9995,
@@ -75,7 +75,7 @@ def train_vocabulary(
             segmented, the vocabulary does the same to any other text of the language.
         mode: How the languages share ids.
         size: Of the whole if joint, of each language otherwise (the first paper's 80k joint and 40k/40k).
-        count: What the size counts: all pieces, special tokens, bytes and characters included; or for BPE the merges,
+        count: What the size counts: all subwords, special tokens, bytes and characters included; or for BPE the merges,
             so that those come on top.
         model: How pieces are learned and applied.
         exponent: For joint: languages are sampled in proportion to their share of all lines, raised to this.
@@ -201,7 +201,7 @@ def _check(
             remedy="say which anchors stay with mode graded, and only there",
         )
     if count == "merges" and model != "bpe":
-        raise ConfigError(f"{model} has no merges to count", remedy="count pieces, or choose model bpe")
+        raise ConfigError(f"{model} has no merges to count", remedy="count subwords, or choose model bpe")
     if model == "wordpiece" and unknown == "bytes":
         raise ConfigError("WordPiece cannot fall back on bytes", remedy="choose unknown unk, or another model")
 
@@ -219,7 +219,7 @@ class _Learner:
         unknown: Unknown,
         normalization: Normalization,
         coverage: float,
-        count: Counted = "pieces",
+        count: Counted = "subwords",
     ) -> None:
         self.size, self.model, self.unknown, self.count = size, model, unknown, count
         self.normalization: Normalization = normalization

@@ -1,4 +1,4 @@
-"""Optimisers: their formulas, who has decay, and that what is not reached does not move."""
+"""Optimizers: their formulas, who has decay, and that what is not reached does not move."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 
 from isoglot.core.errors import CorruptFileError
 from isoglot.model import Encoder, encoder_config
-from isoglot.pretrain.optimiser import Optimiser, OptimiserConfig, build_optimiser
+from isoglot.pretrain.optimizer import Optimizer, OptimizerConfig, build_optimizer
 
 KINDS = ["adam", "adamw", "muon"]
 
@@ -18,42 +18,42 @@ def encoder(plan: str = "default") -> Encoder:
     return Encoder(config, members={"en": range(25), "fr": range(20, 40)})  # type: ignore[dict-item]
 
 
-def step(model: Encoder, optimiser: Optimiser, language: str, seed: int = 0, factor: float = 1.0) -> torch.Tensor:
+def step(model: Encoder, optimizer: Optimizer, language: str, seed: int = 0, factor: float = 1.0) -> torch.Tensor:
     ids = torch.randint(20, 25, (2, 8), generator=torch.Generator().manual_seed(seed))
-    optimiser.clear()
+    optimizer.clear()
     model(ids, torch.tensor([[1, 2], [3, 4]]), ids[:, :2], language).backward()
-    return optimiser.step(factor)
+    return optimizer.step(factor)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("plan", ["default", "1", "emb,softmax", "emb,1-2,transform,softmax"])
 def test_what_a_language_does_not_reach_does_not_move(kind, plan):
     model = encoder(plan)
-    optimiser = build_optimiser(dict(model.named_parameters()), OptimiserConfig(kind=kind, weight_decay=0.1), "cpu")
+    optimizer = build_optimizer(dict(model.named_parameters()), OptimizerConfig(kind=kind, weight_decay=0.1), "cpu")
     for seed in range(3):  # the others get momentum first, which must then do nothing
-        step(model, optimiser, "fr", seed)
+        step(model, optimizer, "fr", seed)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    memory = {name: value.clone() for name, value in optimiser.state().items()}
-    step(model, optimiser, "en")
+    memory = {name: value.clone() for name, value in optimizer.state().items()}
+    step(model, optimizer, "en")
     moved = {name for name, value in model.named_parameters() if not torch.equal(value, before[name])}
     still = {name for name in before if "fr" in name.split(".")}
     assert moved == {name for name, _ in model.named_parameters()} - still
     assert all(
-        torch.equal(optimiser.state()[name], memory[name]) for name in memory if name.rpartition("/")[0] in still
+        torch.equal(optimizer.state()[name], memory[name]) for name in memory if name.rpartition("/")[0] in still
     )
 
 
 def test_adamw_is_torchs_with_decay_on_matrices_only():
     model, twin = encoder(), encoder()
-    config = OptimiserConfig(kind="adamw", rate=1e-2, weight_decay=0.1, clip=0.0)
-    optimiser = build_optimiser(dict(model.named_parameters()), config, "cpu")
+    config = OptimizerConfig(kind="adamw", learning_rate=1e-2, weight_decay=0.1, max_gradient_norm=0.0)
+    optimizer = build_optimizer(dict(model.named_parameters()), config, "cpu")
     groups = [
         {"params": [p for p in twin.parameters() if p.dim() > 1], "weight_decay": 0.1},
         {"params": [p for p in twin.parameters() if p.dim() == 1], "weight_decay": 0.0},
     ]
     plain = torch.optim.AdamW(groups, lr=1e-2)
     for seed in range(3):
-        step(model, optimiser, "en", seed)
+        step(model, optimizer, "en", seed)
         ids = torch.randint(20, 25, (2, 8), generator=torch.Generator().manual_seed(seed))
         plain.zero_grad()
         twin(ids, torch.tensor([[1, 2], [3, 4]]), ids[:, :2], "en").backward()
@@ -64,28 +64,28 @@ def test_adamw_is_torchs_with_decay_on_matrices_only():
 
 def test_muon_takes_the_matrices_of_the_layers_and_nothing_else():
     model = encoder("1")
-    optimiser = build_optimiser(dict(model.named_parameters()), OptimiserConfig(kind="muon"), "cpu")
-    assert optimiser.kinds == ["Muon", "AdamW"]
-    step(model, optimiser, "en")
-    for name in {name.rpartition("/")[0] for name in optimiser.state()}:
-        by_muon = f"{name}/momentum_buffer" in optimiser.state()
+    optimizer = build_optimizer(dict(model.named_parameters()), OptimizerConfig(kind="muon"), "cpu")
+    assert optimizer.kinds == ["Muon", "AdamW"]
+    step(model, optimizer, "en")
+    for name in {name.rpartition("/")[0] for name in optimizer.state()}:
+        by_muon = f"{name}/momentum_buffer" in optimizer.state()
         assert by_muon == (name.startswith("blocks.") and name.endswith(".weight") and "norm" not in name), name
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rate_follows_the_factor(kind):
     model = encoder()
-    optimiser = build_optimiser(dict(model.named_parameters()), OptimiserConfig(kind=kind, weight_decay=0.1), "cpu")
+    optimizer = build_optimizer(dict(model.named_parameters()), OptimizerConfig(kind=kind, weight_decay=0.1), "cpu")
     before = [value.clone() for value in model.parameters()]
-    step(model, optimiser, "en", factor=0.0)
+    step(model, optimizer, "en", factor=0.0)
     assert all(torch.equal(one, other) for one, other in zip(before, model.parameters(), strict=True))
 
 
 def test_clipping_shortens_the_gradient_and_tells_its_length():
     layer = nn.Linear(3, 1, bias=False)
-    optimiser = build_optimiser(dict(layer.named_parameters()), OptimiserConfig(clip=1.0), "cpu")
+    optimizer = build_optimizer(dict(layer.named_parameters()), OptimizerConfig(max_gradient_norm=1.0), "cpu")
     layer(torch.tensor([[2.0, 3.0, 6.0]])).sum().backward()
-    assert float(optimiser.step(1.0)) == pytest.approx(7.0)
+    assert float(optimizer.step(1.0)) == pytest.approx(7.0)
     assert layer.weight.grad is not None
     assert float(layer.weight.grad.norm()) == pytest.approx(1.0, rel=1e-5)
 
@@ -93,14 +93,14 @@ def test_clipping_shortens_the_gradient_and_tells_its_length():
 @pytest.mark.parametrize("kind", KINDS)
 def test_state_taken_and_given_back_goes_on_the_same(kind):
     one, other = encoder("1"), encoder("1")
-    first = build_optimiser(dict(one.named_parameters()), OptimiserConfig(kind=kind), "cpu")
-    second = build_optimiser(dict(other.named_parameters()), OptimiserConfig(kind=kind), "cpu")
+    first = build_optimizer(dict(one.named_parameters()), OptimizerConfig(kind=kind), "cpu")
+    second = build_optimizer(dict(other.named_parameters()), OptimizerConfig(kind=kind), "cpu")
     step(one, first, "en", 0)
     other.load_state_dict(one.state_dict())
     second.load(first.state())
-    for model, optimiser in ((one, first), (other, second)):
-        step(model, optimiser, "fr", 1)
-        step(model, optimiser, "en", 2)
+    for model, optimizer in ((one, first), (other, second)):
+        step(model, optimizer, "fr", 1)
+        step(model, optimizer, "en", 2)
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     with pytest.raises(CorruptFileError, match="no parameter 'x' here"):
         second.load({"x/step": torch.tensor(1.0)})

@@ -85,7 +85,7 @@ def test_whitening_needs_as_many_directions_as_columns():
     assert np.isfinite(Whiten(penalty=0.1).fit_transform(X)).all()
 
 
-def test_zero_rows_are_ordinary_for_centring_and_whitening():
+def test_zero_rows_are_ordinary_for_centering_and_whitening():
     X = np.random.default_rng(3).normal(size=(20, 2))
     X[4] = 0
     assert np.allclose(Center().fit_transform(X).mean(0), 0)
@@ -98,7 +98,7 @@ def test_very_small_and_very_large_rows_get_unit_length():
 
 
 class TestSteps:
-    def test_each_space_is_normalised_by_itself(self, rng, orthogonal):
+    def test_each_space_is_normalized_by_itself(self, rng, orthogonal):
         X = rng.normal(size=(100, 4)) + 3
         R = orthogonal(4)
         Y = 5 * (X - 3) @ R - 7

@@ -4,7 +4,7 @@ Weight decay is for matrices only: not for biases and norms. A parameter that a 
 gradient (``None``, not zero), and then it does not move at all: no decay, no momentum.
 
 >>> from torch import nn
->>> build_optimiser(dict(nn.Linear(2, 2).named_parameters()), OptimiserConfig(), "cpu").kinds
+>>> build_optimizer(dict(nn.Linear(2, 2).named_parameters()), OptimizerConfig(), "cpu").kinds
 ['Adam']
 """
 
@@ -23,21 +23,20 @@ from isoglot.pretrain.muon import Muon
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from torch.optim import Optimizer
 
-OptimiserKind = Literal["adam", "adamw", "muon"]
+OptimizerKind = Literal["adam", "adamw", "muon"]
 """adam: the papers'; decay, if any, is in the gradient. adamw: decay apart. muon: for the layers' matrices."""
 
 
-class OptimiserConfig(Config):
-    """How weights move."""
+class OptimizerConfig(Config):
+    """Settings of the optimizer."""
 
-    kind: OptimiserKind = "adam"
+    kind: OptimizerKind = "adam"
     """adam, adamw, or muon (for the matrices of the layers; adamw for the rest)"""
-    rate: float = Field(1e-4, gt=0)
+    learning_rate: float = Field(1e-4, gt=0)
     """the peak learning rate"""
-    matrix_rate: float | None = Field(None, gt=0)
-    """muon: the peak rate of the layers' matrices, on AdamW's scale; None takes 'rate'"""
+    matrix_learning_rate: float | None = Field(None, gt=0)
+    """muon: the peak rate of the layers' matrices, on AdamW's scale; None takes 'learning_rate'"""
     betas: tuple[float, float] = (0.9, 0.999)
     """how long the two averages of adam and adamw remember"""
     eps: float = Field(1e-8, gt=0)
@@ -46,20 +45,22 @@ class OptimiserConfig(Config):
     """how long muon's average remembers"""
     weight_decay: float = Field(0.0, ge=0)
     """the pull of matrices towards 0, times the rate (adamw, muon)"""
-    clip: float = Field(1.0, ge=0)
-    """the longest gradient, over all parameters together; 0: no limit"""
+    max_gradient_norm: float = Field(1.0, ge=0)
+    """the largest norm of the gradient over all parameters; a larger one is clipped; 0: no limit"""
 
 
-class Optimiser:
-    """One or two optimisers of torch that act as one, with names for their state.
+class Optimizer:
+    """One or two optimizers of torch that act as one, with names for their state.
 
     Args:
-        parts: The optimisers of torch; each group of each has its peak rate under ``peak``.
+        parts: The optimizers of torch; each group of each has its peak rate under ``peak``.
         parameters: Every parameter by its name.
         clip: The longest gradient; 0: no limit.
     """
 
-    def __init__(self, parts: list[Optimizer], parameters: Mapping[str, torch.nn.Parameter], clip: float) -> None:
+    def __init__(
+        self, parts: list[torch.optim.Optimizer], parameters: Mapping[str, torch.nn.Parameter], clip: float
+    ) -> None:
         self.parts = parts
         self.parameters = dict(parameters)
         self.clip = clip
@@ -121,10 +122,10 @@ class Optimiser:
             homes[id(parameter)].state[parameter][key] = value.to(parameter.device, copy=True)
 
 
-def build_optimiser(
-    parameters: Mapping[str, torch.nn.Parameter], config: OptimiserConfig, device: torch.device | str
-) -> Optimiser:
-    """The optimiser of a model.
+def build_optimizer(
+    parameters: Mapping[str, torch.nn.Parameter], config: OptimizerConfig, device: torch.device | str
+) -> Optimizer:
+    """The optimizer of a model.
 
     Args:
         parameters: Every parameter by its name; those of the layers begin with ``blocks.``.
@@ -133,9 +134,9 @@ def build_optimiser(
     """
     of_layers = {name for name, p in parameters.items() if name.startswith("blocks.") and p.dim() == 2}
     matrices = of_layers if config.kind == "muon" else set()
-    parts: list[Optimizer] = []
+    parts: list[torch.optim.Optimizer] = []
     if matrices:
-        rate = config.matrix_rate or config.rate
+        rate = config.matrix_learning_rate or config.learning_rate
         held: dict[int, list[torch.nn.Parameter]] = {}
         for name in sorted(matrices):
             held.setdefault(_matrices_in(name, parameters), []).append(parameters[name])
@@ -143,15 +144,15 @@ def build_optimiser(
         parts.append(Muon(groups, lr=rate, momentum=config.momentum))
     rest = [(name, p) for name, p in parameters.items() if name not in matrices]
     groups = [
-        _group([p for _, p in rest if p.dim() > 1], config.rate, config.weight_decay),
-        _group([p for _, p in rest if p.dim() <= 1], config.rate, 0.0),
+        _group([p for _, p in rest if p.dim() > 1], config.learning_rate, config.weight_decay),
+        _group([p for _, p in rest if p.dim() <= 1], config.learning_rate, 0.0),
     ]
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
     fused = torch.device(device).type in ("cpu", "cuda", "mps")
     groups = [group for group in groups if group["params"]]
     if groups:
-        parts.append(kind(groups, lr=config.rate, betas=config.betas, eps=config.eps, fused=fused))
-    return Optimiser(parts, parameters, config.clip)
+        parts.append(kind(groups, lr=config.learning_rate, betas=config.betas, eps=config.eps, fused=fused))
+    return Optimizer(parts, parameters, config.max_gradient_norm)
 
 
 def _matrices_in(name: str, parameters: Mapping[str, torch.nn.Parameter]) -> int:

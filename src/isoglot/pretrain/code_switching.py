@@ -46,7 +46,7 @@ _PLACE_BITS = 20  # two words with one draw are told apart by their place
 _BASE = 0xD1342543DE82EF95  # odd, so that its powers have inverses modulo 2**64
 
 
-class SwitchingConfig(Config):
+class CodeSwitchingConfig(Config):
     """How much is switched on the way to the device."""
 
     dictionaries: Literal["optional", "required"] = "optional"

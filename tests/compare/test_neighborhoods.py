@@ -1,4 +1,4 @@
-"""RSA, mutual neighbours and spectral distance against brute force and textbook graphs."""
+"""RSA, mutual neighbors and spectral distance against brute force and textbook graphs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from isoglot.compare import mutual_knn, rsa, spectral_similarity
 from isoglot.compare.dissimilarity import average_ranks
-from isoglot.compare.neighbours import nearest_others
+from isoglot.compare.neighbors import nearest_others
 from isoglot.compare.spectral import laplacian_spectrum
 from isoglot.core.errors import ConfigError, InputError
 
@@ -28,7 +28,7 @@ def brute_rsa(X: np.ndarray, Y: np.ndarray) -> float:
     return float(np.corrcoef(sides[0], sides[1])[0, 1])
 
 
-def brute_neighbours(rows: np.ndarray, k: int) -> list[list[int]]:
+def brute_neighbors(rows: np.ndarray, k: int) -> list[list[int]]:
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = np.round(unit @ unit.T, 9)
     others = [[j for j in range(len(rows)) if j != i] for i in range(len(rows))]
@@ -81,18 +81,18 @@ def test_rsa_of_spaces_without_an_order(rng):
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
-def test_neighbours_against_brute_force(k, rng):
+def test_neighbors_against_brute_force(k, rng):
     X, Y = rng.normal(size=(60, 5)), rng.normal(size=(60, 8))
     Y[:30] = Y[30:]  # every item of Y has a twin
-    own, other = brute_neighbours(X, k), brute_neighbours(Y, k)
+    own, other = brute_neighbors(X, k), brute_neighbors(Y, k)
     assert nearest_others(torch.from_numpy(X), k, "X").tolist() == own
     assert nearest_others(torch.from_numpy(Y), k, "Y").tolist() == other
     shared = [len(set(a) & set(b)) / k for a, b in zip(own, other, strict=True)]
     assert mutual_knn(X, Y, k=k) == pytest.approx(np.mean(shared), abs=1e-12)
 
 
-def test_an_item_is_never_its_own_neighbour(rng):
-    """Nor among more duplicates than neighbours are asked for, where it would not be found at all."""
+def test_an_item_is_never_its_own_neighbor(rng):
+    """Nor among more duplicates than neighbors are asked for, where it would not be found at all."""
     X = rng.normal(size=(3, 4))[[0] * 9 + [1] * 9 + [2]]
     found = nearest_others(torch.from_numpy(X), 3, "X")
     assert found.shape == (19, 3)
@@ -106,14 +106,14 @@ def test_chance_is_k_of_the_others(rng):
     assert np.mean(values) == pytest.approx(10 / 199, rel=0.1)
 
 
-def test_bad_neighbourhoods(rng):
+def test_bad_neighborhoods(rng):
     X = rng.normal(size=(11, 3))
     with pytest.raises(
         InputError,
-        match=r"^11 items are too few to tell 10 neighbours from others; give at least 12 items, or a smaller k$",
+        match=r"^11 items are too few to tell 10 neighbors from others; give at least 12 items, or a smaller k$",
     ):
         mutual_knn(X, X)
-    with pytest.raises(ConfigError, match="k is 0; ask for at least 1 neighbour"):
+    with pytest.raises(ConfigError, match="k is 0; ask for at least 1 neighbor"):
         mutual_knn(X, X, k=0)
     zero = X.copy()
     zero[4] = 0
@@ -145,8 +145,8 @@ def test_spectral_distance_by_hand(rng):
     spectra = []
     for rows in (X, Y):
         graph = np.zeros((40, 40))
-        for item, neighbours in enumerate(brute_neighbours(rows, 4)):
-            graph[item, neighbours] = graph[neighbours, item] = 1
+        for item, neighbors in enumerate(brute_neighbors(rows, 4)):
+            graph[item, neighbors] = graph[neighbors, item] = 1
         spectra.append(np.linalg.eigvalsh(np.diag(graph.sum(0)) - graph)[::-1])
     counts = [int(np.argmax(np.cumsum(s) >= 0.9 * s.sum())) + 1 for s in spectra]
     expected = sum((spectra[0][i] - spectra[1][i]) ** 2 for i in range(min(counts)))

@@ -18,6 +18,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.languages import dictionary, documents
 from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.chance import below, draws, stream_key
+from isoglot.pretrain.code_switching import CodeSwitchingConfig, DeviceSwitcher, span_hashes
 from isoglot.pretrain.switch_table import (
     BARE,
     DIGIT,
@@ -31,7 +32,6 @@ from isoglot.pretrain.switch_table import (
     check_switching,
     dictionaries_record,
 )
-from isoglot.pretrain.switching import DeviceSwitcher, SwitchingConfig, span_hashes
 from isoglot.text.dictionary import Entry, read_dictionary, write_dictionary
 from isoglot.text.segment import segmenter
 from isoglot.text.switch import SwitchConfig, Switcher
@@ -192,7 +192,7 @@ def test_a_batch_may_be_split_and_compiled(vocabularies):
 
 
 def test_defaults_are_the_offline_ones():
-    online, offline = SwitchingConfig(), SwitchConfig()
+    online, offline = CodeSwitchingConfig(), SwitchConfig()
     assert (online.rate, online.cap) == (offline.rate, offline.cap)
 
 

@@ -1,4 +1,4 @@
-"""Steps before a map: centring, unit length, and both at once (Zhang et al. 2019).
+"""Steps before a map: centering, unit length, and both at once (Zhang et al. 2019).
 
 Shape legend: ``N`` rows, ``D`` columns, ``R`` rounds.
 """
@@ -63,7 +63,7 @@ class IterativeNormalization(Step):
     ``inverse_transform`` gives back the direction of every row exactly, with length 1: only the length is lost.
 
     Args:
-        tolerance: Both hold when the lengths of centred rows are within this of 1.
+        tolerance: Both hold when the lengths of centered rows are within this of 1.
         rounds: The most rounds.
 
     Learns ``means_`` (R × D), what each round subtracts; ``rounds_``; and ``residual_``, how far the lengths still are

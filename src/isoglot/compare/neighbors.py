@@ -1,6 +1,6 @@
-"""Mutual nearest neighbours: do the items have the same neighbours in both spaces? (Huh et al. 2024).
+"""Mutual nearest neighbors: do the items have the same neighbors in both spaces? (Huh et al. 2024).
 
-Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbours.
+Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from isoglot.retrieve.methods import nearest
 if TYPE_CHECKING:
     from isoglot.align.rows import Array
 
-NEIGHBOURS = 10
+NEIGHBORS = 10
 SPARE = 4  # times as many are found, so that there are enough where a tenth of the items is left out
 
 
-def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBOURS) -> float:
-    """The share of an item's k nearest neighbours in X that are among its k nearest in Y, on average over the items.
+def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBORS) -> float:
+    """The share of an item's k nearest neighbors in X that are among its k nearest in Y, on average over the items.
 
-    Nearest by the cosine; an item is no neighbour of its own, and among equally near ones the first comes first. Spaces
-    that have nothing to do with each other share k / (N - 1) of the neighbours.
+    Nearest by the cosine; an item is no neighbor of its own, and among equally near ones the first comes first. Spaces
+    that have nothing to do with each other share k / (N - 1) of the neighbors.
 
     Args:
         X: N × D.
         Y: N × E, the same items in the same order.
-        k: How many neighbours.
+        k: How many neighbors.
 
     Raises:
         ConfigError: ``k`` is below 1.
         InputError: The rows will not do, one is all zeros, all of a side are the same, or there are too few to have k
-            neighbours and others.
+            neighbors and others.
     """
     X_ND, Y_NE = paired(X, Y)
-    return shared_neighbours(Nearest.of(X_ND, "X", k), Nearest.of(Y_NE, "Y", k))
+    return shared_neighbors(Nearest.of(X_ND, "X", k), Nearest.of(Y_NE, "Y", k))
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Nearest:
     k: int
 
     @classmethod
-    def of(cls, rows_ND: torch.Tensor, name: str, k: int = NEIGHBOURS) -> Nearest:
-        """The neighbours in a space; errors as for :func:`mutual_knn`."""
+    def of(cls, rows_ND: torch.Tensor, name: str, k: int = NEIGHBORS) -> Nearest:
+        """The neighbors in a space; errors as for :func:`mutual_knn`."""
         nearest_NS = nearest_others(rows_ND, max(k, min(SPARE * k, len(rows_ND) - 2)), name)
         return cls(name, rows_ND, torch.arange(len(rows_ND), device=rows_ND.device), nearest_NS, k)
 
@@ -82,13 +82,13 @@ class Nearest:
         return replace(self, rows_ND=rows_ND, items_N=items_N, nearest_NS=nearest_NS)
 
 
-def shared_neighbours(own: Nearest, other: Nearest) -> float:
-    """The share of neighbours in the one space that are neighbours in the other."""
+def shared_neighbors(own: Nearest, other: Nearest) -> float:
+    """The share of neighbors in the one space that are neighbors in the other."""
     return _shared(own.nearest_NS[:, : own.k], other.nearest_NS[:, : other.k])
 
 
 def shared_shuffled(own: Nearest, other: Nearest, order_N: torch.Tensor) -> float:
-    """The same with the items of the other space in another order: they keep their neighbours under other numbers."""
+    """The same with the items of the other space in another order: they keep their neighbors under other numbers."""
     return _shared(own.nearest_NS[:, : own.k], order_N.argsort()[other.nearest_NS[order_N, : other.k]])
 
 
@@ -104,10 +104,10 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
         InputError: A row is all zeros, all are the same, or there are fewer than k + 2.
     """
     if k < 1:
-        raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbour")
+        raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbor")
     if len(rows_ND) < k + 2:
         raise InputError(
-            f"{len(rows_ND)} items are too few to tell {k} neighbours from others",
+            f"{len(rows_ND)} items are too few to tell {k} neighbors from others",
             remedy=f"give at least {k + 2} items, or a smaller k",
         )
     refuse_equal_rows(rows_ND, name)
@@ -122,11 +122,11 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
 
 MUTUAL_KNN = Measure(
     name="mutual-knn",
-    title="Mutual nearest neighbours",
-    meaning="The share of an item's 10 nearest neighbours that are the same in both spaces.",
+    title="Mutual nearest neighbors",
+    meaning="The share of an item's 10 nearest neighbors that are the same in both spaces.",
     function=mutual_knn,
     invariances=unchanged_by("orthogonal", "scaling"),
-    fewest=NEIGHBOURS + 2,
+    fewest=NEIGHBORS + 2,
     rows=SAMPLED,
-    halves=Halves(of=Nearest.of, alike=shared_neighbours, shuffled=shared_shuffled),
+    halves=Halves(of=Nearest.of, alike=shared_neighbors, shuffled=shared_shuffled),
 )
