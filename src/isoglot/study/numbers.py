@@ -40,6 +40,9 @@ COORDINATES = {
     "alpha": "factor of the shift",
     "source": "language that was given to the model",
     "target": "language that was asked for",
+    "map": "map that was applied to the hidden states: procrustes; missing for none",
+    "estimator": "form of CKA",
+    "vectors": "embeddings (rows of the embedding matrix) or contexts (averages over contexts)",
 }
 """Coordinates that more than one recipe uses."""
 
@@ -50,7 +53,8 @@ class Number:
 
     Attributes:
         measure: What was measured: nli (accuracy), ner (F1), parsing (LAS), in points from 0 to 100; sentence_p1,
-            word_p1, word_mrr, cka, convert_rate …, from 0 to 1.
+            word_p1, word_mrr, cka, convert_rate …, from 0 to 1. Claims read those that
+            :mod:`isoglot.study.claims` lists.
         value: The value.
         at: Where it was measured, by name of the coordinate (:data:`COORDINATES`).
         draws: The value in bootstrap resamples of the test items, empty where there are none. Resample ``i`` of two

@@ -1,0 +1,241 @@
+"""Verdicts on the claims of a paper, from the numbers of a study."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError
+from isoglot.study.claims.printed_numbers import paper_numbers
+from isoglot.study.claims.statistics import claim_p, decide, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoglot.study.claims.claim import Claim
+    from isoglot.study.claims.evidence import Alias
+    from isoglot.study.claims.statistics import Outcome, PartResult
+    from isoglot.study.numbers import Number
+
+Check = Literal["holds", "does not hold", "stated, not printed"]
+_LISTED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A claim, what the paper prints, and what a study's numbers say.
+
+    Attributes:
+        claim: Name of the claim.
+        sentence: What the paper claims.
+        test: What was tested.
+        paper: Whether it holds for the numbers that the paper prints, without intervals.
+        paper_values: The tested statistics of the paper, in words.
+        outcome: The verdict on the study's numbers.
+        one_model: Whether it is about these models only, because no variance over seeds is known.
+        parts: The tested statistics with their intervals.
+        p: p-value after Holm's correction over the claims of the paper that were run; ``None`` if it was not run.
+        reason: Why it is undecided or was not run.
+        beside: The same test against other references or with other estimators, uncorrected, by label.
+        seeds: Seeds of an arm: the fewest and the most.
+        languages: Languages that were tested.
+        about: Budget and data.
+        notes: What else the reader should know.
+    """
+
+    claim: str
+    sentence: str
+    test: str
+    paper: Check
+    paper_values: tuple[str, ...]
+    outcome: Outcome
+    one_model: bool
+    parts: tuple[PartResult, ...]
+    p: float | None
+    reason: str
+    beside: dict[str, Outcome]
+    seeds: tuple[int, int]
+    languages: tuple[str, ...]
+    about: str
+    notes: tuple[str, ...]
+
+    @property
+    def in_words(self) -> str:
+        """The verdict, as a table shows it."""
+        decided = self.outcome in {"holds", "does not hold"}
+        return f"{self.outcome} (this model only)" if decided and self.one_model else self.outcome
+
+    @property
+    def note(self) -> str:
+        """Budget, data, languages, seeds and notes in one line."""
+        few, many = self.seeds
+        seeds = f"{few} to {many}" if few < many else str(few)
+        found = [self.about] if self.about else []
+        found += [", ".join(self.languages)] if self.languages else []
+        found += [f"{seeds} {'seed' if many == 1 else 'seeds'}"] if many else []
+        return "; ".join([*found, *self.notes])
+
+    def as_row(self) -> dict[str, Any]:
+        """A row of the table of verdicts."""
+        return {
+            "claim": self.claim,
+            "sentence": self.sentence,
+            "paper": self.paper,
+            "paper's numbers": "; ".join(self.paper_values),
+            "verdict": self.in_words,
+            "ours": "; ".join(str(part) for part in self.parts),
+            "p (Holm)": self.p,
+            "reason": self.reason,
+            "note": self.note,
+            "beside": "; ".join(f"{label}: {outcome}" for label, outcome in self.beside.items()),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self) | {"verdict": self.in_words}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A claim before Holm's correction.
+
+    Attributes:
+        claim: The claim.
+        evidence: What it read, and what is missing.
+        parts: Its parts; none where something is missing.
+        p: Its p-value.
+    """
+
+    claim: Claim
+    evidence: Evidence
+    parts: tuple[PartResult, ...]
+    p: float
+
+    @property
+    def run(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.evidence.missing
+
+
+def claims_of(paper: str) -> dict[str, Claim]:
+    """The claims of a paper by name.
+
+    Raises:
+        ConfigError: There is no such paper.
+    """
+    from isoglot.study.claims.liu2020 import LIU2020
+    from isoglot.study.claims.wu2020 import WU2020
+
+    papers = {"wu2020": WU2020, "liu2020": LIU2020}
+    if paper not in papers:
+        raise ConfigError(f"no claims of the paper {paper!r}", remedy=nearest_name(paper, papers))
+    return papers[paper]
+
+
+def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "") -> list[Verdict]:
+    """Verdicts on all claims of a paper.
+
+    Args:
+        numbers: The numbers of a study. See :mod:`isoglot.study.claims` for the measures and coordinates that are read.
+        paper: ``wu2020`` or ``liu2020``.
+        about: Budget and data, to stand beside every verdict.
+
+    Raises:
+        ConfigError: There is no such paper.
+        InputError: Two numbers have the same coordinates, or different counts of draws.
+    """
+    from isoglot.retrieve.chosen import holm
+
+    index, printed = Index(numbers), Index(paper_numbers(paper))
+    judged = [judge_claim(claim, index) for claim in claims_of(paper).values()]
+    corrected = holm([one.p if one.run else np.nan for one in judged])
+    return [_verdict(one, float(p), printed, about) for one, p in zip(judged, corrected, strict=True)]
+
+
+def check_paper(claim: Claim, printed: Index) -> tuple[Check, tuple[str, ...]]:
+    """Whether a claim holds for the printed numbers, and the tested statistics in words."""
+    if not claim.printed:
+        return "stated, not printed", ()
+    parts = claim.parts(Evidence(printed))
+    values = tuple(f"{part.name}: {part.values[0]:.{part.digits}f}" for part in parts)
+    return ("holds" if all(part.right for part in parts) else "does not hold"), values
+
+
+def judge_claim(claim: Claim, index: Index, aliases: Sequence[Alias] = ()) -> Judged:
+    """Test a claim alone.
+
+    Args:
+        claim: The claim.
+        index: The numbers.
+        aliases: Coordinates to read in place of others.
+    """
+    evidence = Evidence(index, aliases=aliases)
+    with suppress(NotMeasuredError):  # recorded in evidence.missing
+        parts = claim.parts(evidence)
+    if evidence.missing:
+        return Judged(claim=claim, evidence=evidence, parts=(), p=1.0)
+    found = tuple(judge(part, evidence.freedom) for part in parts)
+    p = 1.0 if evidence.without_interval else claim_p(found)[0]
+    return Judged(claim=claim, evidence=evidence, parts=found, p=p)
+
+
+def _verdict(judged: Judged, p: float, printed: Index, about: str) -> Verdict:
+    claim, evidence = judged.claim, judged.evidence
+    paper, paper_values = check_paper(claim, printed)
+    outcome: Outcome = decide(judged.parts, p) if judged.run else "not run"
+    counts = [len(evidence.index.cells[cell]) for cell in evidence.read if cell in evidence.index.cells]
+    languages = {str(dict(cell[1]).get("language", "")) for cell in evidence.read} - {""}
+    return Verdict(
+        claim=claim.name,
+        sentence=claim.sentence,
+        test=claim.test,
+        paper=paper,
+        paper_values=paper_values,
+        outcome=outcome,
+        one_model=judged.run and evidence.one_model,
+        parts=judged.parts,
+        p=p if judged.run else None,
+        reason=_reason(judged, outcome),
+        beside=_beside(judged) if judged.run else {},
+        seeds=(min(counts), max(counts)) if judged.run and counts else (0, 0),
+        languages=tuple(sorted(languages)) if judged.run else (),
+        about=about,
+        notes=_notes(evidence) if judged.run else (),
+    )
+
+
+def _notes(evidence: Evidence) -> tuple[str, ...]:
+    only_seeds = evidence.one_test_set and not evidence.without_interval
+    return (*evidence.notes, *(["test items are not resampled: intervals are over seeds"] if only_seeds else []))
+
+
+def _reason(judged: Judged, outcome: Outcome) -> str:
+    """Why a claim is undecided or was not run."""
+    if outcome == "not run":
+        missing = list(judged.evidence.missing)
+        more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+        return f"missing: {'; '.join(missing[:_LISTED])}{more}"
+    if bare := judged.evidence.without_interval:
+        return f"no interval: neither bootstrap draws nor several seeds of {'; '.join(bare[:_LISTED])}"
+    same = [part for part in judged.parts if part.outcome == outcome]
+    if outcome == "undecided: at floor":
+        return f"at floor: {'; '.join(part.name for part in same[:_LISTED])}"
+    if outcome == "undecided" and same:
+        return f"the interval includes the bound: {'; '.join(str(part) for part in same[:_LISTED])}"
+    if outcome == "undecided":
+        return "decided alone, but not after the correction for several parts and claims"
+    return str(min(judged.parts, key=lambda part: part.fail_p)) if outcome == "does not hold" else ""
+
+
+def _beside(judged: Judged) -> dict[str, Outcome]:
+    """The same test with other numbers, uncorrected: where these were measured."""
+    found: dict[str, Outcome] = {}
+    for label, alias in judged.claim.beside.items():
+        other = judge_claim(judged.claim, judged.evidence.index, [alias])
+        if other.run:
+            found[label] = decide(other.parts, other.p)
+    return found
