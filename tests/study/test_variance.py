@@ -15,6 +15,7 @@ from isoglot.study.distributions import f_tail, t_interval, t_quantile, t_tails
 from isoglot.study.factorial.design import CELLS, FACTORS
 from isoglot.study.variance import (
     HIGHER,
+    OVERLAP,
     BlockedTable,
     analyze,
     contrast,
@@ -84,6 +85,7 @@ def test_a_complete_crossing_is_as_in_statsmodels():
         assert (term.freedom, term.sum_squares) == pytest.approx((row["df"], row["sum_sq"]))
         assert term.eta == pytest.approx(row["sum_sq"] / wanted["sum_sq"].sum())
         if term.name not in {"block", "residual"}:
+            assert term.name != OVERLAP
             assert (term.f, term.p) == pytest.approx((row["F"], row["PR(>F)"]), rel=1e-8)
 
 
@@ -103,7 +105,10 @@ def test_the_study_s_crossing_is_as_in_statsmodels():
         assert (term.freedom, term.sum_squares) == pytest.approx((compared["df_diff"], compared["ss_diff"]))
     cells = fitted("y ~ sharing:anchors:order:domain + C(block)", rows)
     assert (found.terms[-1].freedom, found.terms[-1].sum_squares) == pytest.approx((cells.df_resid, cells.ssr))
+    # 7 + 16 + 18 between cells, of 41: what sharing and anchors have in common has no degree of freedom of its own
     assert sum(term.freedom for term in found.terms) == 42 * 8 - 1
+    assert sum(term.eta for term in found.terms) == pytest.approx(1)
+    assert found.term(OVERLAP).eta > 0.01
 
 
 # --- planted effects, and none ---

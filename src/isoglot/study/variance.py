@@ -5,8 +5,9 @@ effect for every block, so the error is what is left of a cell in a block, with 
 
 Sums of squares are of type II: a term is compared with all main effects and two-way interactions that do not contain
 it. They are differences of two fits, so they do not depend on how levels are coded and are defined where cells are
-missing; type III is neither there. Where all cells exist, types I, II and III are the same. Three-way interactions
-and higher ones are one term.
+missing; type III is neither there. Where all cells exist, types I, II and III are the same. Where some are missing,
+factors are correlated, and what differs between cells but belongs to no single term is the ``overlap``. Three-way
+interactions and higher ones are one term.
 
 ``eta`` is a term's share of the total sum of squares. ``omega`` corrects it for what chance alone would give, and is
 negative as often as not where there is no effect. Its interval is a bootstrap over blocks. With few blocks plain
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 RESAMPLES = 2000
-HIGHER, BLOCK, RESIDUAL = "three-way and higher", "block", "residual"
+HIGHER, OVERLAP, BLOCK, RESIDUAL = "three-way and higher", "overlap", "block", "residual"
 _MOST_FLIPS = 14
 """With more blocks than that, sign flips are not enumerated."""
 
@@ -89,11 +90,11 @@ class Term:
     """A line of the table of variances."""
 
     name: str
-    """Factors with a colon between them, ``three-way and higher``, ``block`` or ``residual``."""
+    """Factors with a colon between them, ``three-way and higher``, ``overlap``, ``block`` or ``residual``."""
     freedom: int
     sum_squares: float
     f: float = nan
-    """The ratio of its mean square to that of the residual; not a number for block and residual, as p is."""
+    """The ratio of its mean square to that of the residual; as p, not a number for the last three."""
     p: float = nan
     eta: float
     """Share of the total sum of squares."""
@@ -171,40 +172,18 @@ def analyze(table: BlockedTable, *, seed: int = 0, resamples: int = RESAMPLES) -
     >>> [(term.name, term.freedom, round(term.eta, 3)) for term in found.terms[:3]]
     [('anchors', 1, 0.994), ('order', 1, 0.0), ('anchors:order', 1, 0.0)]
     """
-    import numpy as np
-
     bases = term_bases(table)
-    freedom = {name: basis.shape[1] for name, basis in bases.items()}
-    sums, residual, block, total = sums_of_squares(table.values_CB, bases)
+    terms = _tested(table, bases, seed, resamples)
     cells, blocks = table.values_CB.shape
-    error_freedom = (cells - 1) * (blocks - 1)
-    drawn_RB = random_stream(seed, "variance", "blocks").integers(0, blocks, (resamples, blocks))
-    drawn_RB = drawn_RB[(drawn_RB != drawn_RB[:, :1]).any(axis=1)]  # one block alone has no error to estimate
-    drawn = sums_of_squares(np.moveaxis(table.values_CB[:, drawn_RB], 1, 0), bases)
-    tail = _expanded_tail(blocks)
-    terms = []
-    for name, count in freedom.items():
-        square = float(sums[name])
-        error = float(residual) / error_freedom
-        f = _ratio(square / count, error)
-        eta = _ratio(square, float(total), empty=0.0)
-        omega = float(_omega(sums[name], count, residual, error_freedom, total))
-        omega_R = _omega(drawn[0][name], count, drawn[1], error_freedom, drawn[3])
-        low, high = (omega + float(np.quantile(omega_R, at)) - eta for at in (tail, 1 - tail))
-        terms.append(
-            Term(
-                name=name,
-                freedom=count,
-                sum_squares=square,
-                f=f,
-                p=f_tail(f, count, error_freedom),
-                eta=eta,
-                omega=omega,
-                interval=(max(0.0, low), max(0.0, high)),
-            )
-        )
-    for name, count, square in ((BLOCK, blocks - 1, float(block)), (RESIDUAL, error_freedom, float(residual))):
-        terms.append(Term(name=name, freedom=count, sum_squares=square, eta=_ratio(square, float(total), empty=0.0)))
+    _, *others = sums_of_squares(table.values_CB, bases)
+    residual, block, total = map(float, others)
+    rest = [(BLOCK, blocks - 1, block), (RESIDUAL, (cells - 1) * (blocks - 1), residual)]
+    if not _orthogonal(bases):
+        rest.insert(0, (OVERLAP, 0, total - block - residual - sum(term.sum_squares for term in terms)))
+    terms += [
+        Term(name=name, freedom=freedom, sum_squares=square, eta=_ratio(square, total, empty=0.0))
+        for name, freedom, square in rest
+    ]
     return VarianceAnalysis(
         mean=float(table.values_CB.mean()),
         cells=cells,
@@ -212,6 +191,39 @@ def analyze(table: BlockedTable, *, seed: int = 0, resamples: int = RESAMPLES) -
         terms=tuple(terms),
         main={factor: level_means(table, factor) for factor in table.factors},
     )
+
+
+def _tested(table: BlockedTable, bases: Mapping[str, np.ndarray], seed: int, resamples: int) -> list[Term]:
+    import numpy as np
+
+    cells, blocks = table.values_CB.shape
+    error_freedom = (cells - 1) * (blocks - 1)
+    sums, residual, _, total = sums_of_squares(table.values_CB, bases)
+    drawn_RB = random_stream(seed, "variance", "blocks").integers(0, blocks, (resamples, blocks))
+    drawn_RB = drawn_RB[(drawn_RB != drawn_RB[:, :1]).any(axis=1)]  # one block alone has no error to estimate
+    sums_R, residual_R, _, total_R = sums_of_squares(np.moveaxis(table.values_CB[:, drawn_RB], 1, 0), bases)
+    tail = _expanded_tail(blocks)
+    terms = []
+    for name, basis in bases.items():
+        freedom, square = basis.shape[1], float(sums[name])
+        f = _ratio(square / freedom, float(residual) / error_freedom)
+        eta = _ratio(square, float(total), empty=0.0)
+        omega = float(_omega(sums[name], freedom, residual, error_freedom, total))
+        omega_R = _omega(sums_R[name], freedom, residual_R, error_freedom, total_R)
+        low, high = (max(0.0, omega + float(np.quantile(omega_R, at)) - eta) for at in (tail, 1 - tail))
+        terms.append(
+            Term(
+                name=name,
+                freedom=freedom,
+                sum_squares=square,
+                f=f,
+                p=f_tail(f, freedom, error_freedom),
+                eta=eta,
+                omega=omega,
+                interval=(low, high),
+            )
+        )
+    return terms
 
 
 def _omega(square: np.ndarray, freedom: int, residual: np.ndarray, error_freedom: int, total: np.ndarray) -> np.ndarray:
@@ -254,6 +266,10 @@ def term_bases(table: BlockedTable) -> dict[str, np.ndarray]:
     every = _span([_indicators(table, term) for term in terms], len(table.cells))
     bases[HIGHER] = _beyond(np.eye(len(table.cells)), every)
     return {name: basis for name, basis in bases.items() if basis.shape[1]}
+
+
+def _orthogonal(bases: Mapping[str, np.ndarray]) -> bool:
+    return all(abs(one.T @ other).max() < 1e-9 for one, other in combinations(bases.values(), 2))
 
 
 def _indicators(table: BlockedTable, factors: tuple[str, ...]) -> np.ndarray:
