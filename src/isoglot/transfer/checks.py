@@ -28,7 +28,7 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     Raises:
         ConfigError: One does not.
     """
-    tunable(encoder, config.tune, config.freeze)
+    tunable(encoder, config.tune, config.freeze, config.frozen)
     if config.layer is not None:
         check_layer(config.layer, encoder.depth)
     if config.head.pool != "first" and task.kind != "classification":

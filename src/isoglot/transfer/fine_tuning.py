@@ -159,7 +159,7 @@ class Trainer:
         for code, data in dev.items():
             for label, count in task.unseen_labels(data, labels, config.unseen_labels).items():
                 say(f"dev {code}: the label {label} ({counted(count, 'times')}) is not in the training data")
-        names = tunable(encoder, config.tune, config.freeze)
+        names = tunable(encoder, config.tune, config.freeze, config.frozen)
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
         head = task.head(encoder.hidden_size, labels, config.head)

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.tuned import Tuned
 
 
-_FIXED = ("tune", "freeze", "layer")
+_FIXED = ("tune", "freeze", "frozen", "layer")
 _SHARED = ("max_length", "precision", "memory_gib", "vector_norms", "seed", "keep", "unseen_labels")
 """Settings of the frozen states, the data and the maps, which are made once for a whole grid."""
 

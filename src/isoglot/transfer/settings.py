@@ -14,7 +14,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator
 
 from isoglot.core.config import Config, build_config
+from isoglot.core.errors import ConfigError
 from isoglot.core.seeds import LARGEST_SEED
+from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.pretrain.settings import Precision
 from isoglot.transfer.heads import HeadConfig
@@ -32,6 +34,8 @@ class TuneConfig(Config):
     """what learns: all, head (the encoder's vectors are computed once), or top-6 (the last 6 layers)"""
     freeze: int = Field(0, ge=0)
     """the embeddings and so many layers from the bottom do not learn; 0: all do that 'tune' says"""
+    frozen: str = "default"
+    """parts that do not learn, written as a sharing plan: sep-emb, sep-l1-3, emb,1-6; default: none"""
     layer: int | None = Field(None, ge=0)
     """the layer a head reads; None: the last"""
     epochs: int = Field(10, ge=1)
@@ -79,6 +83,15 @@ class TuneConfig(Config):
         if not _TUNE.fullmatch(tune):
             raise ValueError("should be all, head or top-K such as top-6")
         return tune
+
+    @field_validator("frozen")
+    @classmethod
+    def _parts(cls, frozen: str) -> str:
+        try:
+            SharingPlan.parse(frozen)
+        except ConfigError as error:
+            raise ValueError(f"is not a sharing plan: {error.problem}") from error
+        return frozen
 
     @field_validator("grid")
     @classmethod

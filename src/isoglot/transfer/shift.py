@@ -340,7 +340,7 @@ def lowest_tuned(tuned: Tuned) -> int:
     if config.head_only:
         return encoder.depth + 1
     numbers = layer_numbers(encoder)
-    return min(numbers[name] for name in tunable(encoder, config.tune, config.freeze))
+    return min(numbers[name] for name in tunable(encoder, config.tune, config.freeze, config.frozen))
 
 
 def _origin(tuned: Tuned) -> str | None:

@@ -12,6 +12,7 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError
 from isoglot.model.encoder import Encoder
+from isoglot.model.plan import SharingPlan
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
@@ -56,13 +57,14 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
     return found
 
 
-def tunable(encoder: EncoderLike, tune: str, freeze: int) -> list[str]:
+def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default") -> list[str]:
     """The names of the parameters that learn, in order.
 
     Args:
         encoder: Ours, or any other torch module.
         tune: ``all``, ``head`` or ``top-6``.
         freeze: The embeddings and so many layers from the bottom do not; 0: all do that ``tune`` says.
+        frozen: Parts that do not learn, written as a sharing plan: ``sep-emb``, ``sep-l1-3``, ``emb,1-6``.
 
     Raises:
         ConfigError: There are not so many layers, or nothing of the encoder is left to learn.
@@ -80,7 +82,13 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int) -> list[str]:
         lowest = max(lowest, depth - top + 1)
     own = set(encoder.config.languages) if isinstance(encoder, Encoder) else set()
     layers = layer_numbers(encoder)
-    found = [name for name, layer in layers.items() if layer >= lowest and not own & set(name.split("."))]
+    plan = SharingPlan.parse(frozen, depth)
+    still = plan.private_layers | ({0} if plan.is_private("emb") else set())
+    found = [
+        name
+        for name, layer in layers.items()
+        if layer >= lowest and layer not in still and not own & set(name.split("."))
+    ]
     if not found:
         raise ConfigError(
             "every layer that would learn is a language's own", remedy="tune the head only (tune=head), or more layers"

@@ -1,0 +1,396 @@
+"""``isoglot study``: a table or a figure of a paper, from text to verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from isoglot.cli.options import Debug, Device, Json, Quiet
+from isoglot.cli.output import Output
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from isoglot.study.build import BuiltStudy, StudyOptions
+    from isoglot.study.data import StudyData
+    from isoglot.study.plan import StudyPlan
+    from isoglot.study.study import Study
+
+app = typer.Typer(no_args_is_help=True)
+
+RecipeArgument = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="A name (isoglot study list), or the path of a .toml file.")
+]
+StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")]
+StudyOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="The study's folder; steps in it are kept.")]
+_INPUT, _SIZE, _RUNNING = "Input", "Size", "Running"
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="LANG=PATH", rich_help_panel=_INPUT, help="Text to train on; repeat for each file."),
+]
+OtherText = Annotated[
+    list[str] | None,
+    typer.Option("--other-text", metavar="LANG=PATH", rich_help_panel=_INPUT, help="Text of another domain."),
+]
+Parallel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parallel",
+        metavar="PAIR=PATH",
+        rich_help_panel=_INPUT,
+        help="Test sentences that correspond: a table, a folder of Tatoeba's, or en-de.en=FILE and en-de.de=FILE.",
+    ),
+]
+MapParallel = Annotated[
+    list[str] | None,
+    typer.Option("--map-parallel", metavar="PAIR=PATH", rich_help_panel=_INPUT, help="Likewise, to fit maps on."),
+]
+Dictionary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dictionary",
+        metavar="PAIR.SPLIT=PATH",
+        rich_help_panel=_INPUT,
+        help="A MUSE dictionary: en-de.train=FILE, en-de.test=FILE.",
+    ),
+]
+Treebank = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--treebank",
+        metavar="LANG[.SPLIT]=PATH",
+        rich_help_panel=_INPUT,
+        help="CoNLL-U: en.train=FILE, en.dev=FILE, de.test=FILE; or a folder that has them.",
+    ),
+]
+Ner = Annotated[
+    list[str] | None,
+    typer.Option("--ner", metavar="LANG[.SPLIT]=PATH", rich_help_panel=_INPUT, help="Named entities, likewise."),
+]
+Nli = Annotated[
+    list[str] | None,
+    typer.Option("--nli", metavar="LANG[.SPLIT]=PATH", rich_help_panel=_INPUT, help="Inference pairs, likewise."),
+]
+DataFile = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="TOML", rich_help_panel=_INPUT, help="A file that names all of these."),
+]
+Segment = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--segment",
+        metavar="LANG=METHOD",
+        rich_help_panel=_INPUT,
+        help="Segment text into words first, everywhere: zh=jieba, en=moses.",
+    ),
+]
+KeepTests = Annotated[
+    bool,
+    typer.Option(
+        "--keep-test-sentences", rich_help_panel=_INPUT, help="Leave test sentences in the training text."
+    ),
+]
+Pair = Annotated[
+    list[str] | None,
+    typer.Option("--pair", metavar="PAIR", rich_help_panel=_SIZE, help="Languages, such as en-de. May be repeated."),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option("--scale", metavar="NAME", rich_help_panel=_SIZE, help="nano, thumbnail, minutes, hour or paper."),
+]
+Seeds = Annotated[
+    int | None, typer.Option("--seeds", min=1, max=100, rich_help_panel=_SIZE, help="Encoders of each arm.")
+]
+Arm = Annotated[
+    list[str] | None,
+    typer.Option("--arm", metavar="NAME", rich_help_panel=_SIZE, help="Run this arm alone. May be repeated."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=_SIZE, help="Change one setting of the scale."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, max=1024, rich_help_panel=_RUNNING, help="Processes; default: one per GPU."),
+]
+Keep = Annotated[
+    Literal["all", "results"],
+    typer.Option(
+        "--keep", rich_help_panel=_RUNNING, help="results: remove encoders and shards once nothing needs them."
+    ),
+]
+StopAfter = Annotated[
+    str | None,
+    typer.Option("--stop-after", metavar="TIME", rich_help_panel=_RUNNING, help="End cleanly after 25m, 2h …"),
+]
+Engine = Annotated[
+    Literal["local", "slurm", "ray"],
+    typer.Option("--engine", rich_help_panel=_RUNNING, help="What runs the steps."),
+]
+
+
+def _data(file: Path | None, **options: list[str] | None) -> StudyData:
+    from isoglot.study.data import data_from, data_options, laid_over, read_tables
+
+    tables, folder = ({}, Path()) if file is None else (read_tables(file), file.parent)
+    given = data_options({name.replace("_", "-"): values or [] for name, values in options.items()})
+    return data_from(laid_over(tables, given), folder=folder, file=file)
+
+
+def _options(
+    pair: list[str] | None,
+    scale: str | None,
+    settings: list[str] | None,
+    seeds: int | None,
+    arm: list[str] | None,
+    segment: list[str] | None,
+    keep_tests: bool,
+) -> StudyOptions:
+    from isoglot.study.build import StudyOptions
+    from isoglot.study.data import named_values, pair_name
+
+    return StudyOptions(
+        scale=scale,
+        scale_settings=tuple(settings or ()),
+        pairs=tuple(map(pair_name, pair or ())),
+        seeds=seeds,
+        arms=tuple(arm or ()),
+        keep_test_sentences=keep_tests,
+        segmentation=named_values("segment", segment or ()),
+    )
+
+
+@app.command("list", epilog="Example: isoglot study list")
+def list_(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """List the recipes and the scales."""
+    from rich.table import Table
+
+    from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
+
+    recipes = {name: load_study(name)[1].title for name in study_names()}
+    scales = {name: load_scale(name).meaning for name in scale_names()}
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for title, found in (("Recipes", recipes), ("Scales", scales)):
+        table.add_row(title, "")
+        for name, meaning in found.items():
+            table.add_row(f"  {name}", meaning)
+    Output(json=json, quiet=quiet).result({"recipes": recipes, "scales": scales}, table)
+
+
+@app.command("plan", epilog="Example: isoglot study plan table1 --text en=en.txt --text de=de.txt --scale hour")
+def plan(
+    recipe: RecipeArgument,
+    text: Text = None,
+    other_text: OtherText = None,
+    parallel: Parallel = None,
+    map_parallel: MapParallel = None,
+    dictionary: Dictionary = None,
+    treebank: Treebank = None,
+    ner: Ner = None,
+    nli: Nli = None,
+    data: DataFile = None,
+    segment: Segment = None,
+    keep_test_sentences: KeepTests = False,
+    pair: Pair = None,
+    scale: Scale = None,
+    seeds: Seeds = None,
+    arm: Arm = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="A study's folder: steps there need not run.")
+    ] = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Show steps, tokens, time, disk and memory of a study; nothing is run."""
+    from isoglot.study.build import build_study
+    from isoglot.study.plan import estimate
+
+    output = Output(json=json, quiet=quiet)
+    files = _data(
+        data,
+        text=text,
+        other_text=other_text,
+        parallel=parallel,
+        map_parallel=map_parallel,
+        dictionary=dictionary,
+        treebank=treebank,
+        ner=ner,
+        nli=nli,
+    )
+    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
+    built = build_study(recipe, files, options)
+    found = estimate(built, out=out, device=device, progress=output.progress)
+    output.result(found.as_dict(), _shown_plan(found))
+
+
+@app.command("run", epilog="Example: isoglot study run table1 --scale nano --out studies/first")
+def run(
+    recipe: RecipeArgument,
+    out: StudyOut,
+    text: Text = None,
+    other_text: OtherText = None,
+    parallel: Parallel = None,
+    map_parallel: MapParallel = None,
+    dictionary: Dictionary = None,
+    treebank: Treebank = None,
+    ner: Ner = None,
+    nli: Nli = None,
+    data: DataFile = None,
+    segment: Segment = None,
+    keep_test_sentences: KeepTests = False,
+    pair: Pair = None,
+    scale: Scale = None,
+    seeds: Seeds = None,
+    arm: Arm = None,
+    settings: Settings = None,
+    engine: Engine = "local",
+    workers: Workers = None,
+    keep: Keep = "all",
+    stop_after: StopAfter = None,
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Run a study: every step that is not there yet. It may be killed at any moment; the same command goes on."""
+    from isoglot.study.build import build_study
+    from isoglot.study.engines.local import RunOptions
+    from isoglot.study.study import Study
+
+    output = Output(json=json, quiet=quiet)
+    files = _data(
+        data,
+        text=text,
+        other_text=other_text,
+        parallel=parallel,
+        map_parallel=map_parallel,
+        dictionary=dictionary,
+        treebank=treebank,
+        ner=ner,
+        nli=nli,
+    )
+    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
+    study = Study.create(out, build_study(recipe, files, options))
+    for reason in study.left_out:
+        output.remark(f"left out: {reason}")
+    _run(study, engine, RunOptions(device=device, workers=workers, keep=keep, stop_after=_seconds(stop_after)), output)
+
+
+def _run(study: Study, engine: str, options: Any, output: Output) -> None:  # noqa: ANN401 - RunOptions
+    import time
+
+    from isoglot.core.errors import IsoglotError
+    from isoglot.study.engines.local import in_words, run_local
+
+    start = time.monotonic()
+    result = run_local(study, options, progress=output.progress, say=output.remark)
+    output.say(in_words(result, time.monotonic() - start))
+    counts = dict(study.counts())
+    output.result({"study": str(study.out), "steps": counts, "failed": result.failed}, _shown_numbers(study))
+    if result.failed:
+        first = next(iter(result.failed.values()))
+        raise IsoglotError(
+            f"{len(result.failed)} steps failed; the first: {first}",
+            remedy=f"isoglot study status {study.out} lists them; the same command tries again",
+        )
+
+
+def _seconds(text: str | None) -> float | None:
+    from isoglot.pretrain.budget import parse_duration
+
+    return None if text is None else parse_duration(text, "--stop-after")
+
+
+@app.command("status", epilog="Example: isoglot study status studies/first")
+def status(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Show what is done, running and failed, and why."""
+    from rich.table import Table
+
+    from isoglot.core.progress import duration
+    from isoglot.study.study import Study
+
+    opened = Study.open(study)
+    states = opened.states()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("step", "status", "time", "what", "error"):
+        table.add_column(column, overflow="fold")
+    for one in states:
+        spent = duration(one.seconds) if one.seconds else ""
+        table.add_row(one.step.key[:8], one.status, spent, one.step.title, one.error)
+    counts = opened.counts()
+    value = {
+        "about": opened.about,
+        "counts": dict(counts),
+        "steps": [
+            {"key": one.step.key, "kind": one.step.kind, "title": one.step.title, "status": one.status}
+            | ({"error": one.error} if one.error else {})
+            for one in states
+        ],
+    }
+    output = Output(json=json, quiet=quiet)
+    output.result(value, table)
+    output.say(", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
+@app.command("step", epilog="Example: isoglot study step studies/first 8f0c2d")
+def step(
+    study: StudyArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The step's key, or how it begins.")],
+    device: Device = "auto",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compute one step whose inputs are there; what engines of clusters call."""
+    from rich.text import Text as RichText
+
+    from isoglot.study.study import Study
+
+    output = Output(json=json, quiet=quiet)
+    opened = Study.open(study)
+    record = opened.store.run(opened.find(key), device=device, progress=output.progress, say=output.remark)
+    output.result(record, RichText(f"{record['title'] or record['key']}: done"))
+
+
+@app.command("worker", hidden=True)
+def worker(study: StudyArgument, device: Device = "auto") -> None:
+    """Compute steps as they are asked for on standard input."""
+    from isoglot.study.engines.worker import work
+
+    work(study, device)
+
+
+@app.command("merge", epilog="Example: isoglot study merge studies/a studies/b --out studies/ab")
+def merge(
+    studies: Annotated[list[Path], typer.Argument(metavar="STUDY…", help="Studies to join.")],
+    out: StudyOut,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Join the steps and the measurements of studies from several machines."""
+    from rich.text import Text as RichText
+
+    from isoglot.study.study import merge_studies
+
+    merged, copied = merge_studies(studies, out)
+    value = {"study": str(out), "copied": copied, "steps": dict(merged.counts())}
+    Output(json=json, quiet=quiet).result(value, RichText(f"{len(copied)} steps copied to {out}"))
+
+
+# --- shown ---
+
+
+def _shown_plan(plan: StudyPlan) -> Table:
+    return plan.table().rich()
+
+
+def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
+    from isoglot.study.tables import result_table
+
+    return result_table(study).rich()

@@ -1,0 +1,492 @@
+"""From a recipe, a scale and data to the steps of a study.
+
+Arms differ in what the recipe says and in nothing else: the same text, the same number of tokens, the same tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError
+from isoglot.core.recipe import load_recipe
+from isoglot.languages import LANGUAGES
+from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
+from isoglot.study.kinds.vocabulary import SHARDS
+from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, load_scale, load_study
+from isoglot.study.steps import SourceFile, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.study.data import StudyData
+    from isoglot.study.numbers import Coordinate
+
+BUILTIN_SEED = 0
+TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
+"""The task of each measure."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A step whose numbers belong to a study, and the coordinates that they get there."""
+
+    step: Step
+    at: Mapping[str, Coordinate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """What a user asks for beside the recipe.
+
+    Attributes:
+        scale: Name of the scale; None: the recipe's, or ``hour`` with text and ``nano`` without.
+        scale_settings: ``key=value`` settings of the scale.
+        pairs: Pairs of languages; empty: English with every other language there is text of.
+        seeds: Encoders of each arm; None: as the recipe says.
+        arms: Names of the arms to run; empty: all.
+        keep_test_sentences: Whether test sentences stay in the training text.
+        segmentation: How text is segmented into words, by language.
+    """
+
+    scale: str | None = None
+    scale_settings: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    seeds: int | None = None
+    arms: tuple[str, ...] = ()
+    keep_test_sentences: bool = False
+    segmentation: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class BuiltStudy:
+    """The measurements of a study, in the order in which they are run, and what had to be left out."""
+
+    names: tuple[str, ...]
+    recipes: tuple[StudyRecipe, ...]
+    scale_name: str
+    scale: ScaleConfig
+    pairs: tuple[str, ...]
+    seeds: int
+    measurements: list[Measurement] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps, inputs first."""
+        from isoglot.study.steps import ordered
+
+        return ordered([one.step for one in self.measurements])
+
+
+def build_study(name: str, data: StudyData, options: StudyOptions | None = None) -> BuiltStudy:
+    """The steps of a study.
+
+    Args:
+        name: A recipe's name, or the path of a ``.toml`` file.
+        data: The user's files; without any text, the built-in languages.
+        options: What the user asks for beside the recipe.
+
+    Raises:
+        ConfigError: The recipe, the scale, an arm or a pair does not exist, or a file is missing.
+        StorageError: A file cannot be read.
+    """
+    options = options or StudyOptions()
+    names, recipes = _with_included(name)
+    scale_name = options.scale or recipes[0].scale or ("nano" if data.is_builtin else "hour")
+    scale = load_scale(scale_name, options.scale_settings)
+    pairs = options.pairs or _default_pairs(data)
+    for pair in pairs:
+        _check_pair(pair, data)
+    built = BuiltStudy(names, recipes, scale_name, scale, pairs, options.seeds or max(one.seeds for one in recipes))
+    left_out: dict[str, None] = {}
+    for seed in range(built.seeds):
+        for pair in pairs:
+            for recipe in recipes:
+                builder = StudyBuilder(recipe, scale, data, pair, options)
+                built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
+                left_out |= dict.fromkeys(builder.left_out)
+    built.left_out = list(left_out)
+    if not built.measurements:
+        problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
+        raise ConfigError(problem, remedy="give it the data that it needs")
+    return built
+
+
+def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]:
+    found: dict[str, StudyRecipe] = {}
+
+    def visit(one: str) -> None:
+        if one not in found:
+            _, found[one] = load_study(one)
+            for other in found[one].includes:
+                visit(other)
+
+    visit(name)
+    return tuple(found), tuple(found.values())
+
+
+def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Measurement]:
+    known = {(one.step.key, tuple(sorted(one.at.items()))) for one in old}
+    return [one for one in new if (one.step.key, tuple(sorted(one.at.items()))) not in known]
+
+
+def _default_pairs(data: StudyData) -> tuple[str, ...]:
+    languages = list(data.text) if data.text else ["en", "de"]
+    first = "en" if "en" in languages else languages[0]
+    pairs = tuple(f"{first}-{code}" for code in languages if code != first)
+    if not pairs:
+        raise ConfigError(f"there is text of {first} alone", remedy="give text of another language: --text de=FILE")
+    return pairs
+
+
+def _check_pair(pair: str, data: StudyData) -> None:
+    for code in pair.split("-"):
+        if data.text and code not in data.text:
+            raise ConfigError(f"no text of {code}, for the pair {pair}", remedy=f"give some: --text {code}=FILE")
+        if not data.text and code not in LANGUAGES:
+            raise ConfigError(
+                f"{code} is not a built-in language", remedy=f"give text: --text {code}=FILE, or name another --pair"
+            )
+
+
+class StudyBuilder:
+    """The steps of one recipe for one pair of languages.
+
+    Args:
+        recipe: What is trained and measured.
+        scale: How large.
+        data: The user's files.
+        pair: Two languages, such as ``en-de``; tasks are learned in the first.
+        options: What the user asks for.
+    """
+
+    def __init__(
+        self, recipe: StudyRecipe, scale: ScaleConfig, data: StudyData, pair: str, options: StudyOptions
+    ) -> None:
+        self.recipe, self.scale, self.data, self.options = recipe, scale, data, options
+        self.pair = pair
+        one, other = pair.split("-")
+        self.languages = one, other
+        self.left_out: list[str] = []
+
+    # --- what is measured ---
+
+    def measurements(self, seed: int) -> Iterator[Measurement]:
+        """All measurements, arm by arm, then those that compare arms."""
+        unknown = [name for name in self.options.arms if name not in self.recipe.arms]
+        if unknown and self.recipe.arms:
+            from isoglot.core.errors import nearest_name
+
+            raise ConfigError(f"unknown arm {unknown[0]!r}", remedy=nearest_name(unknown[0], self.recipe.arms))
+        for name, arm in self.recipe.arms.items():
+            if self.options.arms and name not in self.options.arms:
+                continue
+            missing = self._missing(arm)
+            if missing:
+                self.left_out.append(f"{self.pair}, arm {name}: {missing}")
+                continue
+            yield from self._arm(name, arm, seed)
+        for measure in self.recipe.measures:
+            if measure in PAIR_MEASURES:
+                yield from PAIR_MEASURES[measure](self, seed)
+
+    def _missing(self, arm: ArmConfig) -> str | None:
+        """What an arm needs and there is not."""
+        if arm.text != "same" and not self.data.is_builtin and self.languages[1] not in self.data.other_text:
+            return f"no text of {self.languages[1]} from another domain (--other-text)"
+        if arm.code_switching and not self.data.is_builtin and "train" not in self.data.dictionary.get(self.pair, {}):
+            return f"no training dictionary of {self.pair} (--dictionary {self.pair}.train=FILE)"
+        return None
+
+    def _arm(self, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
+        at: dict[str, Coordinate] = {"arm": name, "pair": self.pair, "seed": seed}
+        for floor, trained in ((None, True), ("untrained", False)):
+            if not trained and not self.recipe.untrained:
+                continue
+            if not trained and seed:
+                continue  # a floor needs no second seed
+            here = at if floor is None else {**at, "variant": floor}
+            encoder = self.encoder(name, arm, seed, trained=trained)
+            yield Measurement(encoder, here)
+            for code, shards in self.shards(arm).items():
+                if trained:
+                    yield Measurement(shards, {**here, "language": code})
+            for measure in self.recipe.measures:
+                if measure in ARM_MEASURES and (trained or measure != "emergence"):
+                    yield from self._measured(measure, encoder, arm, here, seed)
+            if trained and name == self.recipe.baseline:
+                for variant, parts in self.recipe.frozen.items():
+                    for measure in self.recipe.measures:
+                        if measure in TASKS:
+                            step = self.transfer(measure, encoder, arm, seed, frozen=parts)
+                            yield from () if step is None else [Measurement(step, {**here, "variant": variant})]
+
+    def _measured(
+        self, measure: str, encoder: Step, arm: ArmConfig, at: Mapping[str, Coordinate], seed: int
+    ) -> Iterator[Measurement]:
+        if arm.languages != "both":
+            return
+        step = self.transfer(measure, encoder, arm, seed) if measure in TASKS else self.sentences(measure, encoder)
+        if step is None:
+            self.left_out.append(f"{self.pair}, {measure}: no data for it")
+        else:
+            yield Measurement(step, at)
+
+    # --- text, vocabulary, shards ---
+
+    def text(self, language: str, *, domain: str = "same") -> Step:
+        """Text of a language without test sentences, of either domain, or cut to the size of the other domain's."""
+        if self.data.is_builtin:
+            register = {"same": None, "cut": None, "other": "conversational"}[domain]
+            share = 3 if domain in ("cut", "other") else 1
+            settings = {
+                "language": language,
+                "sentences": self.scale.builtin_sentences // share,
+                "seed": BUILTIN_SEED + self.languages.index(language),
+                "register": register,
+            }
+            return Step("builtin-text", settings, title=f"text {language}")
+        files = self.data.other_text[language] if domain == "other" else self.data.text[language]
+        tests = {} if self.options.keep_test_sentences else self.data.tests(language)
+        inputs: dict[str, Step | SourceFile] = {f"text.{number}": file for number, file in enumerate(files)}
+        inputs |= {f"test.{name}": file for name, file in tests.items()}
+        settings = {"language": language}
+        if domain == "cut":
+            settings["bytes"] = _text_size(self.data.other_text[language])
+        words = {"same": "", "other": ", other domain", "cut": ", cut"}[domain]
+        return Step("cut-text", settings, inputs, title=f"text {language}{words}", heavy=("text.txt",))
+
+    def _texts(self, arm: ArmConfig) -> dict[str, Step]:
+        one, other = self.languages
+        both = {one: self.text(one), other: self.text(other, domain=arm.text)}
+        return {"both": both, "first": {one: both[one]}, "second": {other: both[other]}}[arm.languages]
+
+    def vocabulary(self, arm: ArmConfig) -> Step:
+        """The vocabulary of an arm: joint ones have as many subwords as two of one language."""
+        texts = self._texts(arm)
+        mode = arm.vocabulary if len(texts) > 1 else "joint"
+        settings = {
+            "mode": mode,
+            "size": self.scale.vocabulary_size * (len(texts) if mode == "joint" else 1),
+            "sentences": self.scale.vocabulary_sentences,
+            "segmentation": {code: how for code, how in self.options.segmentation.items() if code in texts} or None,
+        }
+        inputs = {f"text.{code}": text for code, text in texts.items()}
+        return Step("vocabulary", settings, inputs, title=f"vocabulary {'-'.join(texts)}, {mode}")
+
+    def shards(self, arm: ArmConfig) -> dict[str, Step]:
+        """The encoded text of each language."""
+        vocabulary = self.vocabulary(arm)
+        return {
+            code: Step(
+                "shards",
+                {"language": code, "domain": "other" if arm.text == "other" and code == self.languages[1] else "main"},
+                {"text": text, "vocabulary": vocabulary},
+                title=f"shards {code} for {vocabulary.title}",
+                heavy=(SHARDS,),
+            )
+            for code, text in self._texts(arm).items()
+        }
+
+    # --- encoders ---
+
+    def config(self, arm: ArmConfig, seed: int, *, trained: bool = True) -> PretrainConfig:
+        """The pretraining config of an arm."""
+        from isoglot.pretrain.settings import PretrainConfig
+        from isoglot.study.data import laid_over
+
+        base = load_recipe(self.recipe.recipe or self.scale.recipe, room="pretrain")
+        values = laid_over(laid_over(self.scale.settings, self.recipe.settings), arm.settings)
+        values = laid_over(values, {"requires": dict.fromkeys(("size", "count", "domains"), "any")})
+        values = laid_over(values, {"requires": {"vocabulary": "any", "plan": "any"}, "model": {"plan": arm.plan}})
+        if arm.plan != "default":
+            values = laid_over(values, {"masking": {"random_from": "language"}})
+        whole = laid_over(base.values, values)
+        whole |= {"seed": seed + arm.seed_offset, "budget": self.recipe.budget or f"{self.scale.tokens}tokens"}
+        if arm.init_seed is not None:
+            whole["init_seed"] = arm.init_seed
+        whole.pop("extends", None)
+        config = build_config(PretrainConfig, values=whole)
+        every = max(1, _steps(config) // self.scale.moments)
+        changes: dict[str, Any] = {"evaluation": {"every": every}, "checkpoints": {"every": every}}
+        if not trained:
+            changes = {"budget": "0steps"}
+        return build_config(PretrainConfig, values=laid_over(whole, changes))
+
+    def encoder(self, name: str, arm: ArmConfig, seed: int, *, trained: bool = True) -> Step:
+        """The pretraining of an arm, or its initial weights."""
+        config = self.config(arm, seed, trained=trained)
+        settings, execution = training_settings(config)
+        shards = self.shards(arm)
+        inputs: dict[str, Step | SourceFile] = {"vocabulary": self.vocabulary(arm)}
+        inputs |= {f"shards.{code}": one for code, one in shards.items()}
+        if arm.code_switching:
+            for pair, entries in self._dictionaries().items():
+                inputs[f"dictionary.{pair}"] = entries
+        moments = trained and "emergence" in self.recipe.measures and arm.languages == "both"
+        if "device" not in execution and self.scale.recipe == "fast-paper":
+            execution = {**execution, "compile": "auto"}
+        return Step(
+            "pretrain",
+            {"config": settings, "moments": True if moments else None},
+            inputs,
+            execution=execution,
+            title=f"pretrain {self.pair} {name}, seed {seed}" if trained else f"untrained {self.pair} {name}",
+            heavy=(ENCODER, MOMENTS),
+            tokens=_tokens(config) if trained else 0,
+        )
+
+    def _dictionaries(self) -> dict[str, Step | SourceFile]:
+        if self.data.is_builtin:
+            step = Step("builtin-dictionary", {"source": self.languages[0], "target": self.languages[1]})
+            return {self.pair: step}
+        return {self.pair: self.data.dictionary[self.pair]["train"]}
+
+    # --- measurements of an encoder ---
+
+    def transfer(
+        self, measure: str, encoder: Step, arm: ArmConfig, seed: int, *, frozen: str | None = None
+    ) -> Step | None:
+        """A task learned in the first language and tested in both; None where there are no examples."""
+        from isoglot.transfer.settings import TuneConfig
+
+        task, (one, other) = TASKS[measure], self.languages
+        scale = self.scale.tasks.get(task)
+        if scale is None:
+            return None
+        recipe = load_recipe(scale.recipe, room="transfer")
+        values = {**recipe.values, **scale.settings, "seed": seed}
+        if frozen is not None:
+            values["frozen"] = frozen
+        config = build_config(TuneConfig, values=values).model_dump(mode="json", exclude_defaults=True)
+        settings: dict[str, Any] = {"task": task, "config": config, "source": one, "targets": [other]}
+        settings |= {"examples": scale.examples, "test_examples": scale.test_examples}
+        inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
+        if self.data.is_builtin:
+            settings["builtin"] = scale.builtin
+        else:
+            files = self.data.tasks.get(task, {})
+            first, second = files.get(one, {}), files.get(other, {})
+            if not {"train", "dev"} <= set(first) or "test" not in second:
+                return None
+            inputs |= {f"train.{one}": first["train"], f"dev.{one}": first["dev"], f"test.{other}": second["test"]}
+            if "test" in first:
+                inputs[f"test.{one}"] = first["test"]
+            if "dev" in second:
+                inputs[f"dev.{other}"] = second["dev"]
+        words = "" if frozen is None else f", {frozen} frozen"
+        return Step("transfer", settings, inputs, title=f"{measure} on {encoder.title}{words}")
+
+    def sentences(self, measure: str, encoder: Step, other: Step | None = None, **settings: object) -> Step | None:
+        """Retrieval, CKA, or both over training; None where there are no parallel sentences."""
+        kinds = {"retrieval": "sentence-retrieval", "similarity": "similarity", "emergence": "emergence"}
+        inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
+        if other is not None:
+            inputs["other"] = other
+        asked: dict[str, Any] = {"languages": list(self.languages), "count": self.scale.pairs, **settings}
+        pairs = self._pairs("pairs", self.data.parallel)
+        if pairs is None:
+            return None
+        inputs |= pairs
+        if not pairs:
+            asked["builtin"] = BUILTIN_SEED
+        if measure != "similarity":
+            asked.setdefault("center", "mean")
+        if measure == "emergence":
+            asked["tokens_per_step"] = encoder.tokens // max(1, _steps_of(encoder))
+        return Step(kinds[measure], asked, inputs, title=f"{measure} of {encoder.title}")
+
+    def _pairs(self, name: str, files: Mapping[str, Mapping[str, SourceFile]]) -> dict[str, SourceFile] | None:
+        """Inputs for parallel sentences; none of built-in ones, None where there are none at all."""
+        if self.data.is_builtin:
+            return {}
+        if self.pair not in files:
+            return None
+        return {f"{name}.{code}": file for code, file in files[self.pair].items()}
+
+    # --- comparisons of arms ---
+
+    def arm_encoder(self, name: str, seed: int) -> Step:
+        """The encoder of an arm by name."""
+        return self.encoder(name, self.recipe.arms[name], seed)
+
+
+def _figure6(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """Sentence retrieval after an orthogonal map: of the bilingual encoder, and between the monolingual ones."""
+    pairs = builder._pairs("map_pairs", builder.data.map_parallel)
+    if pairs is None:
+        builder.left_out.append(f"{builder.pair}, figure6: no parallel sentences to fit maps on (--map-parallel)")
+        return
+    one, other = (builder.arm_encoder(name, seed) for name in ("monolingual-first", "monolingual-second"))
+    sides = {"bilingual": (builder.arm_encoder("default", seed), None), "monolingual": (one, other)}
+    for arm, (first, second) in sides.items():
+        asked: dict[str, Any] = {"map": "procrustes", "center": "none", "map_count": builder.scale.map_pairs}
+        step = builder.sentences("retrieval", first, second, **asked)
+        if step is None:
+            builder.left_out.append(f"{builder.pair}, figure6: no test pairs (--parallel)")
+            return
+        step = Step(step.kind, step.settings, {**step.inputs, **pairs}, title=f"figure 6 {builder.pair}, {arm}")
+        yield Measurement(step, {"arm": arm, "pair": builder.pair, "seed": seed})
+
+
+def _figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """CKA of the bilingual encoder, between the monolingual ones, and with a random one for the second language."""
+    one, other = (builder.arm_encoder(name, seed) for name in ("monolingual-first", "monolingual-second"))
+    random = builder.encoder("monolingual-second", builder.recipe.arms["monolingual-second"], seed, trained=False)
+    sides = {"bilingual": (builder.arm_encoder("default", seed), None), "monolingual": (one, other)}
+    for arm, (first, second) in {**sides, "random": (one, random)}.items():
+        step = builder.sentences("similarity", first, second)
+        if step is None:
+            builder.left_out.append(f"{builder.pair}, figure7: no test pairs (--parallel)")
+            return
+        step = Step(step.kind, step.settings, step.inputs, title=f"figure 7 {builder.pair}, {arm}")
+        yield Measurement(step, {"arm": arm, "pair": builder.pair, "seed": seed})
+
+
+ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
+PAIR_MEASURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {
+    "figure6": _figure6,
+    "figure7": _figure7,
+}
+"""What compares encoders of several arms, by name."""
+
+
+# --- sizes ---
+
+
+def _tokens_per_step(config: PretrainConfig) -> int:
+    from isoglot.model.settings import SIZES
+
+    length = config.batch.length or config.model.length or SIZES[config.model.size]["length"]
+    return config.batch.rows * (length - 2)  # a row begins and ends with a special token
+
+
+def _steps(config: PretrainConfig) -> int:
+    return config.spending.steps(_tokens_per_step(config)) or 1
+
+
+def _steps_of(encoder: Step) -> int:
+    from isoglot.pretrain.settings import PretrainConfig
+
+    return _steps(build_config(PretrainConfig, values=dict(encoder.settings["config"])))
+
+
+def _tokens(config: PretrainConfig) -> int:
+    return _steps(config) * _tokens_per_step(config)
+
+
+def _text_size(files: tuple[SourceFile, ...]) -> int:
+    return sum(_file_size(file.path, file.sha256) for file in files)
+
+
+@cache
+def _file_size(path: str, sha256: str) -> int:
+    """Bytes of a text, decompressed; ``sha256`` tells versions of a file apart."""
+    from isoglot.text.lines import read_lines
+
+    return sum(len(line.encode()) + 1 for _, line in read_lines(path))

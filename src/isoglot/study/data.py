@@ -1,0 +1,257 @@
+"""The data of a study: text, parallel sentences, dictionaries and tasks by language, from options or a ``data.toml``.
+
+::
+
+    [text]
+    en = "wiki.en.txt.xz"
+    de = ["wiki.de.1.txt.xz", "wiki.de.2.txt.xz"]
+
+    [other-text]                      # of another domain, for the arm that needs it
+    de = "europarl.de.txt.xz"
+
+    [parallel]                        # test pairs of sentence retrieval, by pair
+    en-de = {en = "tatoeba.en", de = "tatoeba.de"}
+
+    [map-parallel]                    # pairs that maps are fitted on, and layers chosen by
+    en-de = "xnli.15way.tsv"
+
+    [dictionary]
+    en-de = {train = "en-de.0-5000.txt", test = "en-de.5000-6500.txt"}
+
+    [treebank.en]                     # likewise [ner.en] and [nli.en]
+    train = "en-train.conllu"
+    dev = "en-dev.conllu"
+    [treebank.de]
+    test = "de-test.conllu"
+
+Paths are relative to the file. A folder stands for the files in it whose names say which they are: ``train``, ``dev``
+and ``test``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.files import read_text
+from isoglot.core.language_codes import language_code
+from isoglot.study.steps import SourceFile
+from isoglot.study.store import source_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+TASKS = {"treebank": "parse", "ner": "ner", "nli": "nli"}
+"""The task that each table of examples is for."""
+TABLES = ("text", "other-text", "parallel", "map-parallel", "dictionary", *TASKS)
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """Files by what they are for; what is missing comes from the built-in languages, if text does.
+
+    Attributes:
+        text: Files of each language.
+        other_text: Files of another domain.
+        parallel: Files of each pair by language, or one under ``table``.
+        map_parallel: Likewise, for fitting maps and choosing layers.
+        dictionary: Files of each pair by split.
+        tasks: Files by task, language and split.
+    """
+
+    text: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
+    other_text: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
+    parallel: Mapping[str, Mapping[str, SourceFile]] = field(default_factory=dict)
+    map_parallel: Mapping[str, Mapping[str, SourceFile]] = field(default_factory=dict)
+    dictionary: Mapping[str, Mapping[str, SourceFile]] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Mapping[str, SourceFile]]] = field(default_factory=dict)
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether text, and all that goes with it, is of the built-in languages."""
+        return not self.text
+
+    def tests(self, language: str) -> dict[str, SourceFile]:
+        """Files with dev and test sentences of a language, by name: none of them may be in the training text."""
+        found = {}
+        for task, by_language in self.tasks.items():
+            for split, file in by_language.get(language, {}).items():
+                if split != "train":
+                    found[f"{task}-{split}"] = file
+        for pair, files in self.parallel.items():
+            if language in files:
+                found[f"parallel-{pair}"] = files[language]
+            elif "table" in files and language in pair.split("-"):
+                found[f"parallel-{pair}"] = files["table"]
+        return found
+
+
+def read_data(path: str | Path) -> StudyData:
+    """Read a ``data.toml``.
+
+    Raises:
+        ConfigError: A table, a language or a split that does not exist, or malformed TOML.
+        StorageError: A file cannot be read.
+    """
+    try:
+        tables = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"malformed TOML: {error}", remedy="correct it there", file=path) from error
+    return data_from(tables, folder=Path(path).parent, file=path)
+
+
+def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | Path | None = None) -> StudyData:
+    """The data of tables as ``data.toml`` has them.
+
+    Raises:
+        ConfigError: A table, a language or a split that does not exist.
+        StorageError: A file cannot be read.
+    """
+    for name in tables:
+        if name not in TABLES:
+            raise ConfigError(f"unknown table [{name}]", remedy=nearest_name(name, TABLES), file=file)
+
+    def table(name: str) -> dict[str, Any]:
+        found = tables.get(name, {})
+        if not isinstance(found, dict):
+            raise ConfigError(f"{name} is not a table", remedy=f"write [{name}]", file=file)
+        return found
+
+    def texts(name: str) -> dict[str, tuple[SourceFile, ...]]:
+        return {
+            language_code(code): tuple(_source(folder, one, file) for one in _listed(value))
+            for code, value in table(name).items()
+        }
+
+    def pairs(name: str) -> dict[str, dict[str, SourceFile]]:
+        return {pair_name(key): _pair_files(folder, key, value, file) for key, value in table(name).items()}
+
+    return StudyData(
+        text=texts("text"),
+        other_text=texts("other-text"),
+        parallel=pairs("parallel"),
+        map_parallel=pairs("map-parallel"),
+        dictionary={
+            pair_name(key): _split_files(folder, value, file, pair_name(key))
+            for key, value in table("dictionary").items()
+        },
+        tasks={
+            task: {
+                language_code(code): _split_files(folder, value, file, language_code(code))
+                for code, value in table(name).items()
+            }
+            for name, task in TASKS.items()
+            if name in tables
+        },
+    )
+
+
+def pair_name(text: str) -> str:
+    """A pair of languages in canonical form.
+
+    >>> pair_name("eng-de")
+    'en-de'
+
+    Raises:
+        ConfigError: It is not two different languages.
+    """
+    one, dash, other = text.partition("-")
+    codes = [language_code(code) for code in (one, other) if code]
+    if not dash or len(set(codes)) != 2:
+        raise ConfigError(f"{shown(text)} is not a pair of languages", remedy="write it as en-de")
+    return "-".join(codes)
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _source(folder: Path, value: object, file: str | Path | None) -> SourceFile:
+    if not isinstance(value, str):
+        raise ConfigError(f"{shown(value)} is not a path", remedy="write it in quotes", file=file)
+    path = (folder / value).expanduser()
+    return SourceFile(str(path.absolute()), source_hash(path))
+
+
+def _pair_files(folder: Path, key: str, value: object, file: str | Path | None) -> dict[str, SourceFile]:
+    """A table for all languages, a file for each, or a folder that has them."""
+    codes = pair_name(key).split("-")
+    if isinstance(value, dict):
+        found = {language_code(code): _source(folder, one, file) for code, one in value.items()}
+        missing = [code for code in codes if code not in found]
+        if missing:
+            raise ConfigError(f"{key} has no file of {missing[0]}", remedy=f"name one: {missing[0]} = …", file=file)
+        return {code: found[code] for code in codes}
+    path = (folder / str(value)).expanduser()
+    if path.is_dir():
+        from isoglot.text.parallel import tatoeba_files
+
+        other = codes[1] if codes[0] == "en" else codes[0]
+        return {code: _source(folder, str(one), file) for code, one in tatoeba_files(path, other).items()}
+    return {"table": _source(folder, value, file)}
+
+
+def _split_files(folder: Path, value: object, file: str | Path | None, name: str) -> dict[str, SourceFile]:
+    """Files by split; a single file is a test set."""
+    if isinstance(value, dict):
+        for split in value:
+            if split not in SPLITS:
+                raise ConfigError(f"unknown split {split!r} of {name}", remedy=nearest_name(split, SPLITS), file=file)
+        return {split: _source(folder, one, file) for split, one in value.items()}
+    path = (folder / str(value)).expanduser()
+    if not path.is_dir():
+        return {"test": _source(folder, value, file)}
+    names = sorted(one.name for one in path.iterdir() if one.is_file())
+    found = {}
+    for split in SPLITS:
+        fitting = [one for one in names if split in one and (name in one.replace("_", ".").split(".") or name in one)]
+        if len(fitting) > 1:
+            problem = f"{path} has several files for {name} {split}: {', '.join(fitting[:3])}"
+            raise ConfigError(problem, remedy="name the file itself", file=file)
+        if fitting:
+            found[split] = _source(path, fitting[0], file)
+    if not found:
+        raise ConfigError(f"{path} has no file named after {name} and train, dev or test", remedy="name the files")
+    return found
+
+
+def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """Tables as ``data.toml`` has them, from ``LANG=PATH``, ``LANG.SPLIT=PATH`` and ``PAIR=PATH`` by table.
+
+    >>> data_options({"text": ["en=a.txt"], "ner": ["en.train=b.tsv", "de=c.tsv"]})
+    {'text': {'en': ['a.txt']}, 'ner': {'en': {'train': 'b.tsv'}, 'de': 'c.tsv'}}
+
+    Raises:
+        ConfigError: It is not written like that, or something is named twice.
+    """
+    found: dict[str, Any] = {}
+    for table, values in options.items():
+        for value in values:
+            name, equals, path = value.partition("=")
+            if not equals or not name or not path:
+                raise ConfigError(f"--{table} {shown(value)} names no file", remedy=f"write --{table} de=FILE")
+            entries = found.setdefault(table, {})
+            if table in ("text", "other-text"):
+                entries.setdefault(name, []).append(path)
+                continue
+            key, dot, split = name.partition(".")
+            place = entries.setdefault(key, {}) if dot else entries
+            last = split if dot else key
+            if not isinstance(place, dict) or last in place:
+                raise ConfigError(f"--{table} {shown(value)}: {name} is named twice", remedy="name it once")
+            place[last] = path
+    return found
+
+
+def laid_over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables with others laid over them, entry by entry."""
+    found = dict(base)
+    for key, value in changes.items():
+        old = found.get(key)
+        found[key] = laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return found

@@ -1,0 +1,1 @@
+"""Engines: what runs the steps of a study, on this machine or on a cluster."""

@@ -1,0 +1,130 @@
+"""A worker process: computes the steps that it is told, one after another, and reports as JSON lines.
+
+It keeps what it has loaded from step to step, so that an encoder is measured in every way without being read again.
+A crash of a step ends the worker and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from isoglot.core.errors import IsoglotError, StorageError, one_line
+from isoglot.study.steps import Paused
+from isoglot.study.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_EVERY = 0.5  # seconds between two reports of progress
+
+
+def work(out: str | Path, device: str) -> None:
+    """Compute steps as they are asked for on standard input, until it ends."""
+    _end_with_parent()
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)  # what libraries print goes to the log
+    report = Report(channel)
+    study, cache = Study.open(out), {}
+    report(event="ready")
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["key"] not in study.steps:
+            study = Study.open(out)
+        report(**compute(study, asked["key"], device, asked.get("seconds"), report, cache))
+
+
+def compute(
+    study: Study,
+    key: str,
+    device: str,
+    seconds: float | None,
+    report: Report,
+    cache: dict[Any, Any],
+) -> dict[str, Any]:
+    """Compute a step; returns what became of it."""
+    step = study.steps[key]
+    deadline = None if seconds is None else time.monotonic() + seconds
+    try:
+        record = study.store.run(
+            step, device=device, deadline=deadline, progress=report, say=report.say, cache=cache
+        )
+    except Paused:
+        return {"event": "paused", "key": key}
+    except StorageError as error:
+        if study.store.is_done(key) or study.store.is_running(key):
+            return {"event": "taken", "key": key}
+        return {"event": "failed", "key": key, "error": one_line(str(error))}
+    except IsoglotError as error:
+        return {"event": "failed", "key": key, "error": one_line(str(error))}
+    except Exception as error:  # noqa: BLE001 - a defect of one step must not end the others
+        import traceback
+
+        traceback.print_exc()
+        return {"event": "failed", "key": key, "error": f"{type(error).__name__}: {one_line(str(error))}"}
+    return {"event": "done", "key": key, "seconds": record.get("seconds", 0.0)}
+
+
+class Report:
+    """Sends events to the process that started the worker; also a :class:`~isoglot.core.progress.Progress`.
+
+    Args:
+        channel: Where the lines go.
+    """
+
+    def __init__(self, channel: IO[str]) -> None:
+        self.channel = channel
+
+    def __call__(self, **event: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+        """Send an event."""
+        with contextlib.suppress(BrokenPipeError):
+            self.channel.write(json.dumps(event, ensure_ascii=False) + "\n")
+
+    def say(self, text: str) -> None:
+        """Send a sentence for the user."""
+        self(event="say", text=text)
+
+    @contextmanager
+    def task(self, label: str, *, total: int | None, unit: str) -> Iterator[_Task]:
+        """Show a task to whoever started the worker."""
+        task = _Task(self, label, total, unit)
+        yield task
+        task.send()
+
+
+class _Task:
+    def __init__(self, report: Report, label: str, total: int | None, unit: str) -> None:
+        self.report, self.label, self.total, self.unit = report, label, total, unit
+        self.done, self.words, self.last = 0, "", 0.0
+
+    def advance(self, amount: int = 1) -> None:
+        self.done += amount
+        now = time.monotonic()
+        if now - self.last >= _EVERY:
+            self.last = now
+            self.send()
+
+    def note(self, text: str) -> None:
+        self.words = text
+
+    def send(self) -> None:
+        facts = {"label": self.label, "done": self.done, "total": self.total, "unit": self.unit, "note": self.words}
+        self.report(event="progress", **facts)
+
+
+def _end_with_parent() -> None:
+    """End when the process that started this one does, however that ends; Linux only."""
+    with contextlib.suppress(OSError, AttributeError):
+        import ctypes
+
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+        if os.getppid() == 1:
+            os._exit(1)

@@ -1,0 +1,58 @@
+"""Encoders and sentence pairs that several steps of a worker read: opened once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.study.steps import Work
+
+
+def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
+    """The encoder of an input step, or a released one; a worker keeps the latest two."""
+    from isoglot.model import load_encoder
+    from isoglot.study.kinds.pretrain import ENCODER
+
+    source: str | Path = work.inputs[name] / ENCODER if name in work.inputs else work.settings["model"]
+    kept: dict[str, Any] = work.cached("encoders", dict)
+    if str(source) not in kept:
+        while len(kept) > 1:
+            kept.pop(next(iter(kept)))
+        kept[str(source)] = load_encoder(source, device=work.device)
+    encoder: EncoderLike = kept[str(source)]
+    return encoder
+
+
+def sentence_pairs(work: Work, languages: tuple[str, str], name: str = "pairs") -> tuple[list[str], list[str], str]:
+    """Sentences of two languages that correspond, and a hash of them.
+
+    Settings: ``count`` and ``builtin``, a seed, for built-in sentences; inputs ``NAME.LANG`` for aligned files, or
+    ``NAME.table`` for a table with a column for each language.
+
+    Raises:
+        ConfigError: A language is missing.
+    """
+    import hashlib
+
+    from isoglot.compare.sentences import builtin_pairs
+    from isoglot.text.parallel import read_aligned, read_parallel
+
+    one, other = languages
+    files = dict(work.named(name))
+    if files:
+        table = files.get("table")
+        missing = [code for code in languages if table is None and code not in files]
+        if missing:
+            raise ConfigError(f"no parallel sentences of {missing[0]}", remedy="give a file for it")
+        rows = read_aligned({code: files[code] for code in languages}) if table is None else read_parallel(table)
+        found = {(row[one], row[other]): None for row in rows if row[one].strip() and row[other].strip()}
+        pairs = list(found)[: work.settings.get("count")]
+    else:
+        pairs = builtin_pairs(languages, work.settings["count"], seed=work.settings["builtin"])
+    digest = hashlib.sha256("\n".join(f"{first}\t{second}" for first, second in pairs).encode()).hexdigest()
+    return [first for first, _ in pairs], [second for _, second in pairs], digest[:16]

@@ -1,0 +1,193 @@
+"""Steps that measure how well two languages are aligned: sentence retrieval and CKA, layer by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoglot.study.kinds.opened import open_step_encoder, sentence_pairs
+from isoglot.study.kinds.pretrain import MOMENTS
+from isoglot.study.numbers import RESAMPLES, Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.study.steps import Work
+
+
+def retrieve(work: Work) -> list[Number]:
+    """Look for the translation of every sentence among all, in every layer.
+
+    Settings: ``languages``, two; ``center``: whether each language's mean is removed, estimated on other sentences of
+    the set (5 folds); ``map``: ``none``, or ``procrustes``, fitted on ``map_pairs``; inputs ``encoder``, ``other``
+    (where the second language has an encoder of its own), ``pairs``, ``map_pairs``.
+    """
+    X, Y, items = _sides(work)
+    maps = _procrustes(work) if work.settings.get("map") == "procrustes" else {}
+    found = []
+    for layer, (rows_X, rows_Y) in _both(X, Y):
+        if layer in maps:
+            rows_X, rows_Y = maps[layer](rows_X, rows_Y)
+        hits_N = _hits(rows_X, rows_Y, work.settings.get("center", "none"))
+        at = {"layer": layer, "depth": len(X) - 1, "map": work.settings.get("map", "none")}
+        found.append(Number("sentence_p1", float(hits_N.mean()), at, _resampled(hits_N, items), items))
+    return found
+
+
+def compare(work: Work) -> list[Number]:
+    """CKA of two languages on sentences that correspond, in every layer, by all three estimators.
+
+    Settings and inputs as :func:`retrieve`.
+    """
+    from isoglot.compare.subsamples import subsampled_cka
+
+    X, Y, items = _sides(work)
+    found = []
+    for layer, (rows_X, rows_Y) in _both(X, Y):
+        whole_1N, halves_RN = _members(len(rows_X), items)
+        values = subsampled_cka(rows_X, rows_Y, whole_1N)._asdict()
+        draws = subsampled_cka(rows_X, rows_Y, halves_RN)._asdict()
+        for name, value_1 in values.items():
+            centered_R = draws[name] - draws[name].mean() + value_1[0]  # fewer items have a higher biased CKA
+            at = {"layer": layer, "depth": len(X) - 1, "estimator": name}
+            found.append(Number("cka", float(value_1[0]), at, tuple(centered_R.tolist()), items))
+    return found
+
+
+def follow(work: Work) -> list[Number]:
+    """Sentence retrieval and debiased CKA at every moment of training that was kept; of the best layer, and of each.
+
+    Settings as :func:`retrieve`; ``tokens_per_step``, for the axis; input ``encoder`` with its moments, and ``pairs``.
+    """
+    from isoglot.compare.subsamples import subsampled_cka
+    from isoglot.model import load_encoder
+    from isoglot.represent import extract
+
+    languages = _languages(work)
+    one, other, _ = sentence_pairs(work, languages)
+    folders = sorted((work.inputs["encoder"] / MOMENTS).iterdir())
+    found = []
+    with work.progress.task("emergence", total=len(folders), unit="moments") as task:
+        for folder in folders:
+            encoder = load_encoder(folder, device=work.device)
+            X, Y = (extract(encoder, side, language=code) for side, code in zip((one, other), languages, strict=True))
+            tokens = int(folder.name) * work.settings["tokens_per_step"]
+            for layer in X.layers:
+                at = {"layer": layer, "depth": X.layers[-1], "tokens": tokens}
+                whole_1N, _ = _members(len(X[layer]), "")
+                cka = subsampled_cka(X[layer], Y[layer], whole_1N).debiased[0]
+                found.append(Number("emergence_cka", float(cka), at))
+                hits_N = _hits(X[layer], Y[layer], work.settings.get("center", "mean"))
+                found.append(Number("emergence_p1", float(hits_N.mean()), at))
+            task.advance()
+    return found
+
+
+# --- vectors ---
+
+
+def _languages(work: Work) -> tuple[str, str]:
+    one, other = work.settings["languages"]
+    return one, other
+
+
+def _sides(work: Work) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray], str]:
+    """Both sides' vectors in every layer, and a hash of the sentences; kept for the next step of the worker."""
+    languages = _languages(work)
+    encoders = [open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")]
+    one, other, items = sentence_pairs(work, languages)
+    sides = [
+        _vectors(work, encoder, sentences, code, items)
+        for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
+    ]
+    return sides[0], sides[1], items
+
+
+def _vectors(work: Work, encoder: EncoderLike, sentences: list[str], language: str, items: str) -> dict[int, Any]:
+    from isoglot.compare.sentences import language_for
+    from isoglot.represent import extract
+
+    kept: dict[Any, Any] = work.cached("vectors", dict)
+    key = id(encoder), language, items
+    if key not in kept:
+        while len(kept) > 3:
+            kept.pop(next(iter(kept)))
+        made = extract(
+            encoder,
+            sentences,
+            language=language_for(encoder, language),
+            pool=work.settings.get("pool"),
+            progress=work.progress,
+        )
+        kept[key] = encoder, {layer: made[layer] for layer in made.layers}  # the encoder stays, so that its id does
+    return dict(kept[key][1])
+
+
+def _both(X: dict[int, np.ndarray], Y: dict[int, np.ndarray]) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
+    for layer in X:
+        if layer in Y:
+            yield layer, (X[layer], Y[layer])
+
+
+def _procrustes(work: Work) -> dict[int, Any]:
+    """An orthogonal map for every layer, fitted on other sentences."""
+    from isoglot.align import Procrustes
+
+    languages = _languages(work)
+    one, other, items = sentence_pairs(work, languages, "map_pairs")
+    encoders = [open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")]
+    X, Y = (
+        _vectors(work, encoder, sentences, code, f"map {items}")
+        for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
+    )
+
+    def mapped(layer: int) -> Any:  # noqa: ANN401 - a function of two matrices
+        fitted = Procrustes().fit(X[layer], Y[layer])
+        return lambda rows_X, rows_Y: (fitted.transform(rows_X), rows_Y)
+
+    return {layer: mapped(layer) for layer, _ in _both(X, Y)}
+
+
+# --- scores ---
+
+
+def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
+    """Whether the nearest row by cosine is the right one, for each row, as the mean of both directions."""
+    from isoglot.retrieve import score_retrieval
+    from isoglot.retrieve.estimates import Estimates
+
+    scores = score_retrieval(
+        X_ND,
+        Y_ND,
+        methods=("cosine",),
+        centre="mean" if center == "mean" else "none",
+        estimates=Estimates(),
+        resamples=1,
+    )
+    sides = [scores.of("cosine", direction) for direction in ("forward", "backward")]
+    hits_2N = [(side.ranks_Q == 1).astype(float)[side.queries_Q.argsort()] for side in sides]
+    found: np.ndarray = (hits_2N[0] + hits_2N[1]) / 2
+    return found
+
+
+def _resampled(hits_N: np.ndarray, items: str) -> tuple[float, ...]:
+    from isoglot.core.seeds import random_stream
+    from isoglot.retrieve.metrics import drawn_counts
+
+    drawn_RN = drawn_counts(len(hits_N), RESAMPLES, random_stream(0, "resamples", items))
+    return tuple((drawn_RN @ hits_N / len(hits_N)).tolist())
+
+
+def _members(count: int, items: str) -> tuple[np.ndarray, np.ndarray]:
+    """All items, and halves of them: the same halves for the same items."""
+    import numpy as np
+
+    from isoglot.core.seeds import random_stream
+
+    stream = random_stream(0, "halves", items)
+    halves_RN = np.zeros((RESAMPLES, count), dtype=bool)
+    for row in halves_RN:
+        row[stream.permutation(count)[: count // 2]] = True
+    return np.ones((1, count), dtype=bool), halves_RN

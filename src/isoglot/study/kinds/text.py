@@ -1,0 +1,104 @@
+"""Text steps: the user's text cut to size and without test sentences, or text of the built-in languages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import InputError
+from isoglot.study.numbers import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from isoglot.study.steps import Work
+
+TEXT = "text.txt"
+"""The payload of a text step."""
+DICTIONARY = "dictionary.txt"
+
+
+def cut_text(work: Work) -> list[Number]:
+    """Remove test sentences from a text and cut it to size.
+
+    Settings: ``language``; ``bytes``, the largest size (documents are sampled evenly); inputs ``text.N`` and
+    ``test.NAME``, files with test sentences of any task.
+    """
+    from isoglot.text.heldout import held_out_sentences
+    from isoglot.text.overlap import OverlapFinder, find_overlap
+    from isoglot.vocab.shard_build import workers_for
+
+    language, limit = work.settings["language"], work.settings.get("bytes")
+    texts = [path for _, path in work.named("text")]
+    tests = {name: list(held_out_sentences(path, language)) for name, path in work.named("test")}
+    finder = OverlapFinder(tests, language)
+    whole = work.folder / TEXT if limit is None else work.scratch / TEXT
+    report = find_overlap(texts, finder, target=whole, workers=workers_for(texts), progress=work.progress)
+    if not report.lines:
+        raise InputError("the text is empty", remedy="give text with at least one line", file=texts[0])
+    if limit is not None:
+        sample_documents(whole, work.folder / TEXT, limit)
+    at = {"language": language}
+    return [
+        Number("text_lines", report.lines, at),
+        Number("text_bytes", (work.folder / TEXT).stat().st_size, at),
+        *(
+            Number("test_sentences_in_text", found["found"], {**at, "test": name, "of": found["sentences"]})
+            for name, found in report.sets.items()
+        ),
+    ]
+
+
+def sample_documents(source: Path, target: Path, size: int) -> None:
+    """Write an even sample of the documents of a text, of about so many bytes; a smaller text is copied whole.
+
+    A document is chosen by a hash of its first line, so that a larger sample contains a smaller one.
+    """
+    from zlib import crc32
+
+    from isoglot.text.plain import read_documents, write_documents
+    from isoglot.text.provenance import derived
+
+    share = size / max(1, source.stat().st_size)
+
+    def chosen() -> Iterator[list[str]]:
+        for document in read_documents(source):
+            if crc32(document[0].encode()) / 2**32 < share:
+                yield document
+
+    write_documents(target, chosen(), provenance=derived([source], {"step": "sample", "bytes": size}))
+
+
+def builtin_text(work: Work) -> list[Number]:
+    """Write running text of a built-in language.
+
+    Settings: ``language``, ``sentences``, ``seed``, and ``register`` (encyclopaedic or conversational; missing: both).
+    """
+    from isoglot.languages import documents
+    from isoglot.languages.export import builtin_text as provenance
+    from isoglot.text.plain import write_documents
+
+    language, wanted, seed = (work.settings[name] for name in ("language", "sentences", "seed"))
+    texts = documents(language, seed=seed, register=work.settings.get("register"))
+
+    def lines() -> Iterator[list[str]]:
+        count = 0
+        while count < wanted:
+            text = [sentence.text for sentence in next(texts)]
+            count += len(text)
+            yield text
+
+    write_documents(work.folder / TEXT, lines(), provenance=provenance(TEXT, language, seed))
+    return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
+
+
+def builtin_dictionary(work: Work) -> list[Number]:
+    """Write the dictionary of two built-in languages.
+
+    Settings: ``source``, ``target``.
+    """
+    from isoglot.steer.builtin_text import builtin_dictionary as entries_of
+    from isoglot.text.dictionary import write_dictionary
+
+    count = write_dictionary(work.folder / DICTIONARY, entries_of(work.settings["source"], work.settings["target"]))
+    return [Number("dictionary_entries", count)]

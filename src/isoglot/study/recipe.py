@@ -1,0 +1,173 @@
+"""Study recipes and scales: which arms are trained, what is measured, and how large everything is.
+
+A recipe is a TOML file in ``recipes/``, or one of the user's own; a scale is a table in ``scales.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from isoglot.core.config import Config, build_config
+from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.recipe import Recipe, load_recipe, recipe_names
+from isoglot.model.plan import SharingPlan
+
+ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence"]
+"""nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;
+similarity: CKA; emergence: the last two over training."""
+PairMeasure = Literal["figure6", "figure7"]
+"""What compares encoders of several arms."""
+
+
+class ArmConfig(Config):
+    """An encoder that a study pretrains."""
+
+    title: str = ""
+    """how tables and figures call it; empty: its name"""
+    vocabulary: Literal["joint", "union", "disjoint"] = "joint"
+    """how the languages share ids, as --mode of isoglot vocab train"""
+    plan: str = "default"
+    """what each language has to itself: default, sep-emb, sep-l1-3 …"""
+    languages: Literal["both", "first", "second"] = "both"
+    """which languages of the pair it reads: both, or one for a monolingual encoder"""
+    text: Literal["same", "other", "cut"] = "same"
+    """text of the second language: same (the main text), other (the other domain's), or cut (the main text, cut to the
+    size of the other domain's)"""
+    code_switching: bool = False
+    """whether words are switched by the training dictionary"""
+    settings: dict[str, Any] = Field({})
+    """changes to the pretraining recipe, as its tables"""
+    init_seed: int | None = None
+    """seed of the initial weights, if another than the arm's"""
+    seed_offset: int = 0
+    """added to the seed: a second encoder that differs by its seed alone"""
+
+    @model_validator(mode="after")
+    def _plan_is_known(self) -> Self:
+        SharingPlan.parse(self.plan)
+        return self
+
+
+class StudyRecipe(Config):
+    """What a study trains and measures."""
+
+    title: str
+    """what the study shows"""
+    paper: Literal["wu2020", "liu2020"] | None = None
+    """the paper it reproduces"""
+    claims: tuple[str, ...] = ()
+    """claims of the paper that its numbers decide"""
+    includes: tuple[str, ...] = ()
+    """recipes that are run as well; steps that they have in common are run once"""
+    arms: dict[str, ArmConfig] = Field({})
+    """encoders by name"""
+    measures: tuple[ArmMeasure | PairMeasure, ...] = ()
+    """what is measured"""
+    baseline: str = "default"
+    """the arm that others are compared with"""
+    untrained: bool = False
+    """whether each arm is measured untrained as well: its floor"""
+    frozen: dict[str, str] = Field({})
+    """variants of the baseline with parts frozen in fine-tuning, by name: the parts, written as a sharing plan"""
+    seeds: int = Field(1, ge=1, le=100)
+    """encoders of each arm"""
+    settings: dict[str, Any] = Field({})
+    """changes to the pretraining recipe of all arms, as its tables"""
+    budget: str | None = None
+    """tokens of each arm, such as 500Mtokens; None: as the scale says"""
+    recipe: str | None = None
+    """the pretraining recipe; None: the scale's"""
+    scale: str | None = None
+    """the scale, unless another is asked for"""
+
+    @model_validator(mode="after")
+    def _arms_exist(self) -> Self:
+        if self.measures and not self.arms:
+            raise ValueError("has measures and no arms")
+        if self.frozen and self.baseline not in self.arms:
+            raise ValueError(f"freezes {self.baseline!r}, which is no arm")
+        return self
+
+
+class TaskScale(Config):
+    """How a task is fine-tuned at a scale."""
+
+    recipe: str = "default"
+    """recipe of isoglot transfer"""
+    settings: dict[str, Any] = Field({})
+    """changes to it"""
+    examples: int | None = Field(None, ge=1)
+    """the first so many training examples; None: all"""
+    test_examples: int | None = Field(None, ge=1)
+    """the first so many test examples of each language; None: all"""
+    builtin: dict[str, int] = Field({"train": 2000, "test": 400})
+    """built-in examples to train on and to test on, where no files are given"""
+
+
+class ScaleConfig(Config):
+    """How large a study is."""
+
+    meaning: str
+    """what it is for"""
+    recipe: str
+    """pretraining recipe"""
+    tokens: int = Field(ge=1)
+    """tokens that each arm reads"""
+    settings: dict[str, Any] = Field({})
+    """changes to the pretraining recipe, as its tables"""
+    moments: int = Field(10, ge=1)
+    """evaluations over training, at which curves are measured"""
+    vocabulary_size: int = Field(ge=300)
+    """subwords of each language; a joint vocabulary has twice as many"""
+    vocabulary_sentences: int | None = Field(None, ge=1)
+    """lines of each language that vocabularies are trained on; None: all"""
+    builtin_sentences: int = Field(40_000, ge=100)
+    """sentences of built-in text a language, where no text is given"""
+    pairs: int = Field(1000, ge=20)
+    """test pairs of sentences, at most"""
+    map_pairs: int = Field(10_000, ge=20)
+    """pairs that maps are fitted on, at most"""
+    tasks: dict[str, TaskScale] = Field({})
+    """fine-tuning by task: nli, ner and parse"""
+
+
+def study_names() -> list[str]:
+    """Names of the recipes that come with isoglot."""
+    return recipe_names("study")
+
+
+def load_study(name: str) -> tuple[Recipe, StudyRecipe]:
+    """A study recipe by name, or by the path of a ``.toml`` file.
+
+    Raises:
+        ConfigError: No such recipe, or something in it is invalid.
+        StorageError: The file cannot be read.
+    """
+    recipe = load_recipe(name, room="study")
+    return recipe, build_config(StudyRecipe, recipe=recipe)
+
+
+def scale_names() -> list[str]:
+    """Names of the scales, smallest first."""
+    return list(_scales())
+
+
+def load_scale(name: str, settings: tuple[str, ...] = ()) -> ScaleConfig:
+    """A scale by name, with ``key=value`` settings laid over it.
+
+    Raises:
+        ConfigError: No such scale or setting.
+    """
+    known = _scales()
+    if name not in known:
+        raise ConfigError(f"unknown scale {name!r}", remedy=nearest_name(name, known))
+    return build_config(ScaleConfig, values=known[name], settings=settings)
+
+
+def _scales() -> dict[str, dict[str, Any]]:
+    text = (resources.files("isoglot.study") / "scales.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

@@ -1,0 +1,239 @@
+"""Steps of a study: library calls with a key.
+
+A step's key is the hash of what it computes: the kind of step and its version, its settings, and the keys of its
+inputs. Names of modules, classes and functions are no part of it, nor are paths, devices or dates, so a result keeps
+its key when code is renamed or a study is moved. A change that alters what a kind computes raises its version.
+
+>>> text = SourceFile(path="en.txt", sha256="0" * 64)
+>>> step = Step("cut-text", {"sentences": 100}, {"text": text})
+>>> step.key == Step("cut-text", {"sentences": 100}, {"text": SourceFile("elsewhere.txt", "0" * 64)}).key
+True
+>>> step.key == Step("cut-text", {"sentences": 101}, {"text": text}).key
+False
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from isoglot.core.errors import ConfigError, nearest_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.core.progress import Progress
+    from isoglot.study.numbers import Number
+
+CANONICAL_FORM = 1
+KEY_LENGTH = 20
+"""Hexadecimal digits of a key."""
+
+
+# --- kinds ---
+
+KINDS: dict[str, tuple[int, str]] = {
+    "cut-text": (1, "isoglot.study.kinds.text:cut_text"),
+    "builtin-text": (1, "isoglot.study.kinds.text:builtin_text"),
+    "builtin-dictionary": (1, "isoglot.study.kinds.text:builtin_dictionary"),
+    "vocabulary": (1, "isoglot.study.kinds.vocabulary:train"),
+    "shards": (1, "isoglot.study.kinds.vocabulary:encode"),
+    "pretrain": (1, "isoglot.study.kinds.pretrain:train"),
+    "static": (1, "isoglot.study.kinds.words:train_static"),
+    "transfer": (1, "isoglot.study.kinds.transfer:fine_tune"),
+    "sentence-retrieval": (1, "isoglot.study.kinds.sentences:retrieve"),
+    "similarity": (1, "isoglot.study.kinds.sentences:compare"),
+    "emergence": (1, "isoglot.study.kinds.sentences:follow"),
+}
+"""Version and function of every kind of step."""
+
+
+class Run(Protocol):
+    """The function of a kind."""
+
+    def __call__(self, work: Work) -> Sequence[Number]:
+        """Do the work in ``work.folder``, and return the numbers that were measured."""
+
+
+def kind_function(kind: str) -> Run:
+    """The function that runs steps of a kind."""
+    _check_kind(kind)
+    module, _, name = KINDS[kind][1].partition(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise ConfigError(f"unknown kind of step {kind!r}", remedy=nearest_name(kind, KINDS))
+
+
+# --- steps ---
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of the user's, identified by its content."""
+
+    path: str
+    sha256: str
+
+    @property
+    def key(self) -> str:
+        """Hash of the content."""
+        return self.sha256[:KEY_LENGTH]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One library call of a study.
+
+    Attributes:
+        kind: What is called, a name in :data:`KINDS`.
+        settings: What it is called with, as JSON has it; part of the key.
+        inputs: Other steps and files that it reads, by name.
+        execution: Settings that do not change the result, such as how often a checkpoint is written; not part of the
+            key.
+        title: What the step does, for people.
+        heavy: Files and folders of the payload that may be removed once every step that reads them is done.
+        tokens: Tokens of text that a training step reads, for estimates.
+    """
+
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Step | SourceFile] = field(default_factory=dict)
+    execution: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    title: str = field(default="", compare=False)
+    heavy: tuple[str, ...] = field(default=(), compare=False)
+    tokens: int = field(default=0, compare=False)
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of what the step computes."""
+        _check_kind(self.kind)
+        inputs = {name: one.key for name, one in self.inputs.items()}
+        return step_key(self.kind, KINDS[self.kind][0], self.settings, inputs)
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        """Inputs that are steps."""
+        return {name: one for name, one in self.inputs.items() if isinstance(one, Step)}
+
+    @property
+    def files(self) -> dict[str, SourceFile]:
+        """Inputs that are files."""
+        return {name: one for name, one in self.inputs.items() if isinstance(one, SourceFile)}
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Step) and self.key == other.key
+
+
+def step_key(kind: str, version: int, settings: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
+    """The key of a step: a hash of its canonical form."""
+    form = {"form": CANONICAL_FORM, "kind": kind, "version": version, "settings": settings, "inputs": inputs}
+    return hashlib.sha256(canonical(form).encode()).hexdigest()[:KEY_LENGTH]
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys and no blanks; values that are None are left out, and 1.0 is written as 1.
+
+    >>> canonical({"b": 1.0, "a": None, "c": [True, 0.5]})
+    '{"b":1,"c":[true,0.5]}'
+
+    Raises:
+        ConfigError: A value is not one that JSON has, or not finite.
+    """
+    try:
+        return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"a setting has no canonical form: {error}", remedy="use plain JSON values") from error
+
+
+def _plain(value: object) -> object:
+    match value:
+        case dict():
+            if any(not isinstance(key, str) for key in value):
+                raise TypeError("a key is not a string")
+            return {key: _plain(one) for key, one in value.items() if one is not None}
+        case list() | tuple():
+            return [_plain(one) for one in value]
+        case float() if value.is_integer():
+            return int(value)
+    return value
+
+
+def ordered(targets: Sequence[Step]) -> list[Step]:
+    """The targets and all steps that they need, inputs first, depth first: each target's before the next target's."""
+    found: dict[str, Step] = {}
+
+    def visit(step: Step) -> None:
+        if step.key in found:
+            return
+        for one in step.steps.values():
+            visit(one)
+        found[step.key] = step
+
+    for target in targets:
+        visit(target)
+    return list(found.values())
+
+
+# --- work ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a step's function is given.
+
+    Attributes:
+        settings: The step's settings.
+        execution: Its settings that do not change the result.
+        inputs: Where the payload of each input step, and each input file, is.
+        folder: Where to write the payload; empty at first, or as an interrupted attempt left it.
+        scratch: A folder for what is not payload, such as checkpoints; kept by interrupted attempts.
+        device: Where to compute.
+        deadline: Moment of ``time.monotonic`` after which the work should stop with :class:`Paused`; None: never.
+        progress: Shows how far it is.
+        say: Told what the user should know.
+        cache: Kept by a worker from step to step, for data that several steps read.
+    """
+
+    settings: Mapping[str, Any]
+    execution: Mapping[str, Any]
+    inputs: Mapping[str, Path]
+    folder: Path
+    scratch: Path
+    device: str
+    deadline: float | None
+    progress: Progress
+    say: Callable[[str], None]
+    cache: dict[Any, Any]
+
+    def named(self, prefix: str) -> Iterator[tuple[str, Path]]:
+        """Inputs whose name is ``prefix`` and a language, such as ``text.en``, by language."""
+        for name, path in self.inputs.items():
+            first, dot, rest = name.partition(".")
+            if dot and first == prefix:
+                yield rest, path
+
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is made
+        """What was made under a key before, or is made now."""
+        if key not in self.cache:
+            self.cache[key] = make()
+        return self.cache[key]
+
+
+class Paused(Exception):  # noqa: N818 - not an error: the work goes on later
+    """Raised by a step's function that stopped at its deadline and can be resumed."""
+
+
+Status = Literal["done", "dropped", "running", "paused", "failed", "blocked", "waiting"]
+"""done: the payload is there; dropped: the numbers are, and heavy files were removed; paused: an attempt was
+interrupted; blocked: an input has failed."""

@@ -1,0 +1,347 @@
+"""The store of a study: one folder per step, which appears whole or not at all.
+
+::
+
+    steps/KEY/step.json       what ran: kind, settings, input keys, hashes of the payload, time, versions
+    steps/KEY/numbers.json    the numbers that were measured, if any
+    steps/KEY/…               the rest of the payload: a vocabulary, shards, an encoder …
+    steps/.KEY.work/          the payload and scratch files of an attempt that runs or was interrupted
+    attempts/KEY.jsonl        attempts that failed, with the reason
+
+Several processes may use one store: a step is computed under a lock of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.artifact import read_sealed, write_sealed
+from isoglot.core.errors import CorruptFileError, StorageError, one_line
+from isoglot.core.files import file_hash, flush_to_disk, storage_error, writable_folder
+from isoglot.core.parts import versions
+from isoglot.core.run import sole_writer
+from isoglot.study.numbers import Number, Numbers
+from isoglot.study.steps import KINDS, Paused, Work, canonical, kind_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from isoglot.core.progress import Progress
+    from isoglot.study.steps import Step
+
+STEPS, ATTEMPTS, RECORD, NUMBERS = "steps", "attempts", "step.json", "numbers.json"
+_AGAIN = "remove the folder, and the step is computed again"
+_FORM = {"key": str, "kind": str, "settings": dict, "inputs": {...: str}, "payload": {...: str}, "dropped": [str]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """An attempt at a step that failed."""
+
+    started: str
+    seconds: float
+    error: str
+
+    def line(self) -> str:
+        """As ``attempts/KEY.jsonl`` holds it."""
+        return json.dumps({"started": self.started, "seconds": self.seconds, "error": self.error}, ensure_ascii=False)
+
+
+class Store:
+    """The steps of a study on disk.
+
+    Args:
+        root: The study's folder.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        self.steps = self.root / STEPS
+        self.attempts_folder = self.root / ATTEMPTS
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def folder(self, key: str) -> Path:
+        """Where the payload of a step is, or will be."""
+        return self.steps / key
+
+    def _work(self, key: str) -> Path:
+        return self.steps / f".{key}.work"
+
+    # --- what is there ---
+
+    def record(self, key: str) -> dict[str, Any] | None:
+        """What ``step.json`` says; None if the step is not done.
+
+        Raises:
+            CorruptFileError: It was altered.
+        """
+        path = self.folder(key) / RECORD
+        return read_sealed(path, _FORM, remedy=_AGAIN) if path.exists() else None
+
+    def is_done(self, key: str) -> bool:
+        """Whether the step was computed; heavy files may have been removed since."""
+        return (self.folder(key) / RECORD).exists()
+
+    def is_whole(self, key: str) -> bool:
+        """Whether the step was computed and its payload is all there."""
+        record = self.record(key)
+        return record is not None and not record["dropped"]
+
+    def is_begun(self, key: str) -> bool:
+        """Whether an attempt has left files to go on with, or is running."""
+        return self._work(key).exists()
+
+    def is_running(self, key: str) -> bool:
+        """Whether a process of this machine is computing the step now."""
+        try:
+            with sole_writer(self.folder(key)):
+                return False
+        except StorageError:
+            return True
+
+    def numbers(self, key: str) -> Numbers:
+        """The numbers that a step measured; none if it is not done.
+
+        Raises:
+            CorruptFileError: They were altered.
+        """
+        path = self.folder(key) / NUMBERS
+        if not path.exists():
+            return Numbers()
+        found = read_sealed(path, {"numbers": [dict]}, remedy=_AGAIN)
+        return Numbers(Number.from_json(one) for one in found["numbers"])
+
+    def failures(self, key: str) -> list[Attempt]:
+        """Attempts at a step that failed, oldest first."""
+        try:
+            lines = (self.attempts_folder / f"{key}.jsonl").read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for line in lines:
+            with suppress(ValueError, TypeError):  # a line that a kill cut short
+                found.append(Attempt(**json.loads(line)))
+        return found
+
+    def check(self, key: str) -> None:
+        """Verify that a step's payload is what was written.
+
+        Raises:
+            CorruptFileError: A file was altered or is missing.
+        """
+        record = self.record(key) or {"payload": {}, "dropped": []}
+        for name, sha256 in record["payload"].items():
+            path = self.folder(key) / name
+            if name in record["dropped"]:
+                continue
+            if not path.is_file() or file_hash(path) != sha256:
+                problem = "is not what was written" if path.is_file() else "is missing"
+                raise CorruptFileError(f"{name} of step {key} {problem}", remedy=_AGAIN, file=path)
+
+    # --- computing ---
+
+    def run(
+        self,
+        step: Step,
+        *,
+        device: str = "auto",
+        deadline: float | None = None,
+        progress: Progress,
+        say: Callable[[str], None] = lambda _: None,
+        cache: dict[Any, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Compute a step, unless it is there, and return its record.
+
+        Raises:
+            IsoglotError: The step cannot be computed; the attempt is recorded.
+            Paused: The deadline has come.
+            StorageError: Another process is computing it.
+        """
+        with self._writing(step.key) as work:
+            if self.is_whole(step.key):  # another process was quicker
+                return self.record(step.key) or {}
+            started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+            try:
+                numbers = kind_function(step.kind)(
+                    Work(
+                        settings=step.settings,
+                        execution=step.execution,
+                        inputs=self._inputs(step),
+                        folder=writable_folder(work / "payload"),
+                        scratch=writable_folder(work / "scratch"),
+                        device=device,
+                        deadline=deadline,
+                        progress=progress,
+                        say=say,
+                        cache={} if cache is None else cache,
+                    )
+                )
+            except (Paused, KeyboardInterrupt, SystemExit):
+                raise
+            except Exception as error:
+                reason = one_line(str(error)) or type(error).__name__
+                self.add_failure(step.key, started, time.monotonic() - clock, reason)
+                raise
+            if numbers:
+                rows = [number.as_json() for number in numbers]
+                write_sealed(work / "payload" / NUMBERS, {"numbers": rows}, indented=False)
+            about = {"started": started, "seconds": round(time.monotonic() - clock, 3), "device": device}
+            return self._finish(step, work, about)
+
+    @contextmanager
+    def _writing(self, key: str) -> Iterator[Path]:
+        """The folder of an attempt, while no other process computes the step."""
+        with sole_writer(self.folder(key)):
+            yield writable_folder(self._work(key))
+
+    def _inputs(self, step: Step) -> dict[str, Path]:
+        from isoglot.study.steps import Step as StepClass
+
+        found = {}
+        for name, one in step.inputs.items():
+            if isinstance(one, StepClass):
+                if not self.is_whole(one.key):
+                    raise StorageError(
+                        f"input {name} of {step.title or step.key} is not there", remedy="run the study, which makes it"
+                    )
+                found[name] = self.folder(one.key)
+            else:
+                found[name] = _checked_file(one.path, one.sha256)
+        return found
+
+    def _finish(self, step: Step, work: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the record and give the folder its name, in one step."""
+        payload = work / "payload"
+        files = sorted(path for path in payload.rglob("*") if path.is_file())
+        hashes = {path.relative_to(payload).as_posix(): file_hash(path) for path in files}
+        record = {
+            "key": step.key,
+            "kind": step.kind,
+            "version": KINDS[step.kind][0],
+            "title": step.title,
+            "settings": json.loads(canonical(step.settings)),
+            "inputs": {name: one.key for name, one in step.inputs.items()},
+            "payload": hashes,
+            "payload_sha256": hashlib.sha256(canonical(hashes).encode()).hexdigest(),
+            "dropped": [],
+            **about,
+            "versions": versions(),
+            "platform": platform.platform(),
+        }
+        write_sealed(payload / RECORD, record)
+        for path in (*files, payload / RECORD, payload):
+            flush_to_disk(path)
+        target = self.folder(step.key)
+        try:
+            if target.exists():  # heavy files of it had been removed
+                shutil.rmtree(target)
+            os.replace(payload, target)
+            flush_to_disk(self.steps)
+        except OSError as error:
+            raise storage_error(error, target, doing="write") from error
+        shutil.rmtree(work, ignore_errors=True)
+        return record
+
+    def add_failure(self, key: str, started: str, seconds: float, reason: str) -> None:
+        """Record an attempt that failed."""
+        folder = writable_folder(self.attempts_folder)
+        attempt = Attempt(started=started, seconds=round(seconds, 3), error=reason)
+        with (folder / f"{key}.jsonl").open("a", encoding="utf-8") as out:
+            out.write(attempt.line() + "\n")
+
+    # --- room ---
+
+    def drop(self, step: Step) -> int:
+        """Remove the heavy files of a step; its record and numbers stay. Returns the bytes that were freed."""
+        with sole_writer(self.folder(step.key)):
+            record = self.record(step.key)
+            if record is None or not step.heavy:
+                return 0
+            gone = [name for name in record["payload"] if _is_in(name, step.heavy) and name not in record["dropped"]]
+            if not gone:
+                return 0
+            # The record first: a kill in between leaves files that nobody reads, never a record of files that are gone.
+            write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": sorted({*record["dropped"], *gone})})
+            freed = 0
+            for name in gone:
+                path = self.folder(step.key) / name
+                with suppress(FileNotFoundError):
+                    freed += path.stat().st_size
+                    path.unlink()
+            return freed
+
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
+
+    def merge(self, other: Store) -> list[str]:
+        """Copy steps of another store that are not here, or not whole; returns their keys.
+
+        Raises:
+            CorruptFileError: A file of the other store is not what was written there.
+            StorageError: It cannot be read or written.
+        """
+        copied = []
+        for path in sorted(other.steps.glob("*/step.json")):
+            key = path.parent.name
+            theirs = other.record(key)
+            if theirs is None or self.is_whole(key) or (self.is_done(key) and theirs["dropped"]):
+                continue
+            other.check(key)
+            with self._writing(key) as work:
+                shutil.rmtree(work / "payload", ignore_errors=True)
+                shutil.copytree(path.parent, work / "payload")
+                target = self.folder(key)
+                if target.exists():
+                    shutil.rmtree(target)
+                os.replace(work / "payload", target)
+                shutil.rmtree(work, ignore_errors=True)
+            copied.append(key)
+        return copied
+
+    def keys(self) -> list[str]:
+        """Keys of all steps that are done."""
+        return sorted(path.parent.name for path in self.steps.glob(f"*/{RECORD}"))
+
+
+def _is_in(name: str, places: Iterable[str]) -> bool:
+    return any(name == place or name.startswith(f"{place}/") for place in places)
+
+
+_CHECKED: dict[tuple[str, int, int], str] = {}
+
+
+def source_hash(path: str | Path) -> str:
+    """SHA-256 of a file; computed once for a file that does not change.
+
+    Raises:
+        StorageError: It cannot be read.
+    """
+    try:
+        facts = Path(path).stat()
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+    at = str(path), facts.st_size, facts.st_mtime_ns
+    if at not in _CHECKED:
+        _CHECKED[at] = file_hash(path)
+    return _CHECKED[at]
+
+
+def _checked_file(path: str, sha256: str) -> Path:
+    if source_hash(path) != sha256:
+        raise StorageError(
+            "the file has changed since the study was planned", remedy="restore it, or plan a new study", file=path
+        )
+    return Path(path)

@@ -1,0 +1,241 @@
+"""A study on disk: its plan, its store, and the numbers that it has so far.
+
+::
+
+    study.json    what is studied: recipe, scale, data, options; every step and measurement
+    steps/        the store (:mod:`isoglot.study.store`)
+    log/          what each worker said
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from isoglot.core.artifact import read_index_file, write_index
+from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.files import writable_folder
+from isoglot.core.run import sole_writer
+from isoglot.study.build import BuiltStudy, Measurement, StudyOptions
+from isoglot.study.numbers import Numbers
+from isoglot.study.steps import SourceFile, Status, Step
+from isoglot.study.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+INDEX = "study.json"
+FORMAT = 1
+_FORM = {"about": dict, "steps": dict, "files": dict, "measurements": [dict], "left_out": [str]}
+
+
+@dataclass(frozen=True)
+class StepState:
+    """Where a step of a study stands."""
+
+    step: Step
+    status: Status
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Study:
+    """A study and its store.
+
+    Args:
+        out: The study's folder.
+        about: What is studied, for people: recipe, scale, pairs, seeds.
+        steps: Every step, inputs first.
+        measurements: Steps whose numbers belong to the study.
+        left_out: What could not be planned, and why.
+    """
+
+    def __init__(
+        self,
+        out: str | Path,
+        about: Mapping[str, Any],
+        steps: Sequence[Step],
+        measurements: Sequence[Measurement],
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.out = Path(out)
+        self.about = dict(about)
+        self.steps = {step.key: step for step in steps}
+        self.measurements = list(measurements)
+        self.left_out = list(left_out)
+        self.store = Store(out)
+        self.readers: dict[str, list[str]] = {key: [] for key in self.steps}
+        for step in self.steps.values():
+            for one in step.steps.values():
+                self.readers[one.key].append(step.key)
+
+    def __repr__(self) -> str:
+        return f"Study({str(self.out)!r}, {self.about.get('recipe')}, {len(self.steps)} steps)"
+
+    # --- on disk ---
+
+    @classmethod
+    def create(cls, out: str | Path, built: BuiltStudy) -> Study:
+        """Write the plan of a study to its folder; an earlier plan there is extended or replaced, its steps stay.
+
+        Raises:
+            ConfigError: The folder holds something else.
+            StorageError: It cannot be written.
+        """
+        about = {
+            "recipe": built.names[0],
+            "title": built.recipes[0].title,
+            "paper": built.recipes[0].paper,
+            "claims": list(dict.fromkeys(claim for recipe in built.recipes for claim in recipe.claims)),
+            "includes": list(built.names[1:]),
+            "scale": built.scale_name,
+            "tokens": built.scale.tokens,
+            "pairs": list(built.pairs),
+            "seeds": built.seeds,
+            "arms": {name: arm.title or name for recipe in built.recipes for name, arm in recipe.arms.items()},
+            "baseline": built.recipes[0].baseline,
+        }
+        study = cls(out, about, built.steps, built.measurements, built.left_out)
+        path = study.out
+        if path.is_dir() and any(path.iterdir()) and not (path / INDEX).exists() and not (path / "steps").exists():
+            raise ConfigError(f"{path} holds something that is not a study", remedy="name another --out")
+        study.save()
+        return study
+
+    def save(self) -> None:
+        """Write ``study.json``.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        files = {file.key: file for step in self.steps.values() for file in step.files.values()}
+        content = {
+            "about": self.about,
+            "files": {key: {"path": file.path, "sha256": file.sha256} for key, file in files.items()},
+            "steps": {key: _step_facts(step) for key, step in self.steps.items()},
+            "measurements": [{"key": one.step.key, "at": dict(one.at)} for one in self.measurements],
+            "left_out": self.left_out,
+        }
+        writable_folder(self.out)
+        with sole_writer(self.out / INDEX):
+            write_index(self.out / INDEX, "study", FORMAT, content)
+
+    @classmethod
+    def open(cls, out: str | Path) -> Study:
+        """Open a study.
+
+        Raises:
+            CorruptFileError: ``study.json`` was altered.
+            StorageError: There is none in the folder.
+        """
+        path = Path(out) / INDEX
+        if not path.exists():
+            raise StorageError(
+                f"no study in this folder: there is no {INDEX}",
+                remedy="name the --out of isoglot study run",
+                file=out,
+            )
+        found = read_index_file(path, _FORM, version=FORMAT, what="study", remedy="run the study again")
+        files = {key: SourceFile(one["path"], one["sha256"]) for key, one in found["files"].items()}
+        steps: dict[str, Step] = {}
+        for key, facts in found["steps"].items():
+            inputs = {name: steps[one] if one in steps else files[one] for name, one in facts["inputs"].items()}
+            steps[key] = Step(
+                facts["kind"],
+                facts["settings"],
+                cast("Mapping[str, Step | SourceFile]", inputs),
+                execution=facts["execution"],
+                title=facts["title"],
+                heavy=tuple(facts["heavy"]),
+                tokens=facts["tokens"],
+            )
+            if steps[key].key != key:
+                raise StorageError(
+                    f"step {key} of the study has another key in this version of isoglot",
+                    remedy="run the study again into another folder, or use the version that made it",
+                    file=path,
+                )
+        measurements = [Measurement(steps[one["key"]], one["at"]) for one in found["measurements"]]
+        return cls(out, found["about"], list(steps.values()), measurements, found["left_out"])
+
+    # --- where it stands ---
+
+    def needed(self) -> list[Step]:
+        """Steps that have to run, inputs first.
+
+        A step that is done but whose heavy files were removed runs again only if a step that reads them has to run.
+        """
+        wanted: set[str] = set()
+
+        def want(step: Step, *, payload: bool) -> None:
+            if step.key in wanted:
+                return
+            there = self.store.is_whole(step.key) if payload else self.store.is_done(step.key)
+            if there:
+                return
+            wanted.add(step.key)
+            for one in step.steps.values():
+                want(one, payload=True)
+
+        for one in self.measurements:
+            want(one.step, payload=False)
+        return [step for key, step in self.steps.items() if key in wanted]
+
+    def states(self) -> list[StepState]:
+        """Where every step stands, inputs first."""
+        needed = {step.key for step in self.needed()}
+        found: dict[str, StepState] = {}
+        for key, step in self.steps.items():
+            record = self.store.record(key)
+            failures = self.store.failures(key)
+            if record is not None and key not in needed:
+                status: Status = "dropped" if record["dropped"] else "done"
+                found[key] = StepState(step, status, float(record.get("seconds", 0.0)))
+            elif self.store.is_begun(key) and self.store.is_running(key):
+                found[key] = StepState(step, "running")
+            elif any(found[one.key].status in ("failed", "blocked") for one in step.steps.values()):
+                found[key] = StepState(step, "blocked")
+            elif failures:
+                found[key] = StepState(step, "failed", failures[-1].seconds, failures[-1].error)
+            elif self.store.is_begun(key):
+                found[key] = StepState(step, "paused")
+            else:
+                found[key] = StepState(step, "waiting")
+        return list(found.values())
+
+    def counts(self) -> Counter[Status]:
+        """How many steps stand where."""
+        return Counter(state.status for state in self.states())
+
+    def numbers(self) -> Numbers:
+        """All numbers so far, with the coordinates of the study."""
+        found = Numbers()
+        for one in self.measurements:
+            found = found + self.store.numbers(one.step.key).with_coordinates(**one.at)
+        return found
+
+    def droppable(self, done: Iterable[str]) -> list[Step]:
+        """Steps with heavy files that no step has to read any more."""
+        finished = set(done)
+        return [
+            step
+            for key, step in self.steps.items()
+            if step.heavy and key in finished and all(reader in finished for reader in self.readers[key])
+        ]
+
+
+def _step_facts(step: Step) -> dict[str, Any]:
+    return {
+        "kind": step.kind,
+        "settings": dict(step.settings),
+        "inputs": {name: one.key for name, one in step.inputs.items()},
+        "execution": dict(step.execution),
+        "title": step.title,
+        "heavy": list(step.heavy),
+        "tokens": step.tokens,
+    }
+
+
+__all__ = ["Study", "StudyOptions"]
