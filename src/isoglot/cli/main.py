@@ -46,6 +46,7 @@ VERBS = {
     "with null, interval, floor and ceiling.",
     "retrieve": "How often the nearest neighbor in the other language is the translation, layer by layer.",
     "static": "Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
+    "study": "A table or a figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
     "steer": "Language as a direction: learn its mean in every layer, add the difference of two and the model "
     "answers in the other language; or take languages out.",
     "transfer": "Learn a task in one language and test it in others, zero-shot.",

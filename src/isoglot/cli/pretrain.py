@@ -90,12 +90,14 @@ def pretrain(
     if list_recipes:
         _list(output)
         return
+    from isoglot.pretrain.budget import parse_duration
+
     with _one_voice():
         config = _config(recipe, budget, plan, settings or [], seed)
         if draw is not None:
             _draw(config, list(parse_named(shards, "--shards")) if shards else ["en", "fr"], draw, output)
             return
-        limit = None if stop_after is None else _seconds(stop_after)
+        limit = None if stop_after is None else parse_duration(stop_after, "--stop-after")
         given = _given(shards, vocab, out, dictionary or [], parallel or [])
     _train(config, given, resume=resume, stop_after=limit, device=device, output=output)
 
@@ -153,21 +155,6 @@ def _given(
     if out is None:
         raise ConfigError("--out is missing", remedy="name a folder for the run: --out runs/first")
     return _Given(texts, open_vocabulary(vocab), out, _dictionaries(dictionary), *_parallel(parallel))
-
-
-def _seconds(text: str) -> float:
-    """A time as a person writes it."""
-    from isoglot.pretrain.budget import parse_budget
-
-    try:
-        time = parse_budget(text)
-    except ConfigError as error:
-        raise ConfigError(f"--stop-after {text}: not a time", remedy="write 90s, 9m or 2h") from error
-    if time.kind != "time":
-        raise ConfigError(
-            f"--stop-after {text}: not a time", remedy="write 90s, 9m or 2h; --budget takes steps and tokens"
-        )
-    return time.amount
 
 
 def _train(

@@ -11,11 +11,8 @@ from isoglot.cli.options import Debug, Device, Json, Quiet
 from isoglot.cli.output import Output
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from isoglot.study.build import BuiltStudy, StudyOptions
+    from isoglot.study.build import StudyOptions
     from isoglot.study.data import StudyData
-    from isoglot.study.plan import StudyPlan
     from isoglot.study.study import Study
 
 app = typer.Typer(no_args_is_help=True)
@@ -88,9 +85,7 @@ Segment = Annotated[
 ]
 KeepTests = Annotated[
     bool,
-    typer.Option(
-        "--keep-test-sentences", rich_help_panel=_INPUT, help="Leave test sentences in the training text."
-    ),
+    typer.Option("--keep-test-sentences", rich_help_panel=_INPUT, help="Leave test sentences in the training text."),
 ]
 Pair = Annotated[
     list[str] | None,
@@ -225,7 +220,7 @@ def plan(
     options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
     built = build_study(recipe, files, options)
     found = estimate(built, out=out, device=device, progress=output.progress)
-    output.result(found.as_dict(), _shown_plan(found))
+    output.result(found.as_dict(), found.table().rich())
 
 
 @app.command("run", epilog="Example: isoglot study run table1 --scale nano --out studies/first")
@@ -384,10 +379,6 @@ def merge(
 
 
 # --- shown ---
-
-
-def _shown_plan(plan: StudyPlan) -> Table:
-    return plan.table().rich()
 
 
 def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print

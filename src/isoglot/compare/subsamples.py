@@ -73,6 +73,4 @@ def _unbiased(K_NN: torch.Tensor, L_NN: torch.Tensor, members_RN: torch.Tensor) 
     """The unbiased estimate of HSIC (Song et al. 2012, equation 5), but for a factor of the number of members."""
     K_NN, L_NN = (each - torch.diag(each.diag()) for each in (K_NN, L_NN))
     count, rows, all_K, all_L = _sums(K_NN, L_NN, members_RN)
-    return (
-        _plain(K_NN, L_NN, members_RN) + all_K * all_L / ((count - 1) * (count - 2)) - 2 / (count - 2) * rows
-    )
+    return _plain(K_NN, L_NN, members_RN) + all_K * all_L / ((count - 1) * (count - 2)) - 2 / (count - 2) * rows

@@ -42,7 +42,7 @@ def built_aside(target: Path) -> Iterator[Path]:
     try:
         yield scratch
         try:
-            _put(scratch, target)
+            put_folder(scratch, target)
         except OSError as error:
             raise storage_error(error, target, doing="write") from error
     finally:
@@ -97,8 +97,11 @@ def _beside(error: OSError, target: Path) -> StorageError:
     return found
 
 
-def _put(scratch: Path, target: Path) -> None:
-    """Give a folder its name, in one step where the system can exchange two names, else in two."""
+def put_folder(scratch: Path, target: Path) -> None:
+    """Give a folder its name, in one step where the system can exchange two names, else in two.
+
+    A folder that had the name is removed, or is left under the first one's.
+    """
     for path in sorted(scratch.rglob("*")):
         flush_to_disk(path)
     flush_to_disk(scratch)

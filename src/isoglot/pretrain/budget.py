@@ -95,3 +95,18 @@ def parse_budget(text: str) -> Budget:
     if unit in _SECONDS and not factor:
         return Budget("time", number * _SECONDS[unit])
     raise ConfigError(f"{shown(text)}: no unit {shown(factor + unit)}", remedy=_REMEDY)
+
+
+def parse_duration(text: str, option: str) -> float:
+    """Seconds of a time as a person writes it: 90s, 9m, 2h.
+
+    Raises:
+        ConfigError: It is not a time.
+    """
+    try:
+        time = parse_budget(text)
+    except ConfigError as error:
+        raise ConfigError(f"{option} {text}: not a time", remedy="write 90s, 9m or 2h") from error
+    if time.kind != "time":
+        raise ConfigError(f"{option} {text}: not a time", remedy="write 90s, 9m or 2h")
+    return time.amount

@@ -5,7 +5,6 @@ Arms differ in what the recipe says and in nothing else: the same text, the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, load_scale
 from isoglot.study.steps import SourceFile, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.study.data import StudyData
@@ -285,7 +284,11 @@ class StudyBuilder:
         return {
             code: Step(
                 "shards",
-                {"language": code, "domain": "other" if arm.text == "other" and code == self.languages[1] else "main"},
+                {
+                    "language": code,
+                    "domain": "other" if arm.text == "other" and code == self.languages[1] else "main",
+                    "dev_share": self.scale.dev_share,
+                },
                 {"text": text, "vocabulary": vocabulary},
                 title=f"shards {code} for {vocabulary.title}",
                 heavy=(SHARDS,),
@@ -485,7 +488,7 @@ def _text_size(files: tuple[SourceFile, ...]) -> int:
 
 
 @cache
-def _file_size(path: str, sha256: str) -> int:
+def _file_size(path: str, sha256: str) -> int:  # noqa: ARG001 - part of the key of the cache
     """Bytes of a text, decompressed; ``sha256`` tells versions of a file apart."""
     from isoglot.text.lines import read_lines
 

@@ -98,11 +98,20 @@ def read_data(path: str | Path) -> StudyData:
         ConfigError: A table, a language or a split that does not exist, or malformed TOML.
         StorageError: A file cannot be read.
     """
+    return data_from(read_tables(path), folder=Path(path).parent, file=path)
+
+
+def read_tables(path: str | Path) -> dict[str, Any]:
+    """The tables of a ``data.toml``, as they are.
+
+    Raises:
+        ConfigError: Malformed TOML.
+        StorageError: The file cannot be read.
+    """
     try:
-        tables = tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"malformed TOML: {error}", remedy="correct it there", file=path) from error
-    return data_from(tables, folder=Path(path).parent, file=path)
 
 
 def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | Path | None = None) -> StudyData:
@@ -207,7 +216,7 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
     if not path.is_dir():
         return {"test": _source(folder, value, file)}
     names = sorted(one.name for one in path.iterdir() if one.is_file())
-    found = {}
+    found: dict[str, SourceFile] = {}
     for split in SPLITS:
         fitting = [one for one in names if split in one and (name in one.replace("_", ".").split(".") or name in one)]
         if len(fitting) > 1:
@@ -245,6 +254,21 @@ def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:
             if not isinstance(place, dict) or last in place:
                 raise ConfigError(f"--{table} {shown(value)}: {name} is named twice", remedy="name it once")
             place[last] = path
+    return found
+
+
+def named_values(option: str, values: Iterable[str]) -> dict[str, str]:
+    """Values by language, of options written ``LANG=VALUE``.
+
+    Raises:
+        ConfigError: It is not written like that.
+    """
+    found = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not equals or not rest:
+            raise ConfigError(f"--{option} {shown(value)} names no language", remedy=f"write --{option} zh=VALUE")
+        found[language_code(name)] = rest
     return found
 
 

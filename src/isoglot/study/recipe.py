@@ -119,6 +119,8 @@ class ScaleConfig(Config):
     """tokens that each arm reads"""
     settings: dict[str, Any] = Field({})
     """changes to the pretraining recipe, as its tables"""
+    threads: int | None = Field(None, ge=1, le=1024)
+    """CPU threads of a worker; None: as many as there are cores for it. Results may differ in their last bits"""
     moments: int = Field(10, ge=1)
     """evaluations over training, at which curves are measured"""
     vocabulary_size: int = Field(ge=300)
@@ -127,6 +129,8 @@ class ScaleConfig(Config):
     """lines of each language that vocabularies are trained on; None: all"""
     builtin_sentences: int = Field(40_000, ge=100)
     """sentences of built-in text a language, where no text is given"""
+    dev_share: float = Field(0.01, gt=0, lt=1)
+    """share of the documents that perplexity is measured on"""
     pairs: int = Field(1000, ge=20)
     """test pairs of sentences, at most"""
     map_pairs: int = Field(10_000, ge=20)

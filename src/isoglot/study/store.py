@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import shutil
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,14 +26,15 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import CorruptFileError, StorageError, one_line
-from isoglot.core.files import file_hash, flush_to_disk, storage_error, writable_folder
+from isoglot.core.files import file_hash, storage_error, writable_folder
+from isoglot.core.folders import put_folder
 from isoglot.core.parts import versions
 from isoglot.core.run import sole_writer
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.steps import KINDS, Paused, Work, canonical, kind_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from isoglot.core.progress import Progress
     from isoglot.study.steps import Step
@@ -169,9 +169,11 @@ class Store:
             Paused: The deadline has come.
             StorageError: Another process is computing it.
         """
-        with self._writing(step.key) as work:
+        with sole_writer(self.folder(step.key)):
             if self.is_whole(step.key):  # another process was quicker
                 return self.record(step.key) or {}
+            work = writable_folder(self._work(step.key))
+            shutil.rmtree(work / "payload", ignore_errors=True)
             started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
             try:
                 numbers = kind_function(step.kind)(
@@ -199,12 +201,6 @@ class Store:
                 write_sealed(work / "payload" / NUMBERS, {"numbers": rows}, indented=False)
             about = {"started": started, "seconds": round(time.monotonic() - clock, 3), "device": device}
             return self._finish(step, work, about)
-
-    @contextmanager
-    def _writing(self, key: str) -> Iterator[Path]:
-        """The folder of an attempt, while no other process computes the step."""
-        with sole_writer(self.folder(key)):
-            yield writable_folder(self._work(key))
 
     def _inputs(self, step: Step) -> dict[str, Path]:
         from isoglot.study.steps import Step as StepClass
@@ -241,18 +237,16 @@ class Store:
             "platform": platform.platform(),
         }
         write_sealed(payload / RECORD, record)
-        for path in (*files, payload / RECORD, payload):
-            flush_to_disk(path)
-        target = self.folder(step.key)
-        try:
-            if target.exists():  # heavy files of it had been removed
-                shutil.rmtree(target)
-            os.replace(payload, target)
-            flush_to_disk(self.steps)
-        except OSError as error:
-            raise storage_error(error, target, doing="write") from error
-        shutil.rmtree(work, ignore_errors=True)
+        self._put(payload, step.key)
         return record
+
+    def _put(self, payload: Path, key: str) -> None:
+        """Give a folder the place of a step; one whose heavy files had been removed goes."""
+        try:
+            put_folder(payload, self.folder(key))
+        except OSError as error:
+            raise storage_error(error, self.folder(key), doing="write") from error
+        shutil.rmtree(payload.parent, ignore_errors=True)
 
     def add_failure(self, key: str, started: str, seconds: float, reason: str) -> None:
         """Record an attempt that failed."""
@@ -300,14 +294,11 @@ class Store:
             if theirs is None or self.is_whole(key) or (self.is_done(key) and theirs["dropped"]):
                 continue
             other.check(key)
-            with self._writing(key) as work:
+            with sole_writer(self.folder(key)):
+                work = writable_folder(self._work(key))
                 shutil.rmtree(work / "payload", ignore_errors=True)
                 shutil.copytree(path.parent, work / "payload")
-                target = self.folder(key)
-                if target.exists():
-                    shutil.rmtree(target)
-                os.replace(work / "payload", target)
-                shutil.rmtree(work, ignore_errors=True)
+                self._put(work / "payload", key)
             copied.append(key)
         return copied
 

@@ -92,6 +92,7 @@ class Study:
             "includes": list(built.names[1:]),
             "scale": built.scale_name,
             "tokens": built.scale.tokens,
+            "threads": built.scale.threads,
             "pairs": list(built.pairs),
             "seeds": built.seeds,
             "arms": {name: arm.title or name for recipe in built.recipes for name, arm in recipe.arms.items()},
@@ -205,16 +206,29 @@ class Study:
                 found[key] = StepState(step, "waiting")
         return list(found.values())
 
+    def find(self, key: str) -> Step:
+        """The step with a key, or with one that begins so.
+
+        Raises:
+            ConfigError: There is none, or several.
+        """
+        found = [step for one, step in self.steps.items() if one.startswith(key)]
+        if len(found) != 1:
+            problem = f"{len(found)} steps of the study have keys that begin with {key!r}"
+            raise ConfigError(problem, remedy=f"isoglot study status {self.out} lists them")
+        return found[0]
+
     def counts(self) -> Counter[Status]:
         """How many steps stand where."""
         return Counter(state.status for state in self.states())
 
     def numbers(self) -> Numbers:
         """All numbers so far, with the coordinates of the study."""
-        found = Numbers()
-        for one in self.measurements:
-            found = found + self.store.numbers(one.step.key).with_coordinates(**one.at)
-        return found
+        return Numbers(
+            number
+            for one in self.measurements
+            for number in self.store.numbers(one.step.key).with_coordinates(**one.at)
+        )
 
     def droppable(self, done: Iterable[str]) -> list[Step]:
         """Steps with heavy files that no step has to read any more."""
@@ -224,6 +238,37 @@ class Study:
             for key, step in self.steps.items()
             if step.heavy and key in finished and all(reader in finished for reader in self.readers[key])
         ]
+
+
+def merge_studies(folders: Sequence[str | Path], out: str | Path) -> tuple[Study, list[str]]:
+    """Join studies: their steps, and their measurements; returns the whole and the keys of the steps that were copied.
+
+    Raises:
+        ConfigError: There is none, or the folder holds something else.
+        CorruptFileError: A file is not what was written.
+        StorageError: A folder has no study, or cannot be written.
+    """
+    if not folders:
+        raise ConfigError("no studies to merge", remedy="name at least one")
+    target = Path(out)
+    studies = [Study.open(folder) for folder in (*([target] if (target / INDEX).exists() else []), *folders)]
+    steps = {key: step for study in studies for key, step in study.steps.items()}
+    measurements = {
+        (one.step.key, tuple(sorted(one.at.items()))): one for study in studies for one in study.measurements
+    }
+    first = studies[0].about
+    about = {
+        **first,
+        "pairs": list(dict.fromkeys(pair for study in studies for pair in study.about["pairs"])),
+        "claims": list(dict.fromkeys(claim for study in studies for claim in study.about["claims"])),
+        "seeds": max(study.about["seeds"] for study in studies),
+        "arms": {name: title for study in studies for name, title in study.about["arms"].items()},
+    }
+    left_out = list(dict.fromkeys(reason for study in studies for reason in study.left_out))
+    merged = Study(target, about, list(steps.values()), list(measurements.values()), left_out)
+    merged.save()
+    copied = [key for study in studies if study.out != target for key in merged.store.merge(study.store)]
+    return merged, copied
 
 
 def _step_facts(step: Step) -> dict[str, Any]:

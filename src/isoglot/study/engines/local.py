@@ -95,7 +95,7 @@ class _Worker:
         log = writable_folder(study.out / "log") / f"worker-{number}.log"
         self.number = number
         self.log = log.open("ab")
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603 - this program itself
             [sys.executable, "-m", "isoglot", "study", "worker", str(study.out), "--device", device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -150,7 +150,7 @@ class _Engine:
         self.finished = {key for key in study.steps if key not in self.waiting}
         self.deadline = None if options.stop_after is None else time.monotonic() + options.stop_after
         self.selector = selectors.DefaultSelector()
-        self.places = _places(options)
+        self.places = _places(options, study.about.get("threads"))
         self.workers: dict[int, _Worker] = {}
         self.retry_at: dict[str, float] = {}
 
@@ -232,7 +232,7 @@ class _Engine:
                 self._done(event["key"])
             case "failed":
                 worker.key = None
-                self._failed(event["key"], event["error"])
+                self._failed(event["key"], event["error"], final=event.get("final", False))
             case "paused":
                 worker.key = None
                 self.deadline = min(self.deadline or 0.0, time.monotonic())
@@ -253,8 +253,8 @@ class _Engine:
             for step in self.study.droppable(self.finished):
                 self.study.store.drop(step)
 
-    def _failed(self, key: str, reason: str) -> None:
-        self.failures[key] += 1
+    def _failed(self, key: str, reason: str, *, final: bool = False) -> None:
+        self.failures[key] += self.options.attempts if final else 1
         title = self.study.steps[key].title or key
         if self.failures[key] < self.options.attempts:
             self.say(f"{title} failed and is tried again: {reason}")
@@ -275,7 +275,7 @@ class _Engine:
         del self.workers[worker.number]
 
 
-def _places(options: RunOptions) -> list[tuple[str, dict[str, str]]]:
+def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[str, str]]]:
     """The device and the environment of each worker."""
     from isoglot.core.devices import choose_device
 
@@ -290,8 +290,9 @@ def _places(options: RunOptions) -> list[tuple[str, dict[str, str]]]:
         count = options.workers or len(names)
         return [("cuda", {"CUDA_VISIBLE_DEVICES": names[number % len(names)]}) for number in range(count)]
     count = options.workers or 1
-    threads = max(1, len(os.sched_getaffinity(0)) // count) if hasattr(os, "sched_getaffinity") else 1
-    environment = {"OMP_NUM_THREADS": str(threads)} if count > 1 else {}
+    if threads is None and count > 1:
+        threads = max(1, (os.cpu_count() or 1) // count)
+    environment = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     return [(options.device, environment)] * count
 
 

@@ -32,7 +32,8 @@ def work(out: str | Path, device: str) -> None:
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to the log
     report = Report(channel)
-    study, cache = Study.open(out), {}
+    study = Study.open(out)
+    cache: dict[Any, Any] = {}
     report(event="ready")
     for line in sys.stdin:
         asked = json.loads(line)
@@ -53,17 +54,15 @@ def compute(
     step = study.steps[key]
     deadline = None if seconds is None else time.monotonic() + seconds
     try:
-        record = study.store.run(
-            step, device=device, deadline=deadline, progress=report, say=report.say, cache=cache
-        )
+        record = study.store.run(step, device=device, deadline=deadline, progress=report, say=report.say, cache=cache)
     except Paused:
         return {"event": "paused", "key": key}
     except StorageError as error:
         if study.store.is_done(key) or study.store.is_running(key):
             return {"event": "taken", "key": key}
         return {"event": "failed", "key": key, "error": one_line(str(error))}
-    except IsoglotError as error:
-        return {"event": "failed", "key": key, "error": one_line(str(error))}
+    except IsoglotError as error:  # of its input or settings: another attempt would end the same
+        return {"event": "failed", "key": key, "error": one_line(str(error)), "final": True}
     except Exception as error:  # noqa: BLE001 - a defect of one step must not end the others
         import traceback
 

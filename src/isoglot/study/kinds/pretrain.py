@@ -108,7 +108,5 @@ class Keeper:
         from isoglot.core.folders import replace_folder
         from isoglot.model.folder import save_encoder
 
-        replace_folder(
-            self.folder / f"{step:08d}", lambda folder: save_encoder(encoder, folder, about={"step": step})
-        )
+        replace_folder(self.folder / f"{step:08d}", lambda folder: save_encoder(encoder, folder, about={"step": step}))
         return {}

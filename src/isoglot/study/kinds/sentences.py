@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.model.protocol import EncoderLike
+    from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
 
 
@@ -28,9 +29,8 @@ def retrieve(work: Work) -> list[Number]:
     maps = _procrustes(work) if work.settings.get("map") == "procrustes" else {}
     found = []
     for layer, (rows_X, rows_Y) in _both(X, Y):
-        if layer in maps:
-            rows_X, rows_Y = maps[layer](rows_X, rows_Y)
-        hits_N = _hits(rows_X, rows_Y, work.settings.get("center", "none"))
+        moved = maps[layer](rows_X) if layer in maps else rows_X
+        hits_N = _hits(moved, rows_Y, work.settings.get("center", "none"))
         at = {"layer": layer, "depth": len(X) - 1, "map": work.settings.get("map", "none")}
         found.append(Number("sentence_p1", float(hits_N.mean()), at, _resampled(hits_N, items), items))
     return found
@@ -51,7 +51,7 @@ def compare(work: Work) -> list[Number]:
         draws = subsampled_cka(rows_X, rows_Y, halves_RN)._asdict()
         for name, value_1 in values.items():
             centered_R = draws[name] - draws[name].mean() + value_1[0]  # fewer items have a higher biased CKA
-            at = {"layer": layer, "depth": len(X) - 1, "estimator": name}
+            at: dict[str, Coordinate] = {"layer": layer, "depth": len(X) - 1, "estimator": name}
             found.append(Number("cka", float(value_1[0]), at, tuple(centered_R.tolist()), items))
     return found
 
@@ -126,9 +126,9 @@ def _vectors(work: Work, encoder: EncoderLike, sentences: list[str], language: s
 
 
 def _both(X: dict[int, np.ndarray], Y: dict[int, np.ndarray]) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
-    for layer in X:
+    for layer, rows in X.items():
         if layer in Y:
-            yield layer, (X[layer], Y[layer])
+            yield layer, (rows, Y[layer])
 
 
 def _procrustes(work: Work) -> dict[int, Any]:
@@ -143,11 +143,7 @@ def _procrustes(work: Work) -> dict[int, Any]:
         for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
     )
 
-    def mapped(layer: int) -> Any:  # noqa: ANN401 - a function of two matrices
-        fitted = Procrustes().fit(X[layer], Y[layer])
-        return lambda rows_X, rows_Y: (fitted.transform(rows_X), rows_Y)
-
-    return {layer: mapped(layer) for layer, _ in _both(X, Y)}
+    return {layer: Procrustes().fit(rows_X, rows_Y).transform for layer, (rows_X, rows_Y) in _both(X, Y)}
 
 
 # --- scores ---

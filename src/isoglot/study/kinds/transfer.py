@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoglot.study.kinds.opened import open_step_encoder
@@ -75,7 +76,8 @@ def _files(work: Work, task: Any) -> tuple[dict[str, Any], dict[str, Any], dict[
     found: dict[str, dict[str, Any]] = {"train": {}, "dev": {}, "test": {}}
     for split, limit in most.items():
         for code, path in work.named(split):
-            data = work.cached(("examples", task.name, str(path), code), lambda path=path, code=code: task.read(path, code))
+            read = partial(task.read, path, code)
+            data = work.cached(("examples", task.name, str(path), code), read)
             found[split][code] = data if limit is None else data.head(limit)
     return found["train"], found["dev"], found["test"]
 

@@ -1,0 +1,165 @@
+"""Studies from recipe to numbers, at the smallest size."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.errors import ConfigError, StorageError
+from isoglot.study.build import StudyOptions, build_study
+from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
+from isoglot.study.engines.local import RunOptions, run_local
+from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
+from isoglot.study.study import Study, merge_studies
+
+TINY = ("tokens=2000", "moments=1", "builtin_sentences=600", "settings.model.layers=2", "pairs=20")
+OPTIONS = StudyOptions(scale="nano", scale_settings=TINY)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_recipes_are_valid_and_name_what_they_measure(name: str) -> None:
+    _, recipe = load_study(name)
+    assert recipe.title
+    assert recipe.measures or recipe.includes
+
+
+@pytest.mark.parametrize("name", scale_names())
+def test_scales_are_valid(name: str) -> None:
+    assert load_scale(name).meaning
+
+
+@pytest.mark.parametrize("name", [name for name in study_names() if load_study(name)[1].measures])
+def test_every_recipe_can_be_planned_on_built_in_languages(name: str) -> None:
+    built = build_study(name, StudyData(), StudyOptions(scale="nano"))
+    keys = [step.key for step in built.steps]
+    assert len(keys) == len(set(keys))
+    for step in built.steps:
+        assert all(keys.index(one.key) < keys.index(step.key) for one in step.steps.values())
+
+
+def test_a_changed_setting_changes_just_what_depends_on_it() -> None:
+    before = build_study("table1", StudyData(), StudyOptions(scale="nano"))
+    after = build_study(
+        "table1", StudyData(), StudyOptions(scale="nano", scale_settings=("tasks.ner.settings.epochs=2",))
+    )
+    changed = {step.key for step in before.steps} ^ {step.key for step in after.steps}
+    kinds = [step for step in (*before.steps, *after.steps) if step.key in changed]
+    assert kinds
+    assert all(step.kind == "transfer" and step.settings["task"] == "ner" for step in kinds)
+
+
+def test_an_arm_is_measured_in_every_way_before_the_next_begins() -> None:
+    built = build_study("table1", StudyData(), StudyOptions(scale="nano"))
+    trained = [number for number, step in enumerate(built.steps) if step.kind == "pretrain" and step.tokens]
+    for here, after in pairwise(trained):
+        encoder = built.steps[here]
+        readers = [
+            number for number, step in enumerate(built.steps) if encoder.key in {x.key for x in step.steps.values()}
+        ]
+        assert all(here < reader < after for reader in readers)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    out = tmp_path_factory.mktemp("studies") / "one"
+    made = Study.create(out, build_study("emergence", StudyData(), OPTIONS))
+    result = run_local(made, RunOptions(device="cpu"))
+    assert not result.failed
+    return made
+
+
+def test_a_study_measures_every_arm(study: Study) -> None:
+    numbers = study.numbers()
+    for arm in ("default", "no-anchors"):
+        assert len(numbers.select("sentence_p1", arm=arm)) == 3  # layers 0 to 2
+        assert len(numbers.select("cka", arm=arm, estimator="debiased")) == 3
+        assert numbers.select("emergence_p1", arm=arm).values_of("tokens")
+        assert len(numbers.select("perplexity", arm=arm)) == 2
+    assert numbers.select("sentence_p1", arm="default", layer=0).one.draws
+
+
+def test_arms_read_the_same_number_of_tokens(study: Study) -> None:
+    tokens = {number.value for number in study.numbers().select("training_tokens", variant=None)}
+    assert len(tokens) == 1
+
+
+def test_a_study_that_is_done_runs_nothing(study: Study) -> None:
+    assert study.needed() == []
+    assert run_local(study, RunOptions(device="cpu")).done == []
+    assert set(Study.open(study.out).counts()) == {"done"}
+
+
+def test_results_can_be_kept_alone(study: Study, tmp_path: Path) -> None:
+    merged, copied = merge_studies([study.out], tmp_path / "copy")
+    assert len(copied) == len(study.steps)
+    for step in merged.droppable(merged.steps):
+        merged.store.drop(step)
+    assert merged.needed() == []
+    assert len(merged.numbers()) == len(study.numbers())
+    assert not list((tmp_path / "copy").rglob("*.safetensors"))
+
+
+def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="no study"):
+        Study.open(tmp_path)
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(ConfigError, match="not a study"):
+        Study.create(tmp_path, build_study("emergence", StudyData(), OPTIONS))
+
+
+# --- data ---
+
+
+def test_files_by_language_pair_and_split(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "en-train.conllu", "en-dev.conllu", "de-test.conllu"):
+        (tmp_path / name).write_text(f"{name}\n")
+    (tmp_path / "data.toml").write_text(
+        '[text]\neng = "a.txt"\nde = ["b.txt"]\n[parallel]\nen-de = {en = "a.txt", de = "b.txt"}\n'
+        '[treebank]\nen = "."\nde = "de-test.conllu"\n'
+    )
+    data = read_data(tmp_path / "data.toml")
+    assert list(data.text) == ["en", "de"]
+    assert set(data.tasks["parse"]["en"]) == {"train", "dev"}
+    assert set(data.tasks["parse"]["de"]) == {"test"}
+    assert set(data.tests("en")) == {"parse-dev", "parallel-en-de"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"text": ["en"]}, "names no file"),
+        ({"ner": ["en.train=a", "en.train=b"]}, "named twice"),
+    ],
+)
+def test_malformed_options_are_refused(options: dict[str, list[str]], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        data_options(options)
+
+
+@pytest.mark.parametrize("tables", [{"texts": {}}, {"text": "a"}, {"ner": {"en": {"tran": "x"}}}, {"text": {"en": 3}}])
+def test_malformed_tables_are_refused(tables: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        data_from(tables)
+
+
+def test_pairs_have_two_languages() -> None:
+    assert pair_name("deu-eng") == "de-en"
+    for wrong in ("en", "en-en", "-"):
+        with pytest.raises(ConfigError):
+            pair_name(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("tabel1", StudyOptions(), "table1"),
+        ("table1", StudyOptions(scale="hours"), "hour"),
+        ("table1", StudyOptions(pairs=("en-sw",)), "sw is not a built-in"),
+        ("table1", StudyOptions(arms=("no-anchor",)), "no-anchors"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_at_once(name: str, options: StudyOptions, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        build_study(name, StudyData(), options)
