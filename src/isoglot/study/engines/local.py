@@ -1,4 +1,8 @@
-"""The local engine: one worker process per GPU, or per group of CPU cores."""
+"""The local engine: one worker process per GPU, or per group of CPU cores.
+
+Beside GPUs there is one more worker, for steps that need none: it prepares the text of the next arm while this one
+is trained.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 Keep = Literal["all", "results"]
 """all: every file; results: encoders, shards and text go once every step that reads them is done."""
 _WAIT = 1.0
+ON_CPU = ("cut-text", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
+"""Kinds of steps that do not use a GPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,12 +197,15 @@ class _Engine:
     def _resumable(self, worker: _Worker) -> bool:
         return worker.key is not None and self.study.steps[worker.key].kind == "pretrain"
 
-    def _ready(self) -> Step | None:
-        """The first step in order whose inputs are there."""
+    def _ready(self, device: str) -> Step | None:
+        """The first step in order whose inputs are there; for a worker without a GPU beside others, one of its kind."""
+        beside = device == "cpu" and any(other != "cpu" for other, _ in self.places)
         taken = {worker.key for worker in self.workers.values()}
         now = time.monotonic()
         for key, step in self.waiting.items():
             if key in taken or self.failures[key] >= self.options.attempts or self.retry_at.get(key, 0) > now:
+                continue
+            if beside and step.kind not in ON_CPU:
                 continue
             if all(one.key in self.finished for one in step.steps.values()):
                 return step
@@ -207,9 +216,9 @@ class _Engine:
             worker = self.workers.get(number)
             if worker is not None and (worker.key is not None or not worker.ready):
                 continue
-            step = self._ready()
+            step = self._ready(device)
             if step is None:
-                return
+                continue
             if worker is None:
                 worker = self.workers[number] = _Worker(self.study, number, device, environment)
                 self.selector.register(worker.output, selectors.EVENT_READ, worker)
@@ -288,7 +297,8 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         if options.device not in ("auto", "cuda"):
             return [(options.device, {})] * (options.workers or 1)
         count = options.workers or len(names)
-        return [("cuda", {"CUDA_VISIBLE_DEVICES": names[number % len(names)]}) for number in range(count)]
+        places = [("cuda", {"CUDA_VISIBLE_DEVICES": names[number % len(names)]}) for number in range(count)]
+        return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": ""})]
     count = options.workers or 1
     if threads is None and count > 1:
         threads = max(1, (os.cpu_count() or 1) // count)
