@@ -350,7 +350,11 @@ def test_what_cannot_be_learnt(nano, tagging):
 
 def test_a_loss_that_is_not_finite_stops_the_run(nano, tagging):
     with pytest.raises(NumericError, match="the loss is not finite in epoch 1; lower encoder_learning_rate"):
-        tune(nano(), tagging, config("encoder_learning_rate=1e30", "head_learning_rate=1e38", "clip=0", "epochs=3"))
+        tune(
+            nano(),
+            tagging,
+            config("encoder_learning_rate=1e30", "head_learning_rate=1e38", "max_gradient_norm=0", "epochs=3"),
+        )
 
 
 def test_what_happens_to_long_sentences_is_said(nano):

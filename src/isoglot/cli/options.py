@@ -87,7 +87,8 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Same
 Device = Annotated[
     str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.")
 ]
-_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, help="Folder for the results; made if missing.")
+OUT = "Folder for the results; made if missing."
+_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, help=OUT)
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
 _FILE_OUT = typer.Option("--out", metavar="FILE", callback=take_file, help="File for the result.")
@@ -102,9 +103,10 @@ VectorsOut = Annotated[
         help="Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
     ),
 ]
+SET = "Change one setting of the recipe. May be repeated."
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of the recipe. May be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help=SET),
 ]
 MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import Debug, Device, Json, Quiet
+from isoglot.cli.options import OUT, SET, Debug, Device, Json, Quiet
 from isoglot.cli.output import Output
 
 if TYPE_CHECKING:
@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from isoglot.study.data import StudyData
     from isoglot.study.study import Study
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(
+    help="A table or a figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
+    no_args_is_help=True,
+)
 
 RecipeArgument = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A name (isoglot study list), or the path of a .toml file.")
 ]
 StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")]
-StudyOut = Annotated[Path, typer.Option("--out", metavar="DIR", help="The study's folder; steps in it are kept.")]
+_OUT = typer.Option("--out", metavar="DIR", help=OUT)  # several processes may work on one study: no lock
+StudyOut = Annotated[Path, _OUT]
 _INPUT, _SIZE, _RUNNING = "Input", "Size", "Running"
 Text = Annotated[
     list[str] | None,
@@ -104,7 +108,7 @@ Arm = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=_SIZE, help="Change one setting of the scale."),
+    typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=_SIZE, help=SET),
 ]
 Workers = Annotated[
     int | None,
@@ -193,15 +197,16 @@ def plan(
     seeds: Seeds = None,
     arm: Arm = None,
     settings: Settings = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="A study's folder: steps there need not run.")
-    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show steps, tokens, time, disk and memory of a study; nothing is run."""
+    """Show steps, tokens, time, disk and memory of a study; nothing is run.
+
+    With --out, steps that are in that folder count as done. --set changes a setting of the scale: tokens=50000000.
+    """
     from isoglot.study.build import build_study
     from isoglot.study.plan import estimate
 
@@ -252,7 +257,10 @@ def run(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Run a study: every step that is not there yet. It may be killed at any moment; the same command goes on."""
+    """Run every step of a study that is not there yet. It may be killed at any moment; the same command goes on.
+
+    --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
+    """
     from isoglot.study.build import build_study
     from isoglot.study.engines.local import RunOptions
     from isoglot.study.study import Study
@@ -350,14 +358,6 @@ def step(
     opened = Study.open(study)
     record = opened.store.run(opened.find(key), device=device, progress=output.progress, say=output.remark)
     output.result(record, RichText(f"{record['title'] or record['key']}: done"))
-
-
-@app.command("worker", hidden=True)
-def worker(study: StudyArgument, device: Device = "auto") -> None:
-    """Compute steps as they are asked for on standard input."""
-    from isoglot.study.engines.worker import work
-
-    work(study, device)
 
 
 @app.command("merge", epilog="Example: isoglot study merge studies/a studies/b --out studies/ab")

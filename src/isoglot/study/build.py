@@ -305,7 +305,7 @@ class StudyBuilder:
 
         base = load_recipe(self.recipe.recipe or self.scale.recipe, room="pretrain")
         values = laid_over(laid_over(self.scale.settings, self.recipe.settings), arm.settings)
-        values = laid_over(values, {"requires": dict.fromkeys(("size", "count", "domains"), "any")})
+        values = laid_over(values, {"requires": dict.fromkeys(("vocabulary_size", "count", "domains"), "any")})
         values = laid_over(values, {"requires": {"vocabulary": "any", "plan": "any"}, "model": {"plan": arm.plan}})
         if arm.plan != "default":
             values = laid_over(values, {"masking": {"random_from": "language"}})
@@ -465,8 +465,8 @@ PAIR_MEASURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] =
 def _tokens_per_step(config: PretrainConfig) -> int:
     from isoglot.model.settings import SIZES
 
-    length = config.batch.length or config.model.length or SIZES[config.model.size]["length"]
-    return config.batch.rows * (length - 2)  # a row begins and ends with a special token
+    length = config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
+    return config.batch.size * (length - 2)  # a row begins and ends with a special token
 
 
 def _steps(config: PretrainConfig) -> int:

@@ -102,7 +102,7 @@ class _Worker:
         self.number = number
         self.log = log.open("ab")
         self.process = subprocess.Popen(  # noqa: S603 - this program itself
-            [sys.executable, "-m", "isoglot", "study", "worker", str(study.out), "--device", device],
+            [sys.executable, "-m", "isoglot.study.engines.worker", str(study.out), device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,

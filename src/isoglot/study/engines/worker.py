@@ -127,3 +127,7 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
         if os.getppid() == 1:
             os._exit(1)
+
+
+if __name__ == "__main__":
+    work(*sys.argv[1:3])

@@ -158,7 +158,7 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
         X_ND,
         Y_ND,
         methods=("cosine",),
-        centre="mean" if center == "mean" else "none",
+        center="mean" if center == "mean" else "none",
         estimates=Estimates(),
         resamples=1,
     )
