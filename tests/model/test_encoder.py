@@ -10,7 +10,7 @@ import torch
 
 from isoglot.core.errors import ConfigError
 from isoglot.model import Batch, Encoder, EncoderConfig, EncoderLike, encoder_config
-from isoglot.model.head import ABSENT
+from isoglot.model.head import ABSENT, aligned
 from isoglot.model.settings import SIZES, Preset
 
 LANGUAGES = ("en", "fr")
@@ -117,6 +117,50 @@ def test_a_position_without_target_counts_for_nothing():
     wanted = encoder.loss(hidden, at_BK[:, :2], targets_BK[:, :2], "fr")
     targets_BK[:, 2] = -100
     torch.testing.assert_close(encoder.loss(hidden, at_BK, targets_BK, "fr"), wanted)
+
+
+@pytest.mark.parametrize("most", [5, 6, 12])
+def test_positions_without_target_can_be_left_out_of_the_softmax(most: int):
+    """Five targets in three rows of four: with room for five or more, loss and gradients are those of all positions."""
+    encoder, ids_BT = build("sep-emb"), rows("fr", count=3)
+    at_BK = torch.tensor([[1, 4, 0, 0], [0, 0, 0, 0], [2, 3, 9, 0]])
+    wanted_BK = torch.tensor([[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]], dtype=torch.bool)
+    targets_BK = torch.where(wanted_BK, ids_BT.gather(1, at_BK), -100)
+    found = []
+    for limit in (None, most):
+        encoder.zero_grad(set_to_none=True)
+        loss = encoder(ids_BT, at_BK, targets_BK, "fr", most=limit)
+        loss.backward()
+        gradients = {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}
+        found.append({"loss": loss.detach(), **gradients})
+    assert found[0].keys() == found[1].keys()
+    for name, value in found[0].items():
+        torch.testing.assert_close(found[1][name], value, atol=1e-6, rtol=1e-5, msg=name)
+
+
+def test_targets_beyond_the_most_are_left_out():
+    encoder, ids_BT = build().eval(), rows("en", count=2)
+    at_BK = torch.tensor([[1, 4], [2, 3]])
+    targets_BK = ids_BT.gather(1, at_BK)
+    shorter_BK = torch.tensor([[1, 1], [1, 0]], dtype=torch.bool)
+    wanted = encoder(ids_BT, at_BK, torch.where(shorter_BK, targets_BK, -100))
+    torch.testing.assert_close(encoder(ids_BT, at_BK, targets_BK, most=3), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_an_aligned_softmax_has_the_same_probabilities_and_gradients(dtype: torch.dtype):
+    weight_VD = torch.randn(70, 8, generator=torch.Generator().manual_seed(0)).to(dtype).requires_grad_()
+    bias_V = torch.linspace(-1, 1, 70).to(dtype).requires_grad_()
+    x_ND, targets_N = torch.ones(3, 8, dtype=dtype), torch.tensor([0, 69, -100])
+    found = []
+    for parts in ((weight_VD, bias_V), aligned(weight_VD, bias_V)):
+        scores = torch.nn.functional.linear(x_ND, *parts).float()
+        loss = torch.nn.functional.cross_entropy(scores, targets_N)
+        found.append((loss.detach(), *torch.autograd.grad(loss, (weight_VD, bias_V))))
+    assert aligned(weight_VD, bias_V)[0].shape == (128, 8)
+    for mine, wanted in zip(found[1], found[0], strict=True):
+        torch.testing.assert_close(mine, wanted)
+    assert aligned(weight_VD[:64], bias_V[:64])[0].shape == (64, 8)
 
 
 def test_a_private_softmax_is_tied_to_the_private_embeddings():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError, NumericError, StorageError
 from isoglot.core.files import read_json
+from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder
 from isoglot.model.load import encoder_folder, load_encoder, run_weights
 from isoglot.pretrain import train
@@ -201,6 +203,24 @@ def test_muon_and_bfloat16_train_too(run, settings):
 def test_a_compiled_run_has_the_losses_of_a_plain_one(run, monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda module, **_: module)  # the compiler itself takes a minute
     assert losses(run("a", "compile=on")) == losses(run("b"))
+
+
+@pytest.mark.parametrize(("width", "apart"), [(384, True), (768, False)])
+def test_norms_of_narrow_encoders_are_compiled_as_two_kernels(monkeypatch, nano, width: int, apart: bool):
+    from torch._inductor import config as inductor
+
+    seen = []
+
+    def compile_(module, **given):
+        seen.append(given["options"])
+        return module
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    monkeypatch.setattr(inductor.triton, "mix_order_reduction", True, raising=False)
+    config = nano("compile=on", f"model.hidden_size={width}", "model.heads=6")
+    shape = config.model.encoder(vocabulary_size=50, languages=("en",), pad_id=0, unk_id=1)
+    Passes(config, Encoder(shape, seed=None), World(device=torch.device("cpu")))
+    assert seen == [{"triton.mix_order_reduction": False} if apart else None]
 
 
 def test_every_shape_of_a_compiled_run_is_compiled(run, monkeypatch, tmp_path: Path):
@@ -538,6 +558,24 @@ def test_padding_does_not_change_the_loss(corpus, nano):
         total += float(encoder.loss(hidden, at_BK, targets_BK, reduction="sum").detach())
         count += int(kept.sum())
     assert whole == pytest.approx(total / count, rel=1e-5)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_the_softmax_of_binomial_masks_is_computed_for_few_more_positions_than_are_masked(corpus, nano, parts: int):
+    config = nano("masking.draw=binomial", "batch.size=128", f"batch.gradient_accumulation={parts}", "model.dropout=0")
+    world = World(device=torch.device("cpu"))
+    batch = Batches(config, corpus.shards, corpus.vocabulary, length=16, world=world).next(0, 0.0)
+    encoder = train.initial_encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
+    scored, found, wanted = [], [], []
+    for part in batch.parts(parts):
+        kept = part.masked.targets_BK != IGNORED
+        assert part.most is not None
+        assert kept.sum() <= part.most < kept.numel()
+        scored.append(part.most)
+        found.append(float(part.loss(encoder).detach()))
+        wanted.append(float(replace(part, most=None).loss(encoder).detach()))
+    assert sum(scored) < 0.6 * batch.masked.targets_BK.numel()
+    assert found == pytest.approx(wanted, rel=1e-5)
 
 
 @pytest.mark.parametrize("unit", ["tokens", "sentences"])

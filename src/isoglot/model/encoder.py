@@ -255,12 +255,17 @@ class Encoder(nn.Module):
         language: str | None = None,
         *,
         reduction: Literal["mean", "sum", "none"] = "mean",
+        most: int | None = None,
     ) -> torch.Tensor:
         """Cross entropy at the masked positions only: a scalar, or B x K for ``none``.
 
         The softmax costs as much as several layers, so it is computed for no other position. A target of -100 counts
-        for nothing.
+        for nothing; where many are, ``most`` (see :meth:`forward`) spares their softmax, too.
         """
+        if most is not None:
+            at_N, targets_N = _with_target(at_BK, targets_BK, hidden_BTD.shape[1], most)
+            chosen_ND = hidden_BTD.flatten(0, 1).index_select(0, at_N)
+            return self.head.loss(chosen_ND, targets_N, language, reduction=reduction)
         chosen_BKD = hidden_BTD.gather(1, at_BK[:, :, None].expand(-1, -1, hidden_BTD.shape[-1]))
         loss = self.head.loss(chosen_BKD.flatten(0, 1), targets_BK.flatten(), language, reduction=reduction)
         return loss.view_as(targets_BK) if reduction == "none" else loss
@@ -275,12 +280,25 @@ class Encoder(nn.Module):
         languages_BT: torch.Tensor | None = None,
         positions_BT: torch.Tensor | None = None,
         mask_BT: torch.Tensor | None = None,
+        most: int | None = None,
     ) -> torch.Tensor:
-        """The mean loss of a batch: what training calls."""
+        """The mean loss of a batch: what training calls.
+
+        Args:
+            ids_BT: As for :meth:`hidden`, with all that has its name there.
+            at_BK: The masked positions of each row.
+            targets_BK: What was there; -100: nothing to predict.
+            language: Whose private parts to use.
+            languages_BT: As there.
+            positions_BT: As there.
+            mask_BT: As there.
+            most: How many targets of the batch there are to predict at most, where rows have fewer than K; any more,
+                the last ones, are left out. None: B x K.
+        """
         hidden_BTD = self.hidden(
             ids_BT, language, languages_BT=languages_BT, positions_BT=positions_BT, mask_BT=mask_BT
         )
-        return self.loss(hidden_BTD, at_BK, targets_BK, language)
+        return self.loss(hidden_BTD, at_BK, targets_BK, language, most=most)
 
     def check_language(self, code: str) -> None:
         """Refuse a language that has no part where each has its own.
@@ -330,6 +348,22 @@ class Encoder(nn.Module):
         if layer == self.depth - 1:
             x_BTD = self.final_norm.of(code)(x_BTD)
         return self._edits.apply(layer + 1, x_BTD, ids_BT)
+
+
+def _with_target(
+    at_BK: torch.Tensor, targets_BK: torch.Tensor, length: int, most: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first N = ``most`` positions that have a target, counted through all rows, and the targets; the rest is -100.
+
+    N is known before the data is, so that nothing waits for the device.
+    """
+    rows, count = at_BK.shape
+    every_M = torch.arange(rows * count, device=at_BK.device)
+    first_N = torch.where(targets_BK.flatten() >= 0, every_M, rows * count).sort().values[:most]
+    there_N = first_N < rows * count
+    first_N = torch.where(there_N, first_N, 0)
+    at_N = first_N // count * length + at_BK.flatten()[first_N]
+    return at_N, torch.where(there_N, targets_BK.flatten()[first_N], -100)
 
 
 def _mask(batch: Batch) -> torch.Tensor | None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ABSENT = -1e9
 """The score of an id that a private softmax does not have."""
+_IMPROBABLE = -3e4  # a score whose exponential is 0, and that every number format has
+_ALIGNMENT = 64
 
 
 class Transform(nn.Module):
@@ -100,7 +102,8 @@ class Head(nn.Module):
         if SHARED not in self.softmax:
             rows_N = self.members[language or ""].row_V[targets_N.clamp(min=0)]
             targets_N = torch.where(targets_N < 0, targets_N, rows_N)
-        scores = self._scores(x_ND, language).float()
+        table = self.weight(language), self.softmax.of(language).bias
+        scores = F.linear(self.transform.of(language)(x_ND), *(aligned(*table) if x_ND.is_cuda else table)).float()
         if reduction == "mean":  # torch's mean of no target is not a number
             return F.cross_entropy(scores, targets_N, reduction="sum") / (targets_N >= 0).sum().clamp(min=1)
         return F.cross_entropy(scores, targets_N, reduction=reduction)
@@ -116,6 +119,18 @@ class Head(nn.Module):
     def _scores(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
         bias = self.softmax.of(language).bias
         return F.linear(self.transform.of(language)(x), self.weight(language), bias)
+
+
+def aligned(weight_VD: torch.Tensor, bias_V: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The matrix and bias of a softmax with pieces of no probability at their end, up to a multiple of 64 rows.
+
+    A row of scores then begins at a multiple of 128 bytes. Without it, a GPU takes slower kernels for the products of
+    an odd vocabulary, or copies them into place first.
+    """
+    extra = -len(weight_VD) % _ALIGNMENT
+    if not extra:
+        return weight_VD, bias_V
+    return F.pad(weight_VD, (0, 0, 0, extra)), F.pad(bias_V, (0, extra), value=_IMPROBABLE)
 
 
 class NoHead(Head):

@@ -76,6 +76,8 @@ class StepBatch:
     """True at tokens, where rows have padding."""
     parts_of: str | None = None
     """The language, where the encoder has parts of its own for it; a compiled encoder is one for each it is told."""
+    most: int | None = None
+    """How many masked positions a part has at most, where that is fewer than the sum over its rows; None: it is not."""
 
     def parts(self, count: int) -> Iterator[StepBatch]:
         """The share in so many parts of one size, whose weighted losses add up to its own."""
@@ -94,7 +96,7 @@ class StepBatch:
         inputs = self.masked.inputs_BT, self.masked.at_BK, self.masked.targets_BK
         if self.pairs is None:
             padded = {} if self.mask_BT is None else {"mask_BT": self.mask_BT}
-            return module(*inputs, self.parts_of, **padded) * self.weight
+            return module(*inputs, self.parts_of, most=self.most, **padded) * self.weight
         where = {
             "languages_BT": self.pairs.languages_BT,
             "positions_BT": self.pairs.positions_BT,
@@ -240,6 +242,9 @@ class Batches:
             uneven=self.uneven,
             mask_BT=None if self.pad is None else ids_BT != self.pad,
             parts_of=turn.language if self.separate else None,
+            most=self.config.masking.positions_of_rows(
+                len(ids_BT) // self.config.batch.gradient_accumulation, self.length - self.layout.size
+            ),
         )
 
     def _weight(self, masked: Masked) -> Tensor:

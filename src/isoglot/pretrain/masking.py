@@ -47,6 +47,7 @@ IGNORED = -100
 _PLACE_BITS = 16  # the lowest bits of a draw are its position: no two are equal, and no device breaks a tie its own way
 _RATE_BITS = 40
 _FATE_BITS = 24
+_MULTIPLE = 128  # rows of a product that suit matrix units
 
 
 class MaskingConfig(Config):
@@ -99,6 +100,20 @@ class MaskingConfig(Config):
             mean = candidates * self.rate_at(progress)
             return min(candidates, ceil(mean + 5 * sqrt(mean * (1 - self.rate_at(progress)))))
         return min(candidates, max(1, _share_of(candidates, self.rate_at(progress))))
+
+    def positions_of_rows(self, rows: int, candidates: int) -> int | None:
+        """How many tokens of all rows together are masked at most; None: there is no bound below that of each row.
+
+        With ``binomial`` draws, the rows together are much nearer to their mean than one row is: five standard
+        deviations above it, a multiple of 128. With a rate that changes there is no bound: each is another shape.
+
+        >>> MaskingConfig().positions_of_rows(256, 254), MaskingConfig(draw="binomial").positions_of_rows(256, 254)
+        (None, 10240)
+        """
+        if self.draw != "binomial" or self.rate_end not in (None, self.rate):
+            return None
+        together = ceil(self.positions(rows * candidates) / _MULTIPLE) * _MULTIPLE
+        return together if together < rows * self.positions(candidates) else None
 
 
 def _share_of(count: Count, rate: float) -> Count:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from isoglot.pretrain.distributed import World
     from isoglot.pretrain.settings import PretrainConfig
 
+_NARROW = 512
+
 
 class Passes:
     """How a run calls its encoder.
@@ -40,7 +42,9 @@ class Passes:
         self.scale = LossScale() if self.precision == "float16" else None
         self.parallel = _parallel(encoder, world)
         module = self.parallel or encoder
-        self.module: Callable[..., torch.Tensor] = _compiled(module, config) if config.compile == "on" else module
+        self.module: Callable[..., torch.Tensor] = module
+        if config.compile == "on":
+            self.module = _compiled(module, config, narrow=encoder.hidden_size <= _NARROW)
 
     def backward(self, batch: StepBatch) -> torch.Tensor:
         """The mean loss of this process's share, and its gradients, times the loss scale where there is one.
@@ -67,13 +71,13 @@ class Passes:
         return apart
 
 
-def _compiled(module: torch.nn.Module, config: PretrainConfig) -> Callable[..., torch.Tensor]:
+def _compiled(module: torch.nn.Module, config: PretrainConfig, *, narrow: bool) -> Callable[..., torch.Tensor]:
     """A module compiled for each shape that rows have, and for each language where parts are private.
 
     Shapes are a few, so each is compiled for itself; there are many only where the share that is masked changes.
     """
     changes = config.masking.rate_end not in (None, config.masking.rate)
-    return compiled(module, dynamic=None if changes else False)
+    return compiled(module, dynamic=None if changes else False, narrow=narrow)
 
 
 def _parallel(encoder: Encoder, world: World) -> DistributedDataParallel | None:

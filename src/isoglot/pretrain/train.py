@@ -411,12 +411,13 @@ class Trainer:
 
     def _flops(self, batch: StepBatch) -> int:
         """Operations of a step of all processes."""
-        length = batch.masked.inputs_BT.shape[1]
+        rows, length = batch.masked.inputs_BT.shape
+        masked = batch.masked.at_BK.shape[1]
         return step_flops(
             self.encoder.config,
             rows=batch.tokens // length,
             length=length,
-            masked=batch.masked.at_BK.shape[1],
+            masked=masked if batch.most is None else batch.most * self.passes.parts // rows,
             pieces=self.pieces.get(batch.language),
         )
 
