@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, shown
 from isoglot.pretrain.budget import Budget, parse_budget
 
 
@@ -39,6 +39,8 @@ def test_budgets_are_read_as_written(text, kind, amount):
         ("8parsecs", "'8parsecs': no unit 'parsecs'"),
         ("8Mm", "'8Mm': no unit 'Mm'"),
         ("1.5steps", "'1.5steps' is not a whole number of steps"),
+        ("9" * 309 + "h", f"{shown('9' * 309 + 'h')} is too large a budget"),
+        ("9" * 309 + "steps", f"{shown('9' * 309 + 'steps')} is too large a budget"),
     ],
 )
 def test_what_is_no_budget_is_refused_with_examples(text, problem):

@@ -88,6 +88,8 @@ def parse_budget(text: str) -> Budget:
         raise ConfigError(f"{shown(text)} is not a budget", remedy=_REMEDY)
     digits, factor, unit = match.groups()
     number = float(digits.replace("_", "").replace(",", "")) * _FACTORS[factor]
+    if not math.isfinite(number * max(_SECONDS.values())):
+        raise ConfigError(f"{shown(text)} is too large a budget", remedy=_REMEDY)
     if unit in _COUNTS:
         if number != int(number):
             raise ConfigError(f"{shown(text)} is not a whole number of {_COUNTS[unit]}", remedy=_REMEDY)
