@@ -9,8 +9,9 @@ import pytest
 
 from isoglot.study.claims.claim import Claim
 from isoglot.study.claims.evidence import Evidence, Index
-from isoglot.study.claims.statistics import Part, claim_p, decide, judge, t_quantile, t_tail
+from isoglot.study.claims.statistics import Part, claim_p, decide, judge
 from isoglot.study.claims.verdicts import judge_claim
+from isoglot.study.distributions import t_quantile, t_tail
 from isoglot.study.numbers import Number
 
 

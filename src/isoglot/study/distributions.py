@@ -6,7 +6,7 @@ Both are the regularized incomplete beta function, here by its continued fractio
 from __future__ import annotations
 
 from functools import cache
-from math import exp, inf, isnan, lgamma, log, log1p, nan, sqrt
+from math import erfc, exp, inf, isnan, lgamma, log, log1p, nan, sqrt
 
 _TINY = 1e-300
 
@@ -37,7 +37,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
     return front * fraction / a
 
 
-def f_tail(f: float, numerator: int, denominator: int) -> float:
+def f_tail(f: float, numerator: float, denominator: float) -> float:
     """The p-value of an F ratio with so many degrees of freedom: P(F >= f).
 
     >>> round(f_tail(4.0, 2, 287), 4)
@@ -48,28 +48,30 @@ def f_tail(f: float, numerator: int, denominator: int) -> float:
     return incomplete_beta(denominator / 2, numerator / 2, denominator / (denominator + numerator * f))
 
 
-def t_tails(t: float, freedom: int) -> float:
-    """The two-sided p-value of a t ratio: P(abs(T) >= abs(t)).
+def t_tail(t: float, freedom: float) -> float:
+    """The probability that Student's t is above a value of at least 0; with infinite freedom, a normal variable.
 
-    >>> round(t_tails(2.365, 7), 3)
-    0.05
+    >>> round(t_tail(2.365, 7), 4), round(t_tail(1.96, inf), 4)
+    (0.025, 0.025)
     """
-    return f_tail(t * t, 1, freedom)
+    if freedom > 1e6:
+        return 0.5 * erfc(t / sqrt(2))
+    return 0.5 * f_tail(t * t, 1, freedom)
 
 
 @cache
-def t_quantile(confidence: float, freedom: int) -> float:
-    """The t ratio that is within this distance of 0 with this probability.
+def t_quantile(share: float, freedom: float) -> float:
+    """The quantile of Student's t for a share above one half.
 
-    >>> round(t_quantile(0.95, 7), 3)
-    2.365
+    >>> round(t_quantile(0.975, 7), 3), round(t_quantile(0.975, inf), 3)
+    (2.365, 1.96)
     """
     low, high = 0.0, 1.0
-    while t_tails(high, freedom) > 1 - confidence:
+    while t_tail(high, freedom) > 1 - share:
         high *= 2
-    for _ in range(80):
+    while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if t_tails(middle, freedom) > 1 - confidence else (low, middle)
+        low, high = (middle, high) if t_tail(middle, freedom) > 1 - share else (low, middle)
     return high
 
 
@@ -85,5 +87,5 @@ def t_interval(values: list[float], confidence: float = 0.95) -> tuple[float, fl
     if count < 2:
         return -inf, inf
     variance = sum((value - mean) ** 2 for value in values) / (count - 1)
-    half = t_quantile(confidence, count - 1) * sqrt(variance / count)
+    half = t_quantile((1 + confidence) / 2, count - 1) * sqrt(variance / count)
     return mean - half, mean + half

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
 from isoglot.core.seeds import random_stream
-from isoglot.study.distributions import f_tail, t_interval, t_quantile, t_tails
+from isoglot.study.distributions import f_tail, t_interval, t_quantile, t_tail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -243,7 +243,7 @@ def _ratio(one: float, other: float, *, empty: float = nan) -> float:
 
 def _expanded_tail(blocks: int) -> float:
     """The share that a percentile interval leaves out at each end for its mean to have Student's coverage."""
-    wide = sqrt(blocks / (blocks - 1)) * t_quantile(0.95, blocks - 1)
+    wide = sqrt(blocks / (blocks - 1)) * t_quantile(0.975, blocks - 1)
     return 0.5 * (1 - erf(wide / sqrt(2)))
 
 
@@ -345,7 +345,7 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
     half = (high - low) / 2
     freedom = len(values) - 1
     t = (
-        estimate * t_quantile(0.95, freedom) / half
+        estimate * t_quantile(0.975, freedom) / half
         if half > 0
         else (inf if estimate > 0 else -inf if estimate else 0.0)
     )
@@ -354,7 +354,7 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
         estimate=estimate,
         interval=(low, high),
         t=t,
-        p=t_tails(t, freedom),
+        p=2 * t_tail(abs(t), freedom),
         p_flips=_flipped(values),
         by_block=tuple(values),
     )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import InputError
 from isoglot.study.claims.evidence import Evidence, Index, in_words
-from isoglot.study.claims.statistics import LEVEL, deviation, t_quantile
+from isoglot.study.claims.statistics import LEVEL, deviation
+from isoglot.study.distributions import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -25,11 +25,12 @@ At most one of the two p-values is below 1/2. The smaller one goes into Holm's c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from math import erfc, exp, inf, lgamma, log, sqrt
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from isoglot.study.distributions import t_quantile, t_tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,53 +184,6 @@ def decide(parts: Sequence[PartResult], corrected_p: float) -> Outcome:
     if corrected_p < 1 - LEVEL:
         return claim_p(parts)[1]
     return "undecided: at floor" if any(part.outcome == "undecided: at floor" for part in parts) else "undecided"
-
-
-def t_tail(t: float, freedom: float) -> float:
-    """Probability that Student's t is above a value of at least 0.
-
-    >>> round(t_tail(2.776, 4), 4), round(t_tail(1.96, inf), 4)
-    (0.025, 0.025)
-    """
-    if freedom > 1e6:
-        return 0.5 * erfc(t / sqrt(2))
-    return 0.5 * _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
-
-
-@cache
-def t_quantile(share: float, freedom: float) -> float:
-    """Quantile of Student's t for a share above one half.
-
-    >>> round(t_quantile(0.975, 4), 3), round(t_quantile(0.975, inf), 3)
-    (2.776, 1.96)
-    """
-    low, high = 0.0, 1e6
-    while high - low > 1e-9 * max(1.0, high):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_tail(middle, freedom) > 1 - share else (low, middle)
-    return (low + high) / 2
-
-
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """Regularized incomplete beta function, by its continued fraction (Abramowitz and Stegun, 26.5.8)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):  # where the fraction converges fast
-        return 1 - _incomplete_beta(1 - x, b, a)
-    fraction, numerator, denominator = 1.0, 1.0, 0.0
-    for step in range(1, 1000):  # Lentz's method
-        half = step // 2
-        if step % 2:
-            term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
-        else:
-            term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
-        denominator = 1 / (1 + term * denominator)
-        numerator = 1 + term / numerator
-        fraction *= numerator * denominator
-        if abs(numerator * denominator - 1) < 1e-14:
-            break
-    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x))
-    return front / (a * fraction)
 
 
 def _scaled(values: np.ndarray, scale: str) -> np.ndarray:
