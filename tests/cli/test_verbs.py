@@ -86,6 +86,7 @@ def test_out_is_a_folder_or_the_file_that_is_all_a_verb_writes():
         ("encode",): "PATH",  # vectors in a file, or in a folder with one a layer
         ("align", "apply"): "PATH",
         ("static", "vectors"): "FILE",
+        ("text", "wikipedia"): "FILE",
         ("transfer", "predict"): "FILE",
     }
 

@@ -21,7 +21,7 @@ def write(path: Path, lines: list[str]) -> None:
             writer.write(line)
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", ["", ".bz2", ".gz", ".xz", ".zst"])
 @given(lines=st.lists(line_texts))
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, suffix: str, lines: list[str]):
     path = tmp_path_factory.mktemp("lines") / f"a.txt{suffix}"
@@ -90,7 +90,7 @@ def test_lines_before_the_bad_one_are_read(tmp_path: Path):
         next(lines)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".bz2", ".gz", ".xz", ".zst"])
 def test_damaged_compression_names_the_line_reached(tmp_path: Path, suffix: str):
     path = tmp_path / f"a{suffix}"
     write(path, [str(i * i) for i in range(50_000)])

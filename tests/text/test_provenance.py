@@ -127,7 +127,7 @@ def test_compressing_a_text_keeps_its_record(switched: Path):
 
 
 def test_a_compressed_text_that_is_unpacked_keeps_its_record(tmp_path: Path):
-    for ending in (".gz", ".xz", ".zst"):
+    for ending in (".bz2", ".gz", ".xz", ".zst"):
         path = tmp_path / f"en.txt{ending}"
         with recorded_writer(path, Provenance((Source("built-in"),))) as writer:
             writer.write("\ufeffone")

@@ -37,7 +37,7 @@ VERBS = {
     "small.",
     "pretrain": "Train an encoder whose languages share what the plan says.",
     "languages": "Five built-in languages that share one world: list, sample and export them.",
-    "text": "Clean, split, segment and switch text; find test sentences in it; move entity labels.",
+    "text": "Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
     "vocab": "Subword vocabularies that share as much between languages as they are told to.",
     "shards": "Token shards: text as ids that training reads straight from the disk.",
     "align": "Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find "

@@ -1,4 +1,4 @@
-"""``isoglot text``: clean, split, segment and switch text; find test sentences in it; move entity labels."""
+"""``isoglot text``: clean, split, segment and switch text; find test sentences in it; read Wikipedia dumps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, OptionalOut, Out, Quiet, Seed, Settings
+from isoglot.cli.options import MAX_LINE, Debug, FileOut, Json, MaxLine, OptionalOut, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.core.table import Table
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from isoglot.text.bad import Skip
 
 app = typer.Typer(
-    help="Clean, split, segment and switch text; find test sentences in it; move entity labels.", no_args_is_help=True
+    help="Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
+    no_args_is_help=True,
 )
 
 Text = Annotated[
     list[str],
     typer.Option(
-        "--text", metavar="LANG=PATH", help="The text of a language: plain, .gz, .xz or .zst. May be repeated."
+        "--text", metavar="LANG=PATH", help="The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated."
     ),
 ]
 SkipBad = Annotated[
@@ -317,6 +318,55 @@ def realign_ner(
         ).facts()
 
     _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, by_file=True)
+
+
+@app.command("wikipedia", epilog="Example: isoglot text wikipedia enwiki-latest-pages-articles.xml.bz2 --out en.txt")
+def wikipedia(
+    dump: Annotated[
+        Path,
+        typer.Argument(metavar="DUMP", help="A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst."),
+    ],
+    out: FileOut,
+    lang: Annotated[
+        str | None,
+        typer.Option("--lang", "--language", metavar="LANG", help="Language of the text; left out: the dump's own."),
+    ] = None,
+    min_words: Annotated[
+        int, typer.Option("--min-words", min=0, help="Skip articles with fewer words (characters in Chinese or Thai).")
+    ] = 50,
+    max_articles: Annotated[
+        int | None, typer.Option("--max-articles", metavar="N", min=1, help="Stop after N articles.")
+    ] = None,
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", metavar="N", min=1, help="Stop after N sentences.")
+    ] = None,
+    max_line: MaxLine = MAX_LINE,
+    workers: Workers = 1,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the articles of a Wikipedia dump as text: one sentence a line, a blank line between articles.
+
+    Templates, tables, footnotes, files, formulas and headings are removed; redirects, disambiguation pages and lists
+    are skipped. The dump is read as a stream. --out may end in .txt, .txt.bz2, .txt.gz, .txt.xz or .txt.zst.
+    """
+    from isoglot.cli.run_files import refuse_overwriting
+    from isoglot.text.wikipedia import extract_wikipedia
+
+    output = Output(json=json, quiet=quiet)
+    refuse_overwriting([out], [dump])
+    report = extract_wikipedia(
+        dump,
+        out,
+        lang,
+        min_words=min_words,
+        max_articles=max_articles,
+        max_sentences=sentences,
+        workers=workers,
+        progress=output.progress,
+    ).facts()
+    output.result({"out": str(out), **report}, _table({str(out): report}))
 
 
 # --- what the commands share ---

@@ -2,11 +2,12 @@ r"""Text files as numbered lines: the one place that opens them, in UTF-8, compr
 
 Reading is strict and says where it stopped; writing is atomic and refuses what could not be read back the same.
 A line ends with ``\n`` or ``\r\n`` and nothing else: U+2028 or a form feed inside a sentence stays inside it.
-Names that end in ``.gz``, ``.xz`` or ``.zst`` are compressed, both ways.
+Names that end in ``.bz2``, ``.gz``, ``.xz`` or ``.zst`` are compressed, both ways.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
@@ -80,7 +81,7 @@ def damaged_file(error: Exception, path: str | Path, line: int | None = None) ->
     """The error of a compressed file that is damaged."""
     return InputError(
         f"the compressed file is damaged: {error}",
-        remedy="fetch it or make it again; a file that is not compressed must not be named .gz, .xz or .zst",
+        remedy="fetch it or make it again; a file that is not compressed must not be named .bz2, .gz, .xz or .zst",
         file=path,
         line=line,
     )
@@ -225,13 +226,52 @@ class LineWriter:
 def open_to_read(path: Path) -> IO[bytes]:
     """The bytes of a file, decompressed as its name asks for."""
     begin_to_read(path)
+    file = path.open("rb")
+    if path.suffix == ".bz2":
+        return cast("IO[bytes]", _Decompressed(_Bz2Reader(file), file))
     if path.suffix == ".gz":
-        return cast("IO[bytes]", io.BufferedReader(cast("Any", gzip.open(path)), _BUFFER))
+        return cast("IO[bytes]", _Decompressed(gzip.GzipFile(fileobj=file), file))
     if path.suffix == ".xz":
-        return cast("IO[bytes]", io.BufferedReader(cast("Any", lzma.open(path)), _BUFFER))
+        return cast("IO[bytes]", _Decompressed(lzma.LZMAFile(file), file))
     if path.suffix == ".zst":
-        return cast("IO[bytes]", io.BufferedReader(_ZstdReader(path.open("rb"))))
-    return path.open("rb")
+        return cast("IO[bytes]", _Decompressed(_ZstdReader(file), file))
+    return file
+
+
+def stored_position(file: IO[bytes]) -> int:
+    """How many bytes of the stored file, compressed as it may be, have been read; 0 for a pipe."""
+    stored = file.stored if isinstance(file, _Decompressed) else file
+    return stored.tell() if stored.seekable() else 0
+
+
+class _Decompressed(io.BufferedReader):
+    """The bytes in a compressed file; closes it, too."""
+
+    def __init__(self, decompressing: Any, stored: IO[bytes]) -> None:  # noqa: ANN401 - each library has its class
+        super().__init__(decompressing, _BUFFER)
+        self.stored = stored
+
+    def close(self) -> None:
+        super().close()
+        self.stored.close()
+
+
+class _Bz2Reader(io.RawIOBase):
+    """Decompresses stream after stream; a damaged one is no error of the disk, which is how bz2 reports it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = bz2.BZ2File(file)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever bytes can be put into
+        try:
+            return self._file.readinto(buffer)
+        except OSError as error:
+            if error.errno is None:
+                raise EOFError(str(error)) from error
+            raise
 
 
 class _ZstdReader(io.RawIOBase):
@@ -249,10 +289,6 @@ class _ZstdReader(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever bytes can be put into
         while not self._ready:
@@ -277,7 +313,10 @@ class _ZstdReader(io.RawIOBase):
 @contextmanager
 def _compressor(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
     """What compresses into the file as its name asks for."""
-    if path.suffix == ".gz":
+    if path.suffix == ".bz2":
+        with bz2.BZ2File(file, "wb") as stream:
+            yield cast("IO[bytes]", stream)
+    elif path.suffix == ".gz":
         # No name and no time inside: the same text gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
             yield cast("IO[bytes]", stream)

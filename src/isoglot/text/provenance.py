@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FORMAT = "isoglot provenance 1"
 ENDING = ".provenance.json"
 _REMEDY = "restore the file, or make what it describes again"
-COMPRESSED = (".gz", ".xz", ".zst")
+COMPRESSED = (".bz2", ".gz", ".xz", ".zst")
 
 Facts = dict[str, Any]
 Step = dict[str, Any]
