@@ -43,6 +43,7 @@ def _wu2020() -> Iterator[Number]:
 def _liu2020() -> Iterator[Number]:
     for language in ("de", "zh"):
         yield Number("nli", 34.0, {"language": language, "system": "encoder", "variant": "untrained"})
+        yield Number("word_mrr", 0.01, {"language": language, "system": "encoder", "variant": "untrained"})
         scores: dict[tuple[str, int | None], tuple[tuple[float, ...], tuple[float, ...]]] = {
             ("encoder", 256): ((0.05, 0.20, 0.50), (45, 55, 65)),
             ("encoder", 20): ((0.06, 0.15, 0.20), (46, 50, 52)),

@@ -103,7 +103,7 @@ def test_a_claim_holds_with_all_parts_and_fails_with_any():
 def study(rng: np.random.Generator, *, arms: int, seeds: int, seed_deviation: float, items: int = 400) -> list[Number]:
     """A null study: all arms are alike; test items are shared by arms and seeds."""
     items_I = rng.normal(50, 20, items)
-    resamples = rng.integers(items, size=(40, items))
+    resamples = rng.integers(items, size=(100, items))
     numbers = []
     for arm in range(arms):
         for seed in range(seeds):
@@ -122,13 +122,13 @@ NULL = Claim(name="null", sentence="", test="", reads=frozenset(), parts=contras
 
 @pytest.mark.parametrize(("arms", "seeds", "deviation"), [(2, 3, 1.0), (8, 2, 1.0), (8, 1, 0.0), (10, 3, 0.0)])
 def test_a_null_contrast_is_decided_in_5_percent_of_studies(arms: int, seeds: int, deviation: float):
-    """With one seed, about this model only. In 1500 studies: 4.3, 6.1, 6.3, 3.6 %; here there are 300."""
+    """With one seed, about this model only. In 1500 studies: 5.1, 4.3, 5.9, 3.5 %; here there are 200."""
     rng = np.random.default_rng(arms * 100 + seeds)
     decided = 0
-    for _ in range(300):
+    for _ in range(200):
         judged = judge_claim(NULL, Index(study(rng, arms=arms, seeds=seeds, seed_deviation=deviation, items=100)))
         decided += decide(judged.parts, judged.p) != "undecided"
-    assert 0.015 <= decided / 300 <= 0.095
+    assert 0.01 <= decided / 200 <= 0.1
 
 
 def test_seed_variance_is_pooled_over_arms():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from isoglot.compare import figure7_paper
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.study import claims as claims_room
-from isoglot.study.claims import Verdict, against, claims_of, expected, paper_numbers, verify
+from isoglot.study.claims import Verdict, against, claims_of, expected, paper_numbers, verdict_table, verify
 from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError
 from isoglot.study.claims.printed_numbers import printed
 from isoglot.study.claims.statistics import claim_p
@@ -122,7 +123,8 @@ def test_a_claim_does_not_hold(case: Break):
     numbers = measured(changed(holding(paper_of(claim)), measure, lambda value: value + added, **at))
     found = verdict_on(claim, numbers)
     assert found.outcome == "does not hold", found
-    assert found.reason
+    assert found.weakest is not None
+    assert found.weakest.outcome == "does not hold"
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -282,16 +284,54 @@ def test_the_table_of_measures_lists_what_claims_read():
                 assert (measure, frozenset(names.split(", "))) in listed, cell
 
 
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_documentation_has_the_claim_as_it_is_tested(claim: str):
+    page = (Path(__file__).parents[2] / "docs" / "CLAIMS.md").read_text(encoding="utf-8")
+    one = claims_of(paper_of(claim))[claim]
+    assert f"| {claim} | {one.sentence} | {one.test} | {'yes' if one.printed else 'no'} |" in page
+
+
 def test_the_same_test_beside_the_verdict():
     """Against Default anchors, and with other estimators of CKA; where these were measured."""
     debiased = Numbers(
         Number(one.measure, one.value if one.at["arm"] != "monolingual" else 0.9, {**one.at, "estimator": "debiased"})
         for one in holding("wu2020").select("cka")
     )
-    verdicts = {one.claim: one for one in verify(measured(holding("wu2020") + debiased))}
+    frozen = Numbers(
+        Number(one.measure, one.value - 10, {**one.at, "variant": f"frozen-{part}"})
+        for one in holding("wu2020").select(arm="default", variant=None)
+        for part in ("l1-3", "l1-6")
+    )
+    verdicts = {one.claim: one for one in verify(measured(holding("wu2020") + debiased + frozen))}
     assert verdicts["W13"].outcome == "holds"
     assert verdicts["W13"].beside == {"with debiased CKA": "does not hold"}
-    assert verdicts["W6"].beside == {"against Default anchors": "holds"}
+    assert verdicts["W6"].beside == {
+        "against Default anchors": "holds",
+        "against Default with the same parts frozen": "does not hold",
+    }
+    assert verdicts["W7"].beside == {"against Default anchors": "holds"}
+    assert verdicts["W16"].beside["against Default with the same parts frozen"] == "holds"
+
+
+def test_a_language_of_two_pairs_is_refused_where_it_is_read():
+    """English is tested in every pair, and no claim reads it."""
+    at: dict[str, Any] = {"arm": "default", "seed": 0}
+    both = [Number("nli", 80.0, {**at, "language": "en", "pair": pair}) for pair in ("en-fr", "en-zh")]
+    numbers = measured(holding("wu2020"))
+    assert verify(numbers + Numbers(both)) == verify(numbers)
+    assert len([one for one in expected(numbers + Numbers(both))["numbers"] if one["at"].get("language") == "en"]) == 2
+    again = Number("nli", 70.0, {**at, "language": "fr", "pair": "de-fr"})
+    with pytest.raises(InputError, match="de-fr"):
+        verify(numbers + Numbers([again]))
+
+
+def test_arms_on_different_test_items_are_noted():
+    numbers = Numbers(
+        Number(one.measure, one.value, one.at, one.draws, "others" if one.at.get("arm") == "sep-emb" else one.items)
+        for one in measured(holding("wu2020"))
+    )
+    assert "nli fr" in verdict_on("W5", numbers).note
+    assert "items" not in verdict_on("W3", numbers).note
 
 
 def test_two_numbers_at_one_place_are_refused():
@@ -316,10 +356,14 @@ def test_nothing_measured_is_not_run():
         Evidence(Index([])).places("nli", "language")
 
 
-def test_verdicts_are_rows_and_json(held: dict[str, Verdict]):
-    row = held["W1"].as_row()
-    assert row["verdict"] == "holds"
-    assert "NER" in row["ours"]
+def test_verdicts_are_a_table_and_json(held: dict[str, Verdict]):
+    table = verdict_table([*held.values(), verdict_on("W5", Numbers())])
+    assert table.column("verdict") == ["holds"] * 26 + ["not run"]
+    row = table.dicts()[0]
+    assert row["paper"] == "holds (1.4)"
+    assert str(row["ours"]).startswith("Default - Wiki-CC, NLI: 1.3 [1.3, 1.4]")
+    assert str(row["ours"]).endswith("; and 3 more")
+    assert "<td" in table.html()
     assert json.loads(json.dumps(held["W1"].as_json()))["claim"] == "W1"
 
 

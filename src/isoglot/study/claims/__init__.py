@@ -11,7 +11,7 @@ with a coordinate of a recipe's own is shown in tables and not read by claims.
 measure                coordinates                               read by
 =====================  ========================================  ===================================================
 nli, ner, parsing      arm, language                             W1 to W8, W16, W17 (Table 1)
-nli, ner, parsing      arm, language, variant                    floors (untrained) of the same; frozen-l1-6: W16
+nli, ner, parsing      arm, language, variant                    their floors; beside W6, W7, W16: frozen-l1-3 …
 ner, parsing           arm, language, layer                      W11: arm bilingual
 ner, parsing           arm, language, layer, map                 W11: arm monolingual, map procrustes
 ner, parsing           arm, language, layer, variant             W11: floor, arm bilingual, variant untrained
@@ -21,7 +21,7 @@ sentence_p1            arm, language, layer, map                 W12, W14: arm m
 cka                    arm, language, layer, estimator           W13, W14, W15
 word_mrr, nli          system, language, sentences, window       L1, L2, L3, L9: system encoder
 word_mrr, nli          system, language, sentences               L1, L3, L9: systems word2vec, glove
-nli                    system, language, variant                 L2, L9: floor, system encoder, variant untrained
+word_mrr, nli          system, language, variant                 their floor: system encoder, variant untrained
 convert_rate           source, target, layer, alpha              L4, L5
 outside_share          source, target, layer, alpha              L5
 bleu1                  source, target, layer, alpha              L6
@@ -35,6 +35,8 @@ other_language_share   source, alpha                             L8: source en, 
   ``sep-l1-3``, ``sep-l1-6``, ``sep-emb+l1-3``, ``sep-emb+l1-6``; and ``default-cut``, the Default of W1 where the text
   of Wiki-CC is smaller. In Figure 7: ``bilingual``, ``monolingual``, ``random``.
 - ``variant`` is missing for an arm as it is, ``untrained`` for its floor: same vocabulary and plan, before training.
+  ``frozen-l1-3``, ``frozen-l1-6`` and ``frozen-emb+l1-6`` of ``default``: the parts that are frozen in fine-tuning
+  the Sep arms of these names are frozen in Default as well.
 - ``language`` is the language that was tested; English and English under a private tag (en') are left out.
 - ``layer`` counts from 0, the embeddings; give ``depth``, the number of layers, unless the last layer was measured.
 - ``map``: ``procrustes``; missing without a map. ``estimator`` of CKA: ``paper`` decides; others stand beside it.
@@ -55,9 +57,19 @@ if TYPE_CHECKING:
     from isoglot.study.claims.claim import Claim
     from isoglot.study.claims.expected_numbers import Difference, against, expected
     from isoglot.study.claims.printed_numbers import paper_numbers
-    from isoglot.study.claims.verdicts import Verdict, claims_of, verify
+    from isoglot.study.claims.verdicts import Verdict, claims_of, verdict_table, verify
 
-__all__ = ["Claim", "Difference", "Verdict", "against", "claims_of", "expected", "paper_numbers", "verify"]
+__all__ = [
+    "Claim",
+    "Difference",
+    "Verdict",
+    "against",
+    "claims_of",
+    "expected",
+    "paper_numbers",
+    "verdict_table",
+    "verify",
+]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
@@ -69,6 +81,7 @@ __getattr__, __dir__ = lazy_exports(
         "claims_of": "verdicts",
         "expected": "expected_numbers",
         "paper_numbers": "printed_numbers",
+        "verdict_table": "verdicts",
         "verify": "verdicts",
     },
 )

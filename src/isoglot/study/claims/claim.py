@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.study.claims.evidence import Alias, Evidence
     from isoglot.study.claims.statistics import Part
@@ -34,7 +34,7 @@ class Claim:
     reads: frozenset[str]
     parts: Parts
     printed: bool
-    beside: Mapping[str, Alias]
+    beside: Mapping[str, Sequence[Alias]]
 
 
 def declare(
@@ -45,7 +45,7 @@ def declare(
     test: str,
     reads: str,
     printed: bool = True,
-    beside: Mapping[str, Alias] | None = None,
+    beside: Mapping[str, Sequence[Alias]] | None = None,
 ) -> Callable[[Parts], Parts]:
     """Decorator that adds a function as a claim to the claims of a paper.
 

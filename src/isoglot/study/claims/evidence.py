@@ -41,7 +41,11 @@ MODEL = ("arm", "variant", "pair", "system", "sentences", "window")
 
 Cell = tuple[str, frozenset[tuple[str, "Coordinate"]]]
 Alias = tuple["Mapping[str, Coordinate | None]", "Mapping[str, Coordinate | None]"]
-"""Coordinates that a claim asks for, and those that it gets instead."""
+"""Coordinates that a claim asks for, and those that it gets instead.
+
+Claims ask for a reference with the coordinate ``against``, the arm that it is compared with; it is there for aliases
+alone.
+"""
 
 
 class NotMeasuredError(Exception):
@@ -59,20 +63,27 @@ class Pool:
 class Index:
     """Numbers by cell, and the pooled residuals over seeds.
 
+    Args:
+        numbers: The numbers.
+        apart: Whether numbers of several pairs are in different cells.
+
     Raises:
-        InputError: Two numbers have the same cell and seed, or numbers have different counts of draws.
+        InputError: Two numbers have the same coordinates, or numbers have different counts of draws.
     """
 
-    def __init__(self, numbers: Iterable[Number]) -> None:
+    def __init__(self, numbers: Iterable[Number], *, apart: bool = False) -> None:
         self.cells: dict[Cell, dict[str, Number]] = defaultdict(dict)
+        self.ambiguous: dict[Cell, tuple[Number, Number]] = {}
         for number in numbers:
-            cell, seed = cell_of(number), str(number.at.get("seed", ""))
-            if seed in self.cells[cell]:
-                raise InputError(
-                    f"two numbers for {in_words(cell)}" + (f", seed {seed}" if seed else ""),
-                    remedy="add the coordinate that tells them apart, or keep one",
-                )
-            self.cells[cell][seed] = number
+            cell, seed = _cell_of(number, UNREAD - {"pair"} if apart else UNREAD), str(number.at.get("seed", ""))
+            other = self.cells[cell].setdefault(seed, number)
+            if other is not number:
+                if other.at.get("pair") == number.at.get("pair"):
+                    raise InputError(
+                        f"two numbers for {in_words(cell)}" + (f", seed {seed}" if seed else ""),
+                        remedy="add the coordinate that tells them apart, or keep one",
+                    )
+                self.ambiguous[cell] = (other, number)
         lengths = {len(number.draws) for found in self.cells.values() for number in found.values()} - {0}
         if len(lengths) > 1:
             raise InputError(
@@ -86,8 +97,22 @@ class Index:
         self.replicates = max(REPLICATES, *lengths) if lengths else REPLICATES if self.pools else 0
         self.replicated: dict[Cell, np.ndarray] = {}
 
+    def freedom(self, cell: Cell) -> float:
+        """Degrees of freedom of the variance over seeds; infinity where there is none."""
+        pool = self.pools.get(_pool_of(next(iter(self.cells[cell].values()))))
+        return pool.freedom if pool else inf
+
     def value(self, cell: Cell) -> np.ndarray:
-        """A cell, of shape 1 + replicates."""
+        """A cell, of shape 1 + replicates.
+
+        Raises:
+            InputError: Encoders of several pairs were tested there.
+        """
+        if cell in self.ambiguous:
+            pairs = " and ".join(str(number.at.get("pair")) for number in self.ambiguous[cell])
+            raise InputError(
+                f"{in_words(cell)} was measured for the pairs {pairs}", remedy="keep the numbers of one of them"
+            )
         if cell not in self.replicated:
             numbers = [self.cells[cell][seed] for seed in sorted(self.cells[cell])]
             self.replicated[cell] = _replicates(numbers, self.pools.get(_pool_of(numbers[0])), self.replicates)
@@ -220,10 +245,19 @@ class Evidence:
         return not all(number.draws for number in self._trained())
 
     @property
+    def different_items(self) -> list[str]:
+        """Measures and languages of which arms were tested on different items, in words."""
+        items: dict[str, set[str]] = defaultdict(set)
+        for number in self._trained():
+            place = [str(number.at[name]) for name in ("language", "source", "target") if name in number.at]
+            items[" ".join([number.measure, *place])].add(number.items)
+        return [place for place, found in items.items() if len(found - {""}) > 1]
+
+    @property
     def without_interval(self) -> list[str]:
         """Cells that have neither draws nor variance over seeds, in words."""
         pairs = zip(self._trained(), self._pools(), strict=True)
-        return [in_words(cell_of(number)) for number, pool in pairs if not (pool or number.draws)]
+        return [in_words(_cell_of(number, UNREAD)) for number, pool in pairs if not (pool or number.draws)]
 
     def _trained(self) -> list[Number]:
         """A number of each cell that was read, but for floors, of which one seed without draws is enough."""
@@ -238,6 +272,7 @@ class Evidence:
         for old, new in self.aliases:
             if all(asked.get(name) == value for name, value in old.items()):
                 asked |= new
+        asked.pop("against", None)
         return measure, frozenset((name, value) for name, value in asked.items() if value is not None)
 
 
@@ -247,9 +282,9 @@ def average(cells: Sequence[np.ndarray]) -> np.ndarray:
     return found
 
 
-def cell_of(number: Number) -> Cell:
+def _cell_of(number: Number, unread: frozenset[str]) -> Cell:
     """The cell that a number belongs to."""
-    return number.measure, frozenset((name, value) for name, value in number.at.items() if name not in UNREAD)
+    return number.measure, frozenset((name, value) for name, value in number.at.items() if name not in unread)
 
 
 def in_words(cell: Cell) -> str:

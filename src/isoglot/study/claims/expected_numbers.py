@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import InputError
-from isoglot.study.claims.evidence import Evidence, Index, in_words
+from isoglot.study.claims.evidence import Index, in_words
 from isoglot.study.claims.statistics import LEVEL, deviation
 from isoglot.study.distributions import t_quantile
 
@@ -59,7 +59,7 @@ def expected(
 
     import isoglot
 
-    index = Index(numbers)
+    index = Index(numbers, apart=True)
     return {
         "version": VERSION,
         "numbers": [_entry(cell, index) for cell in sorted(index.cells, key=in_words)],
@@ -91,9 +91,9 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
         raise InputError(
             f"expected numbers of format {file.get('version')!r}", remedy=f"write them again, in format {VERSION}"
         )
-    index = Index(numbers)
+    index = Index(numbers, apart=True)
     wanted = max(1, len(file["numbers"]))
-    quantile = t_quantile(1 - (1 - LEVEL) / 2 / wanted, float("inf"))
+    quantile = t_quantile(1 - (1 - LEVEL) / 2 / wanted, inf)
     found: list[Difference] = []
     for entry in file["numbers"]:
         cell: Cell = (entry["measure"], frozenset(entry["at"].items()))
@@ -114,9 +114,9 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
 
 def _entry(cell: Cell, index: Index) -> dict[str, Any]:
     measure, at = cell
-    values = Evidence(index).value(measure, **dict(at))
+    values = index.value(cell)
     error, value = deviation(values), float(values[0])
-    half = t_quantile((1 + LEVEL) / 2, float("inf")) * error
+    half = t_quantile((1 + LEVEL) / 2, index.freedom(cell)) * error
     found = index.cells[cell]
     return {
         "measure": measure,

@@ -199,4 +199,4 @@ def deviation(values: np.ndarray) -> float:
 def _two_sided(margin: float, error: float, freedom: float) -> float:
     if error < 1e-12:
         return float(abs(margin) < 1e-12)
-    return min(1.0, 2 * t_tail(abs(margin) / error, freedom))
+    return 2 * t_tail(abs(margin) / error, freedom)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.table import Column, Table
 from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError
 from isoglot.study.claims.printed_numbers import paper_numbers
 from isoglot.study.claims.statistics import claim_p, decide, judge
@@ -34,7 +35,7 @@ class Verdict:
         sentence: What the paper claims.
         test: What was tested.
         paper: Whether it holds for the numbers that the paper prints, without intervals.
-        paper_values: The tested statistics of the paper, in words.
+        paper_values: The tested statistics of the paper by name.
         outcome: The verdict on the study's numbers.
         one_model: Whether it is about these models only, because no variance over seeds is known.
         parts: The tested statistics with their intervals.
@@ -51,7 +52,7 @@ class Verdict:
     sentence: str
     test: str
     paper: Check
-    paper_values: tuple[str, ...]
+    paper_values: dict[str, float]
     outcome: Outcome
     one_model: bool
     parts: tuple[PartResult, ...]
@@ -70,6 +71,11 @@ class Verdict:
         return f"{self.outcome} (this model only)" if decided and self.one_model else self.outcome
 
     @property
+    def weakest(self) -> PartResult | None:
+        """The part that decides: the one on the wrong side, or the one that is least sure."""
+        return max(self.parts, key=lambda part: (-part.fail_p, part.hold_p), default=None)
+
+    @property
     def note(self) -> str:
         """Budget, data, languages, seeds and notes in one line."""
         few, many = self.seeds
@@ -78,21 +84,6 @@ class Verdict:
         found += [", ".join(self.languages)] if self.languages else []
         found += [f"{seeds} {'seed' if many == 1 else 'seeds'}"] if many else []
         return "; ".join([*found, *self.notes])
-
-    def as_row(self) -> dict[str, Any]:
-        """A row of the table of verdicts."""
-        return {
-            "claim": self.claim,
-            "sentence": self.sentence,
-            "paper": self.paper,
-            "paper's numbers": "; ".join(self.paper_values),
-            "verdict": self.in_words,
-            "ours": "; ".join(str(part) for part in self.parts),
-            "p (Holm)": self.p,
-            "reason": self.reason,
-            "note": self.note,
-            "beside": "; ".join(f"{label}: {outcome}" for label, outcome in self.beside.items()),
-        }
 
     def as_json(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -156,12 +147,42 @@ def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "")
     return [_verdict(one, float(p), printed, about) for one, p in zip(judged, corrected, strict=True)]
 
 
-def check_paper(claim: Claim, printed: Index) -> tuple[Check, tuple[str, ...]]:
-    """Whether a claim holds for the printed numbers, and the tested statistics in words."""
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """Verdicts as a table: of each claim the part that decides."""
+    rows = []
+    for one in verdicts:
+        part = one.weakest
+        more = f"; and {len(one.parts) - 1} more" if len(one.parts) > 1 else ""
+        printed = one.paper_values.get(part.name) if part else None
+        rows.append(
+            {
+                "claim": one.claim,
+                "sentence": one.sentence,
+                "paper": one.paper if printed is None or not part else f"{one.paper} ({printed:.{part.digits}f})",
+                "ours": f"{part}{more}" if part else "",
+                "verdict": one.in_words,
+                "p": one.p,
+                "note": "; ".join(filter(None, [one.reason, *(f"{k}: {v}" for k, v in one.beside.items()), one.note])),
+            }
+        )
+    columns = [
+        Column("claim"),
+        Column("sentence"),
+        Column("paper", note="On the paper's printed numbers, without intervals; in parentheses the same statistic."),
+        Column("ours", note="The part of the test that decides, with its 95 % interval."),
+        Column("verdict"),
+        Column("p", format=".2g", note="Holm's correction over all claims of the paper that were run."),
+        Column("note"),
+    ]
+    return Table.from_rows(rows, columns)
+
+
+def check_paper(claim: Claim, printed: Index) -> tuple[Check, dict[str, float]]:
+    """Whether a claim holds for the printed numbers, and the tested statistics by name."""
     if not claim.printed:
-        return "stated, not printed", ()
+        return "stated, not printed", {}
     parts = claim.parts(Evidence(printed))
-    values = tuple(f"{part.name}: {part.values[0]:.{part.digits}f}" for part in parts)
+    values = {part.name: float(part.values[0]) for part in parts}
     return ("holds" if all(part.right for part in parts) else "does not hold"), values
 
 
@@ -209,8 +230,12 @@ def _verdict(judged: Judged, p: float, printed: Index, about: str) -> Verdict:
 
 
 def _notes(evidence: Evidence) -> tuple[str, ...]:
-    only_seeds = evidence.one_test_set and not evidence.without_interval
-    return (*evidence.notes, *(["test items are not resampled: intervals are over seeds"] if only_seeds else []))
+    found = list(evidence.notes)
+    if evidence.one_test_set and not evidence.without_interval:
+        found.append("test items are not resampled: intervals are over seeds")
+    if different := evidence.different_items:
+        found.append(f"not all were tested on the same items: {', '.join(different)}")
+    return tuple(found)
 
 
 def _reason(judged: Judged, outcome: Outcome) -> str:
@@ -228,14 +253,14 @@ def _reason(judged: Judged, outcome: Outcome) -> str:
         return f"the interval includes the bound: {'; '.join(str(part) for part in same[:_LISTED])}"
     if outcome == "undecided":
         return "decided alone, but not after the correction for several parts and claims"
-    return str(min(judged.parts, key=lambda part: part.fail_p)) if outcome == "does not hold" else ""
+    return ""
 
 
 def _beside(judged: Judged) -> dict[str, Outcome]:
     """The same test with other numbers, uncorrected: where these were measured."""
     found: dict[str, Outcome] = {}
-    for label, alias in judged.claim.beside.items():
-        other = judge_claim(judged.claim, judged.evidence.index, [alias])
+    for label, aliases in judged.claim.beside.items():
+        other = judge_claim(judged.claim, judged.evidence.index, aliases)
         if other.run:
             found[label] = decide(other.parts, other.p)
     return found

@@ -54,17 +54,16 @@ _claim = partial(declare, WU2020)
 
 _TABLE1 = "nli(arm, language); ner(arm, language); parsing(arm, language)"
 _FLOORS = "nli(arm, language, variant); ner(arm, language, variant); parsing(arm, language, variant)"
-_ANCHORS: dict[str, Alias] = {
-    "against Default anchors": ({"arm": "default"}, {"arm": "default-anchors"}),
+_REFERENCES: dict[str, list[Alias]] = {
+    "against Default anchors": [({"arm": "default"}, {"arm": "default-anchors"})],
+    "against Default with the same parts frozen": [
+        ({"arm": "default", "against": arm}, {"variant": arm.replace("sep-", "frozen-")})
+        for arm in ARMS
+        if arm.startswith("sep-")
+    ],
 }
-_FROZEN: dict[str, Alias] = {
-    "against Default with layers 1 to 6 frozen": (
-        {"arm": "default", "variant": None},
-        {"arm": "default", "variant": "frozen-l1-6"},
-    ),
-}
-_CKA: dict[str, Alias] = {
-    f"with {name} CKA": ({"estimator": "paper"}, {"estimator": name}) for name in FORMS if name != "paper"
+_CKA: dict[str, list[Alias]] = {
+    f"with {name} CKA": [({"estimator": "paper"}, {"estimator": name})] for name in FORMS if name != "paper"
 }
 
 
@@ -166,23 +165,24 @@ def _softmax(e: Evidence) -> list[Part]:
     "Separating layers 1 to 3 costs little, 1 to 6 a lot.",
     test="Default > Sep L1-3 > Sep L1-6 on every task, and the loss of Sep L1-6 at least three times that of Sep L1-3",
     reads=f"{_TABLE1}; {_FLOORS}",
-    beside=_ANCHORS,
+    beside=_REFERENCES,
 )
 def _layers(e: Evidence) -> list[Part]:
     parts = []
     for task, title in TASKS.items():
         languages = _languages(e, task, "default", "sep-l1-3", "sep-l1-6")
-        default, three, six = (_mean(e, task, arm, languages) for arm in ("default", "sep-l1-3", "sep-l1-6"))
+        three, six = (_mean(e, task, arm, languages) for arm in ("sep-l1-3", "sep-l1-6"))
+        losses = [
+            _mean(e, task, "default", languages, against=against) - arm
+            for against, arm in (("sep-l1-3", three), ("sep-l1-6", six))
+        ]
         parts += [
-            _part(e, f"Default - Sep L1-3, {title}", default - three, task, languages),
-            _part(e, f"Sep L1-3 - Sep L1-6, {title}", three - six, task, languages),
-            _part(
-                e,
-                f"loss of Sep L1-6 - 3 × loss of Sep L1-3, {title}",
-                default - six - FAR * (default - three),
-                task,
-                languages,
-            ),
+            _part(e, f"{name}, {title}", values, task, languages)
+            for name, values in (
+                ("Default - Sep L1-3", losses[0]),
+                ("Sep L1-3 - Sep L1-6", three - six),
+                ("loss of Sep L1-6 - 3 × loss of Sep L1-3", losses[1] - FAR * losses[0]),
+            )
         ]
     return parts
 
@@ -193,7 +193,7 @@ def _layers(e: Evidence) -> list[Part]:
     test="in each language but the near ones, on every task, the loss against Default is at least three times what is "
     "left above the floor",
     reads=f"{_TABLE1}; {_FLOORS}",
-    beside=_ANCHORS,
+    beside=_REFERENCES,
 )
 def _near_chance(e: Evidence) -> list[Part]:
     parts = []
@@ -203,10 +203,10 @@ def _near_chance(e: Evidence) -> list[Part]:
         if not languages:
             e.absent(f"{task} in a language that is not near")
         for language in languages:
-            default, arm, floor = (
-                _mean(e, task, name, [language], variant=variant)
-                for name, variant in (("default", None), ("sep-emb+l1-6", None), ("sep-emb+l1-6", "untrained"))
+            arm, floor = (
+                _mean(e, task, "sep-emb+l1-6", [language], variant=variant) for variant in (None, "untrained")
             )
+            default = _mean(e, task, "default", [language], against="sep-emb+l1-6")
             name = f"loss - 3 × (Sep Emb + L1-6 - its floor), {title} {language}"
             parts.append(_part(e, name, default - arm - FAR * (arm - floor), task, [language]))
     return parts
@@ -271,7 +271,8 @@ def _embeddings(e: Evidence) -> list[Part]:
 @_claim(
     "W10",
     "Word vectors averaged over contexts align too, better in higher layers than in lower ones, below fastText.",
-    test="P@1 rises with relative depth (slope of a line); fastText's P@1 above that of every layer",
+    test="P@1 rises with relative depth (slope of a line); fastText's P@1 above that of every layer; at floor unless "
+    "fastText has more than 0.06",
     reads="word_p1(language, layer, system, vectors); word_p1(language, system, vectors)",
     printed=False,
 )
@@ -284,8 +285,11 @@ def _contexts(e: Evidence) -> list[Part]:
     curve = _curve(e, "word_p1", layers, languages, **encoder)
     baseline = e.mean("word_p1", {"language": languages}, **fasttext)
     return [
-        Part(name="slope of P@1 over relative depth", values=slope(depths, curve), above=0.0, digits=3),
-        Part(name="fastText's P@1 - best layer's", values=baseline - np.max(curve, axis=0), above=0.0, digits=3),
+        Part(name=name, values=values, above=0.0, digits=3, headroom=float(baseline[0]), margin=MARGIN / 100)
+        for name, values in (
+            ("slope of P@1 over relative depth", slope(depths, curve)),
+            ("fastText's P@1 - best layer's", baseline - np.max(curve, axis=0)),
+        )
     ]
 
 
@@ -375,7 +379,8 @@ def _similarity(e: Evidence) -> list[Part]:
 @_claim(
     "W14",
     "CKA of monolingual models correlates with sentence retrieval after Procrustes, Pearson above 0.9 for each pair.",
-    test="Pearson correlation over layers above 0.9 in each language",
+    test="Pearson correlation over layers above 0.9 in each language; at floor unless the best layer has a P@1 above "
+    "0.06",
     reads="cka(arm, estimator, language, layer); sentence_p1(arm, language, layer, map)",
     printed=False,
     beside=_CKA,
@@ -391,8 +396,17 @@ def _correlation(e: Evidence) -> list[Part]:
     parts = []
     for language in languages:
         curves = [_curve(e, measure, layers, [language], **at) for measure, at in cells]
-        name = f"Pearson's r, {language}"
-        parts.append(Part(name=name, values=pearson(*curves), above=0.9, digits=3, scale="fisher"))
+        parts.append(
+            Part(
+                name=f"Pearson's r, {language}",
+                values=pearson(*curves),
+                above=0.9,
+                digits=3,
+                headroom=float(np.max(curves[1], axis=0)[0]),
+                margin=MARGIN / 100,
+                scale="fisher",
+            )
+        )
     return parts
 
 
@@ -419,7 +433,7 @@ def _similarity_gap(e: Evidence) -> list[Part]:
     "Distant pairs lose most from separation.",
     test="loss of Sep L1-6 / (Default - floor) larger for the distant language than for the near one, on every task",
     reads=f"{_TABLE1}; {_FLOORS}",
-    beside=_ANCHORS | _FROZEN,
+    beside=_REFERENCES,
 )
 def _distant_loss(e: Evidence) -> list[Part]:
     parts = []
@@ -427,7 +441,8 @@ def _distant_loss(e: Evidence) -> list[Part]:
         losses, headrooms = {}, []
         for role in ("near", "distant"):
             languages = _role(e, role, task, "default", "sep-l1-6")
-            default, arm = (_mean(e, task, name, languages) for name in ("default", "sep-l1-6"))
+            arm = _mean(e, task, "sep-l1-6", languages)
+            default = _mean(e, task, "default", languages, against="sep-l1-6")
             headroom = default - _mean(e, task, "default", languages, variant="untrained")
             losses[role] = (default - arm) / headroom
             headrooms.append(float(headroom[0]))
@@ -511,8 +526,17 @@ def _in_role(e: Evidence, role: str, languages: Sequence[str], measure: str) -> 
     return found
 
 
-def _mean(e: Evidence, task: str, arm: str, languages: Sequence[str], *, variant: str | None = None) -> np.ndarray:
-    return e.mean(task, {"language": languages}, arm=arm, variant=variant)
+def _mean(
+    e: Evidence,
+    task: str,
+    arm: str,
+    languages: Sequence[str],
+    *,
+    variant: str | None = None,
+    against: str | None = None,
+) -> np.ndarray:
+    """The average of an arm over languages; ``against`` is the arm that it is a reference for."""
+    return e.mean(task, {"language": languages}, arm=arm, variant=variant, against=against)
 
 
 def _headroom(e: Evidence, tasks: Sequence[str], languages: Sequence[str], arm: str = "default") -> float | None:
