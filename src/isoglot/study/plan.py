@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.core.progress import Progress
+    from isoglot.model.settings import EncoderConfig
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.study.build import BuiltStudy
     from isoglot.study.steps import Step
@@ -194,7 +195,7 @@ def _estimate(
     megabytes = parameters * 4 / 1e6 * (1 + kept)
     if not step.tokens:
         return 2.0, megabytes
-    name = f"{config.model.size}, {config.model.plan}, {config.batch.size} sequences"
+    name = f"{config.model.size}, {config.batch.size} sequences a step"
     if name not in speeds:
         speeds[name] = timed(config, size, device)
     return step.tokens / speeds[name], megabytes
@@ -215,9 +216,12 @@ def _vocabulary_size(step: Step) -> int:
     return int(settings["size"]) * (1 if settings["mode"] == "joint" else len(_languages(step)))
 
 
+def _shape(config: PretrainConfig, vocabulary_size: int) -> EncoderConfig:
+    return config.model.encoder(vocabulary_size=vocabulary_size, languages=("en", "de"), pad_id=0, unk_id=1)
+
+
 def _parameters(config: PretrainConfig, vocabulary_size: int, languages: int) -> int:
-    codes = tuple(f"x{number}" for number in range(languages))
-    shape = config.model.encoder(vocabulary_size=vocabulary_size, languages=codes, pad_id=0, unk_id=1)
+    shape = _shape(config, vocabulary_size)
     layer = 4 * shape.hidden_size**2 + 2 * shape.hidden_size * shape.intermediate_size
     private = len(shape.sharing.private_layers)
     return vocabulary_size * shape.hidden_size + layer * (shape.layers + private * (languages - 1))
@@ -227,7 +231,7 @@ def _memory(step: Step) -> float:
     """Gigabytes of weights, gradients, optimizer state and activations, roughly."""
     config = _config(step)
     size = _vocabulary_size(step)
-    shape = config.model.encoder(vocabulary_size=size, languages=("x", "y"), pad_id=0, unk_id=1)
+    shape = _shape(config, size)
     length = config.batch.sequence_length or shape.max_length
     rows = config.batch.size // config.batch.gradient_accumulation
     activations = rows * length * shape.layers * (14 * shape.hidden_size + 2 * shape.intermediate_size) * 2
@@ -244,23 +248,21 @@ def training_speed(config: PretrainConfig, vocabulary_size: int, device: str) ->
     from isoglot.pretrain.optimizer import build_optimizer
 
     place = choose_device(device)
-    shape = config.model.encoder(vocabulary_size=vocabulary_size, languages=("x", "y"), pad_id=0, unk_id=1)
-    encoder = Encoder(shape, None, seed=0).to(place).train()
+    shape = _shape(config, vocabulary_size).model_copy(update={"plan": "default"})  # private parts cost as much
+    encoder = Encoder(shape, seed=0).to(place).train()
     optimizer = build_optimizer(dict(encoder.named_parameters()), config.optimizer, place)
     length = config.batch.sequence_length or shape.max_length
     rows = config.batch.size if place.type == "cuda" else max(1, min(config.batch.size, 2048 // length))
     ids_BT = torch.randint(5, vocabulary_size, (rows, length), device=place)
-    masked = max(1, int(length * config.masking.rate))
-    precision = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(product_precision(place), torch.float32)
+    at_BK = torch.arange(max(1, int(length * config.masking.rate)), device=place).expand(rows, -1).contiguous()
+    precision = product_precision(place)
     best = float("inf")
     for _ in range(_TIMED_STEPS):
         start = time.perf_counter()
-        with torch.autocast(place.type, dtype=precision, enabled=precision is not torch.float32):
-            hidden_BTD = encoder.hidden(ids_BT, language="x")[:, :masked]
-            logits = encoder.logits(hidden_BTD, language="x")
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), ids_BT[:, :masked].flatten())
+        with torch.autocast(place.type, getattr(torch, precision), enabled=precision != "float32"):
+            loss = encoder(ids_BT, at_BK, ids_BT[:, : at_BK.shape[1]].contiguous())
         loss.backward()
-        optimizer.step(1.0, None)
+        optimizer.step(1.0)
         optimizer.clear()
         if place.type == "cuda":
             torch.cuda.synchronize()
