@@ -9,9 +9,13 @@ import pytest
 
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.study.build import StudyOptions, build_study
+from isoglot.study.claims import against
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
 from isoglot.study.engines.local import RunOptions, run_local
+from isoglot.study.numbers import Number
+from isoglot.study.plan import estimate
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
+from isoglot.study.results import facts_table, result_table, study_expected, study_verdicts, verdict_table
 from isoglot.study.study import Study, merge_studies
 
 TINY = ("tokens=2000", "moments=1", "builtin_sentences=600", "settings.model.layers=2", "pairs=20")
@@ -107,6 +111,41 @@ def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ConfigError, match="not a study"):
         Study.create(tmp_path, build_study("emergence", StudyData(), OPTIONS))
+
+
+def test_a_study_is_as_expected_by_itself_and_not_by_another(study: Study) -> None:
+    made = study_expected(study)
+    assert against(made, study.numbers()) == []
+    changed = [
+        Number(one.measure, one.value + 1, one.at, tuple(draw + 1 for draw in one.draws), one.items)
+        for one in study.numbers()
+    ]
+    assert against(made, changed)
+
+
+def test_plans_count_tokens_and_what_is_done(study: Study, tmp_path: Path) -> None:
+    built = build_study("emergence", StudyData(), OPTIONS)
+    found = estimate(built, out=tmp_path / "none", device="cpu", timed=lambda *_: 1000.0)
+    trained = [step for step in found.steps if step.kind == "pretrain"]
+    assert [step.tokens for step in trained] == [2880, 2880]  # 3 steps of 32 x 30
+    assert sum(step.seconds for step in trained) == pytest.approx(5.76)
+    assert estimate(built, out=study.out, device="cpu", timed=lambda *_: 1000.0).seconds == 0
+
+
+def test_verdicts_are_on_the_claims_of_the_recipe(study: Study) -> None:
+    with pytest.raises(ConfigError, match="tests no claims"):
+        study_verdicts(study)
+    claimed = Study(
+        study.out, {**study.about, "paper": "wu2020", "claims": ["W2"]}, list(study.steps.values()), study.measurements
+    )
+    (verdict,) = study_verdicts(claimed)
+    assert (verdict.claim, verdict.outcome) == ("W2", "not run")
+    assert "W2" in verdict_table(claimed, [verdict]).text()
+
+
+def test_the_table_has_a_row_for_each_arm(study: Study) -> None:
+    assert result_table(study).column("arm") == ["Default", "No anchors"]
+    assert facts_table(study).column("arm") == ["Default", "No anchors"]
 
 
 # --- data ---

@@ -360,6 +360,43 @@ def step(
     output.result(record, RichText(f"{record['title'] or record['key']}: done"))
 
 
+@app.command("verify", epilog="Example: isoglot study verify studies/first --against expected.json")
+def verify(
+    study: StudyArgument,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="FILE", help="Also: what differs from these numbers beyond its interval?"),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Test every claim of the paper: on the paper's printed numbers, and on the study's."""
+    from rich.console import Group
+
+    from isoglot.study.results import difference_table, study_differences, study_verdicts, verdict_table
+    from isoglot.study.study import Study
+
+    output, opened = Output(json=json, quiet=quiet), Study.open(study)
+    verdicts = study_verdicts(opened)
+    shown = [verdict_table(opened, verdicts).rich()]
+    value: dict[str, Any] = {"about": opened.about, "verdicts": [one.as_json() for one in verdicts]}
+    if against is not None:
+        differences = study_differences(opened, verdicts, against)
+        value["differences"] = [vars(one) for one in differences]
+        shown.append(difference_table(differences).rich())
+    output.result(value, Group(*shown))
+
+
+@app.command("expected", epilog="Example: isoglot study expected studies/first > expected.json")
+def expected(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Print the study's numbers with intervals, seeds, hashes and versions as JSON, for verify --against."""
+    from isoglot.study.results import study_expected
+    from isoglot.study.study import Study
+
+    Output(json=True, quiet=quiet).result(study_expected(Study.open(study)), "")
+
+
 @app.command("merge", epilog="Example: isoglot study merge studies/a studies/b --out studies/ab")
 def merge(
     studies: Annotated[list[Path], typer.Argument(metavar="STUDY…", help="Studies to join.")],
@@ -382,6 +419,6 @@ def merge(
 
 
 def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
-    from isoglot.study.tables import result_table
+    from isoglot.study.results import result_table
 
     return result_table(study).rich()

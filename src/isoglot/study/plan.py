@@ -150,6 +150,8 @@ def estimate(
     with progress.task("plan", total=len(built.steps), unit="steps") as task:
         for step in built.steps:
             seconds, megabytes = _estimate(step, past, speeds, place, timed or training_speed)
+            if step.kind not in past and not step.tokens:
+                seconds *= min(1.0, built.scale.tokens / 1e8 + 0.02)  # small studies have small tests
             if step.kind == "pretrain":
                 memory = max(memory, _memory(step))
             there = step.key in done

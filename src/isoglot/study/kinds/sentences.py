@@ -31,7 +31,9 @@ def retrieve(work: Work) -> list[Number]:
     for layer, (rows_X, rows_Y) in _both(X, Y):
         moved = maps[layer](rows_X) if layer in maps else rows_X
         hits_N = _hits(moved, rows_Y, work.settings.get("center", "none"))
-        at = {"layer": layer, "depth": len(X) - 1, "map": work.settings.get("map", "none")}
+        at: dict[str, Coordinate] = {"language": _languages(work)[1], "layer": layer, "depth": len(X) - 1}
+        if maps:
+            at["map"] = work.settings["map"]
         found.append(Number("sentence_p1", float(hits_N.mean()), at, _resampled(hits_N, items), items))
     return found
 
@@ -51,8 +53,8 @@ def compare(work: Work) -> list[Number]:
         draws = subsampled_cka(rows_X, rows_Y, halves_RN)._asdict()
         for name, value_1 in values.items():
             centered_R = draws[name] - draws[name].mean() + value_1[0]  # fewer items have a higher biased CKA
-            at: dict[str, Coordinate] = {"layer": layer, "depth": len(X) - 1, "estimator": name}
-            found.append(Number("cka", float(value_1[0]), at, tuple(centered_R.tolist()), items))
+            at: dict[str, Coordinate] = {"language": _languages(work)[1], "layer": layer, "depth": len(X) - 1}
+            found.append(Number("cka", float(value_1[0]), {**at, "estimator": name}, tuple(centered_R.tolist()), items))
     return found
 
 
@@ -75,7 +77,7 @@ def follow(work: Work) -> list[Number]:
             X, Y = (extract(encoder, side, language=code) for side, code in zip((one, other), languages, strict=True))
             tokens = int(folder.name) * work.settings["tokens_per_step"]
             for layer in X.layers:
-                at = {"layer": layer, "depth": X.layers[-1], "tokens": tokens}
+                at = {"language": languages[1], "layer": layer, "depth": X.layers[-1], "tokens": tokens}
                 whole_1N, _ = _members(len(X[layer]), "")
                 cka = subsampled_cka(X[layer], Y[layer], whole_1N).debiased[0]
                 found.append(Number("emergence_cka", float(cka), at))
