@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import tracemalloc
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -194,6 +195,18 @@ def test_a_page_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path
             list(read_pages(path, Site(), WikipediaReport()))
     finally:
         set_longest_line()
+
+
+def test_memory_does_not_grow_with_the_dump(tmp_path: Path):
+    path = tmp_path / "dump.xml.gz"
+    path.write_bytes(gzip.compress(dump(*[page("A", "a [[b]] c. " * 1000)] * 400), 1))  # 4.4 MB
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in read_pages(path, Site(), WikipediaReport())) == 400
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_500_000
 
 
 def test_progress_is_in_bytes_of_the_dump(tmp_path: Path):
