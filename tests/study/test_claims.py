@@ -334,15 +334,23 @@ def test_arms_on_different_test_items_are_noted():
     assert "items" not in verdict_on("W3", numbers).note
 
 
-def test_two_numbers_at_one_place_are_refused():
+def test_two_numbers_at_one_place_are_refused_where_they_are_read():
+    """The same number twice is one: recipes share steps."""
+    numbers = measured(holding("wu2020"))
+    assert verify(numbers + numbers) == verify(numbers)
+    lines = Numbers(Number("text_lines", lines, {"language": "fr"}) for lines in (10.0, 20.0))
+    assert verify(numbers + lines) == verify(numbers)
+    assert expected(numbers + lines)["left_out"] == ["text_lines (language fr)"]
     with pytest.raises(InputError, match="nli"):
-        verify([*holding("wu2020"), Number("nli", 1.0, {"arm": "default", "language": "fr"})])
+        verify(numbers + Numbers([Number("nli", 1.0, {"arm": "default", "language": "fr", "seed": 1})]))
 
 
 def test_different_counts_of_draws_are_refused():
-    numbers = measured(holding("wu2020"), draws=20) + Numbers([Number("x", 1.0, draws=(1.0, 2.0))])
-    with pytest.raises(InputError, match="20"):
-        verify(numbers)
+    numbers = measured(holding("wu2020"), draws=20)
+    assert verify(numbers + Numbers([Number("not read", 1.0, draws=(1.0, 2.0))])) == verify(numbers)
+    short = measured(holding("wu2020").select("nli", arm="default"), draws=10)
+    with pytest.raises(InputError, match="10 of nli"):
+        verify(Numbers(one for one in numbers if one.at.get("arm") != "default") + short)
 
 
 def test_an_unknown_paper_is_refused():

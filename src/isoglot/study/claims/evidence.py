@@ -64,11 +64,8 @@ class Index:
     """Numbers by cell, and the pooled residuals over seeds.
 
     Args:
-        numbers: The numbers.
+        numbers: The numbers. The same number may come twice.
         apart: Whether numbers of several pairs are in different cells.
-
-    Raises:
-        InputError: Two numbers have the same coordinates, or numbers have different counts of draws.
     """
 
     def __init__(self, numbers: Iterable[Number], *, apart: bool = False) -> None:
@@ -77,24 +74,14 @@ class Index:
         for number in numbers:
             cell, seed = _cell_of(number, UNREAD - {"pair"} if apart else UNREAD), str(number.at.get("seed", ""))
             other = self.cells[cell].setdefault(seed, number)
-            if other is not number:
-                if other.at.get("pair") == number.at.get("pair"):
-                    raise InputError(
-                        f"two numbers for {in_words(cell)}" + (f", seed {seed}" if seed else ""),
-                        remedy="add the coordinate that tells them apart, or keep one",
-                    )
+            if other != number:
                 self.ambiguous[cell] = (other, number)
-        lengths = {len(number.draws) for found in self.cells.values() for number in found.values()} - {0}
-        if len(lengths) > 1:
-            raise InputError(
-                f"numbers with {' and '.join(map(str, sorted(lengths)))} bootstrap draws",
-                remedy="measure all with the same number of draws, so that they can be paired",
-            )
         self.names: dict[tuple[str, frozenset[str]], list[Cell]] = defaultdict(list)
         for cell in self.cells:
             self.names[cell[0], frozenset(name for name, _ in cell[1])].append(cell)
         self.pools = self._pools()
-        self.replicates = max(REPLICATES, *lengths) if lengths else REPLICATES if self.pools else 0
+        longest = max((len(number.draws) for found in self.cells.values() for number in found.values()), default=0)
+        self.replicates = max(REPLICATES, longest) if longest or self.pools else 0
         self.replicated: dict[Cell, np.ndarray] = {}
 
     def freedom(self, cell: Cell) -> float:
@@ -106,12 +93,13 @@ class Index:
         """A cell, of shape 1 + replicates.
 
         Raises:
-            InputError: Encoders of several pairs were tested there.
+            InputError: Several numbers have the same coordinates, or differ in the pair alone.
         """
         if cell in self.ambiguous:
-            pairs = " and ".join(str(number.at.get("pair")) for number in self.ambiguous[cell])
+            one, other = (f"{number.value:g} {dict(number.at)}" for number in self.ambiguous[cell])
             raise InputError(
-                f"{in_words(cell)} was measured for the pairs {pairs}", remedy="keep the numbers of one of them"
+                f"two numbers for {in_words(cell)}: {one} and {other}",
+                remedy="add the coordinate that tells them apart, or keep one",
             )
         if cell not in self.replicated:
             numbers = [self.cells[cell][seed] for seed in sorted(self.cells[cell])]
@@ -132,7 +120,7 @@ class Index:
                 numbers = [arm[seed] for seed in sorted(arm)]
                 values, factor = np.array([number.value for number in numbers]), sqrt(len(arm) / (len(arm) - 1))
                 residuals += (factor * (values - values.mean())).tolist()
-                if all(number.draws for number in numbers):
+                if all(number.draws for number in numbers) and len({len(number.draws) for number in numbers}) == 1:
                     draws = np.array([number.draws for number in numbers])
                     over_items += (factor * (draws - draws.mean(axis=0))).var(axis=1).tolist()
             share = sum(over_items) / max(sum(one**2 for one in residuals), 1e-300)
@@ -243,6 +231,21 @@ class Evidence:
     def one_test_set(self) -> bool:
         """Whether some cell has no draws."""
         return not all(number.draws for number in self._trained())
+
+    def check_draws(self) -> None:
+        """Refuse draws that cannot be paired.
+
+        Raises:
+            InputError: Numbers that were read have different counts of draws.
+        """
+        numbers = [number for cell in self.read for number in self.index.cells.get(cell, {}).values()]
+        found = {len(number.draws): number for number in numbers if number.draws}
+        if len(found) > 1:
+            listed = " and ".join(f"{count} of {in_words(_cell_of(found[count], UNREAD))}" for count in sorted(found))
+            raise InputError(
+                f"different counts of bootstrap draws: {listed}",
+                remedy="measure all with the same number of draws, so that they can be paired",
+            )
 
     @property
     def different_items(self) -> list[str]:

@@ -49,6 +49,8 @@ def expected(
 ) -> dict[str, Any]:
     """Numbers with intervals, seeds, verdicts, hashes and versions of a study, for JSON.
 
+    Numbers that have the same coordinates as others are listed by name and left out.
+
     Args:
         numbers: The numbers of the study.
         verdicts: Its verdicts.
@@ -62,7 +64,8 @@ def expected(
     index = Index(numbers, apart=True)
     return {
         "version": VERSION,
-        "numbers": [_entry(cell, index) for cell in sorted(index.cells, key=in_words)],
+        "numbers": [_entry(cell, index) for cell in sorted(set(index.cells) - set(index.ambiguous), key=in_words)],
+        "left_out": sorted(map(in_words, index.ambiguous)),
         "verdicts": {one.claim: one.in_words for one in verdicts},
         "hashes": dict(hashes or {}),
         "versions": {
@@ -97,7 +100,7 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
     found: list[Difference] = []
     for entry in file["numbers"]:
         cell: Cell = (entry["measure"], frozenset(entry["at"].items()))
-        if cell not in index.cells:
+        if cell not in index.cells or cell in index.ambiguous:
             found.append(Difference(in_words(cell), "missing", entry["value"], None))
             continue
         ours = _entry(cell, index)

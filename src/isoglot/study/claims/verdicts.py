@@ -137,7 +137,7 @@ def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "")
 
     Raises:
         ConfigError: There is no such paper.
-        InputError: Two numbers have the same coordinates, or different counts of draws.
+        InputError: Two numbers that a claim reads have the same coordinates, or different counts of draws.
     """
     from isoglot.retrieve.chosen import holm
 
@@ -199,6 +199,7 @@ def judge_claim(claim: Claim, index: Index, aliases: Sequence[Alias] = ()) -> Ju
         parts = claim.parts(evidence)
     if evidence.missing:
         return Judged(claim=claim, evidence=evidence, parts=(), p=1.0)
+    evidence.check_draws()
     found = tuple(judge(part, evidence.freedom) for part in parts)
     p = 1.0 if evidence.without_interval else claim_p(found)[0]
     return Judged(claim=claim, evidence=evidence, parts=found, p=p)
