@@ -9,13 +9,13 @@ import pytest
 
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.study.build import StudyOptions, build_study
-from isoglot.study.claims import against
+from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
 from isoglot.study.engines.local import RunOptions, run_local
 from isoglot.study.numbers import Number
 from isoglot.study.plan import estimate
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
-from isoglot.study.results import facts_table, result_table, study_expected, study_verdicts, verdict_table
+from isoglot.study.results import facts_table, result_table, study_expected, study_verdicts
 from isoglot.study.study import Study, merge_studies
 
 TINY = ("tokens=2000", "moments=1", "builtin_sentences=600", "settings.model.layers=2", "pairs=20")
@@ -140,7 +140,7 @@ def test_verdicts_are_on_the_claims_of_the_recipe(study: Study) -> None:
     )
     (verdict,) = study_verdicts(claimed)
     assert (verdict.claim, verdict.outcome) == ("W2", "not run")
-    assert "W2" in verdict_table(claimed, [verdict]).text()
+    assert "W2" in verdict_table([verdict]).text()
 
 
 def test_the_table_has_a_row_for_each_arm(study: Study) -> None:

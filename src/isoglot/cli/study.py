@@ -374,12 +374,13 @@ def verify(
     """Test every claim of the paper: on the paper's printed numbers, and on the study's."""
     from rich.console import Group
 
-    from isoglot.study.results import difference_table, study_differences, study_verdicts, verdict_table
+    from isoglot.study.claims import verdict_table
+    from isoglot.study.results import difference_table, study_differences, study_verdicts
     from isoglot.study.study import Study
 
     output, opened = Output(json=json, quiet=quiet), Study.open(study)
     verdicts = study_verdicts(opened)
-    shown = [verdict_table(opened, verdicts).rich()]
+    shown = [verdict_table(verdicts).rich()]
     value: dict[str, Any] = {"about": opened.about, "verdicts": [one.as_json() for one in verdicts]}
     if against is not None:
         differences = study_differences(opened, verdicts, against)

@@ -164,32 +164,6 @@ def study_verdicts(study: Study) -> list[Verdict]:
     return [one for one in found if one.claim in named]
 
 
-def verdict_table(study: Study, verdicts: Sequence[Verdict]) -> Table:
-    """A claim a row: what the paper prints, what the study measured, the verdict."""
-    rows = [
-        {
-            "claim": one.claim,
-            "sentence": one.sentence,
-            "paper": one.paper,
-            "ours": "; ".join(map(str, one.parts)),
-            "verdict": one.in_words,
-            "reason": one.reason,
-        }
-        for one in verdicts
-    ]
-    columns = [
-        Column("claim"),
-        Column("sentence", title="the paper says"),
-        Column("paper", title="on its numbers"),
-        Column("ours", title="ours"),
-        Column("verdict"),
-        Column("reason"),
-    ]
-    caption = f"Claims of {study.about.get('paper')}: {about_study(study)}"
-    notes = ("Intervals: 95 %, over test items and seeds; verdicts after Holm's correction over the paper's claims.",)
-    return Table.from_rows(rows, columns, caption=caption, footnotes=notes)
-
-
 def study_expected(study: Study) -> dict[str, Any]:
     """The study's numbers, verdicts, hashes and versions, for JSON."""
     from isoglot.study.claims import expected

@@ -77,11 +77,10 @@ class Verdict:
 
     @property
     def note(self) -> str:
-        """Budget, data, languages, seeds and notes in one line."""
+        """Languages, seeds and notes in one line."""
         few, many = self.seeds
         seeds = f"{few} to {many}" if few < many else str(few)
-        found = [self.about] if self.about else []
-        found += [", ".join(self.languages)] if self.languages else []
+        found = [", ".join(self.languages)] if self.languages else []
         found += [f"{seeds} {'seed' if many == 1 else 'seeds'}"] if many else []
         return "; ".join([*found, *self.notes])
 
@@ -148,7 +147,7 @@ def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "")
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
-    """Verdicts as a table: of each claim the part that decides."""
+    """Verdicts as a table: of each claim the part that decides; budget and data in the caption."""
     rows = []
     for one in verdicts:
         part = one.weakest
@@ -167,14 +166,14 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
         )
     columns = [
         Column("claim"),
-        Column("sentence"),
+        Column("sentence", title="the paper says"),
         Column("paper", note="On the paper's printed numbers, without intervals; in parentheses the same statistic."),
-        Column("ours", note="The part of the test that decides, with its 95 % interval."),
+        Column("ours", note="The part of the test that decides, with its 95 % interval over test items and seeds."),
         Column("verdict"),
         Column("p", format=".2g", note="Holm's correction over all claims of the paper that were run."),
         Column("note"),
     ]
-    return Table.from_rows(rows, columns)
+    return Table.from_rows(rows, columns, caption="; ".join(dict.fromkeys(one.about for one in verdicts if one.about)))
 
 
 def check_paper(claim: Claim, printed: Index) -> tuple[Check, dict[str, float]]:
