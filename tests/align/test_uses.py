@@ -273,7 +273,7 @@ def test_widths(encoder, sentences):
     with pytest.raises(ConfigError) as caught:
         align_sentences(encoder, Wider(encoder), pairs, languages=PAIR, config=QUICK)
     assert str(caught.value) == (
-        "the source is 32 wide, the target 64, and procrustes needs one width; "
+        "the source has 32 dimensions, the target 64, and procrustes needs the same number; "
         "choose the method ridge, least-squares or cca"
     )
     config = AlignConfig(method="least-squares", normalize="center", resamples=10)

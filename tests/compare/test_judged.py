@@ -201,7 +201,7 @@ def test_layers():
 def test_errors():
     X = np.random.default_rng(19).normal(size=(20, 3))
     for options, message in (
-        ({"form": "centered"}, "no form of CKA 'centered'; did you mean 'centered'?"),
+        ({"form": "centred"}, "no form of CKA 'centred'; did you mean 'centered'?"),
         ({"rows": 3}, "rows=3; compare 4 to 10,000 items"),
         ({"rows": 10_001}, "rows=10001; compare 4 to 10,000 items"),
         ({"draws": 5}, "draws=5; draw at least 20 times"),

@@ -1,11 +1,51 @@
 from __future__ import annotations
 
+import ast
+import copy
+import errno
+import json
 import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, one_line, shown
+from isoglot.align.estimator import NotFittedError
+from isoglot.core.errors import (
+    CODES,
+    ConfigError,
+    CorruptFileError,
+    DeviceError,
+    InputError,
+    IsoglotError,
+    MissingPartError,
+    NumericError,
+    StorageError,
+    nearest_name,
+    one_line,
+    shown,
+)
+from isoglot.core.files import storage_error
+from isoglot.pretrain.distributed import ProcessError
+from isoglot.text.pool import WorkerError
+
+ROOT = Path(__file__).parents[2]
+KINDS: tuple[type[IsoglotError], ...] = (
+    ConfigError,
+    InputError,
+    StorageError,
+    CorruptFileError,
+    MissingPartError,
+    NumericError,
+    DeviceError,
+    NotFittedError,
+    WorkerError,
+    ProcessError,
+)
 
 
 def test_message_names_place_problem_and_remedy():
@@ -43,12 +83,84 @@ def test_nearest_name():
     assert nearest_name("q", []) == "there is none to choose from"
 
 
-def test_an_error_survives_the_way_between_processes():
-    error = InputError("'x' is not a number", remedy="write 0.5", file="a.txt", line=3)
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301
-    assert type(again) is InputError
-    assert str(again) == str(error)
-    assert again.remedy == "write 0.5"
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_survives_the_way_between_processes(kind: type[IsoglotError]):
+    error = kind("'x' is not a number", remedy="write 0.5", code=f"{kind.code}.x", file="a.txt", line=3)
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301
+        assert type(again) is kind
+        assert str(again) == str(error) == "a.txt:3: 'x' is not a number; write 0.5"
+        assert again.as_dict() == error.as_dict()
+
+
+def test_errors_are_those_of_python_too():
+    """So that code that knows nothing of isoglot can catch them."""
+    assert all(issubclass(kind, ValueError) for kind in (ConfigError, InputError))
+    assert all(issubclass(kind, OSError) for kind in (StorageError, CorruptFileError))
+    assert StorageError("gone", remedy="look").errno is None
+    with pytest.raises(OSError, match="gone; look"):
+        raise StorageError("gone", remedy="look")
+
+
+def test_a_storage_error_on_its_way_through_a_handler_stays_what_it_is():
+    damaged = CorruptFileError("cut short", remedy="copy it again", code="corrupt-file.size", file="a.bin")
+    through = storage_error(damaged, "b.bin", doing="write")
+    assert type(through) is CorruptFileError
+    assert through.as_dict() == damaged.as_dict()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.ENOSPC, "storage.disk-full"),
+        (errno.EACCES, "storage.permission"),
+        (errno.EROFS, "storage.permission"),
+        (errno.ENOENT, "storage.not-found"),
+        (errno.EISDIR, "storage.is-folder"),
+        (errno.ENOTDIR, "storage.not-a-folder"),
+        (errno.EIO, "storage"),
+    ],
+)
+def test_what_the_system_says_has_a_code(number: int, code: str):
+    assert storage_error(OSError(number, "no"), "a.txt", doing="read").code == code
+
+
+def test_json_has_everything_and_is_bounded():
+    error = InputError("x" * 5000, remedy="a\nb", code="input.empty", file="a.txt", line=3, column=7)
+    found = json.loads(json.dumps(error.as_dict()))
+    assert (found["code"], found["file"], found["line"], found["column"]) == ("input.empty", "a.txt", 3, 7)
+    assert (len(found["message"]), found["remedy"]) == (1000, "a b")
+
+
+def _raised() -> Iterator[tuple[str, str, str]]:
+    """Where a code is given in the source, the class that it is given to, and the code."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                for keyword in node.keywords:
+                    if keyword.arg == "code" and isinstance(keyword.value, ast.Constant):
+                        yield f"{path.name}:{node.lineno}", getattr(node.func, "id", ""), str(keyword.value.value)
+
+
+def test_every_code_is_known_and_fits_its_class():
+    base = {kind.__name__: kind.code for kind in KINDS} | {"IsoglotError": ""}
+    for where, kind, code in _raised():
+        assert code in CODES, f"{where}: {code}"
+        assert kind in base, where
+        assert not base[kind] or code.split(".")[0] == base[kind], f"{where}: {code} in a {kind}"
+    assert {kind.code for kind in KINDS} <= set(CODES)
+
+
+def test_every_code_is_in_use():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    for code in CODES:
+        assert re.search(rf'code(, \w+)* = "{code}"|code="{code}"', text), code
+
+
+def test_the_documentation_lists_every_code():
+    page = (ROOT / "docs" / "ERRORS.md").read_text(encoding="utf-8")
+    listed: Any = re.findall(r"^\| `([\w.-]+)` \| (.*) \|$", page, flags=re.MULTILINE)
+    assert dict(listed) == CODES
+    assert list(dict(listed)) == list(CODES)
 
 
 def test_a_remedy_is_short_however_many_and_long_the_known_names_are():

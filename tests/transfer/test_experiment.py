@@ -61,7 +61,7 @@ def test_the_papers_grids():
 
 
 def test_what_is_no_grid():
-    with pytest.raises(ConfigError, match="has no value for 'batch'"):
+    with pytest.raises(ConfigError, match="has no value for 'batch_size'"):
         build_config(TuneConfig, settings=["grid.batch_size=[]"])
     with pytest.raises(ConfigError, match="has 'schedule', which is no single setting"):
         build_config(TuneConfig, settings=["grid.schedule=[1]"])
@@ -180,7 +180,7 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
             run(out, grid, *settings, seeds=seeds)
         assert str(refused.value) == f"{out} {left_out}, which this grid and these seeds leave out; {remedy}"
     for problem, grid, settings in (
-        ("config.head_rate was 0.0001 and is 0.01", "[1e-2, 3e-2]", []),
+        ("config.head_learning_rate was 0.0001 and is 0.01", "[1e-2, 3e-2]", []),
         ("config.mean_of_best was 2 and is 3", "[1e-4, 1e-2, 3e-2]", ["mean_of_best=3"]),
     ):
         with pytest.raises(ConfigError, match=problem):

@@ -246,7 +246,7 @@ def test_new_layers_on_foreign_encoders(encoders):
     assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (8, 64, "learned", 2)
 
     class Bare:
-        width, depth = 36, 0
+        hidden_size, depth = 36, 0
 
     shape = new_config(Bare(), 2, 0.0)  # type: ignore[arg-type]
     assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (2, 144, "rotary", 2)

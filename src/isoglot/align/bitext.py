@@ -100,7 +100,7 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
             )
         pairs.append(pair)
     if not pairs:
-        raise InputError("there is no sentence", remedy="give one a line", file=_first(files))
+        raise InputError("there is no sentence", remedy="give one a line", code="input.empty", file=_first(files))
     return pairs
 
 

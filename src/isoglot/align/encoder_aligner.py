@@ -170,6 +170,7 @@ class EncoderAligner:
             raise ConfigError(
                 f"{found.file} was fitted on other weights than those of this encoder",
                 remedy=f"name the encoder it was fitted on, {shown(about['model'])}, or fit one anew",
+                code="config.other-encoder",
             )
         means = tuple(torch.from_numpy(found.arrays[name]).to(encoder.device) for name in ("source", "target"))
         return cls(
@@ -218,7 +219,9 @@ def fit_encoder_aligner(
     config = EncoderLinksConfig() if config is None else config
     if config.layer != "auto" and not -encoder.depth - 1 <= config.layer <= encoder.depth:
         raise ConfigError(
-            f"there is no layer {config.layer}", remedy=f"choose from 0 (the embeddings) to {encoder.depth}, or auto"
+            f"there is no layer {config.layer}",
+            remedy=f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
+            code="config.unknown-layer",
         )
     way = default_way(config, encoder.depth) if gold is None else None
     counts = PairCounts()

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class NotFittedError(IsoglotError):
     """An estimator that is asked for what it has not learned yet."""
 
+    code = "not-fitted"
+
 
 def bounds(
     *,
@@ -63,7 +65,11 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         known = self.get_params()
         for name, value in options.items():
             if name not in known:
-                raise ConfigError(f"{type(self).__name__} has no option {name!r}", remedy=nearest_name(name, known))
+                raise ConfigError(
+                    f"{type(self).__name__} has no option {name!r}",
+                    remedy=nearest_name(name, known),
+                    code="config.unknown-name",
+                )
             setattr(self, name, value)
         return self
 

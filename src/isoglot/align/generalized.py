@@ -123,7 +123,9 @@ class GeneralizedProcrustes(Estimator):
             return to_tensor(self.maps_)[language]
         if language not in self.languages_:
             raise ConfigError(
-                f"no language {shown(language)} here", remedy=nearest_name(str(language), self.languages_)
+                f"no language {shown(language)} here",
+                remedy=nearest_name(str(language), self.languages_),
+                code="config.unknown-name",
             )
         return to_tensor(self.maps_)[self.languages_.index(str(language))]
 

@@ -46,7 +46,11 @@ class PairMoments:
         refuse_large(x_ND)
         refuse_large(y_NE, "Y")
         if len(x_ND) != len(y_NE):
-            raise InputError(f"X has {len(x_ND)} rows and Y {len(y_NE)}", remedy="give one row of Y for each of X")
+            raise InputError(
+                f"X has {len(x_ND)} rows and Y {len(y_NE)}",
+                remedy="give one row of Y for each of X",
+                code="input.row-count",
+            )
         if self.count and (x_ND.shape[1], y_NE.shape[1]) != tuple(self.scatters["xy"].shape):
             before = " and ".join(map(str, self.scatters["xy"].shape))
             raise InputError(

@@ -43,7 +43,9 @@ def take_rows(X: Array, name: str = "X", *, width: int | None = None) -> torch.T
         rows_ND = rows_ND.float()
     count, columns = rows_ND.shape
     if not count or not columns:
-        raise InputError(f"{name} is empty: {count} rows, {columns} columns", remedy="give at least one item")
+        raise InputError(
+            f"{name} is empty: {count} rows, {columns} columns", remedy="give at least one item", code="input.empty"
+        )
     if width is not None and columns != width:
         raise InputError(
             f"{name} has {columns} columns where {width} were fitted", remedy="give the space it was made for"
@@ -51,7 +53,9 @@ def take_rows(X: Array, name: str = "X", *, width: int | None = None) -> torch.T
     bad = ~torch.isfinite(rows_ND).all(dim=1)
     if bad.any():
         raise InputError(
-            f"{_rows(bad, name)} not finite", remedy="leave such rows out, with those they are paired with"
+            f"{_rows(bad, name)} not finite",
+            remedy="leave such rows out, with those they are paired with",
+            code="input.not-finite",
         )
     return rows_ND
 
@@ -87,7 +91,11 @@ def take_pairs(X: Array, Y: Array, pairs: Array | None) -> torch.Tensor:
     rows, others = len(X), len(Y)
     if pairs is None:
         if rows != others:
-            raise InputError(f"X has {rows} rows and Y {others}", remedy="give one row of Y for each of X, or pairs=")
+            raise InputError(
+                f"X has {rows} rows and Y {others}",
+                remedy="give one row of Y for each of X, or pairs=",
+                code="input.row-count",
+            )
         return torch.arange(rows)[:, None].expand(rows, 2)
     pairs_P2 = to_tensor(pairs).cpu()
     if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or pairs_P2.is_floating_point() or pairs_P2.dtype == torch.bool:

@@ -82,5 +82,6 @@ def refuse_leak(
         raise InputError(
             f"{len(leaked):,} of {len(asked):,} {what} of the test {verb} {where}: {examples}",
             remedy=f"{otherwise}, or allow the leak with --allow-leak",
+            code="input.leak",
         )
     return len(leaked)

@@ -44,7 +44,9 @@ def check_method(method: Symmetry) -> None:
         ConfigError: There is no such method.
     """
     if method not in METHODS:
-        raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS))
+        raise ConfigError(
+            f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS), code="config.unknown-name"
+        )
 
 
 def symmetrise(

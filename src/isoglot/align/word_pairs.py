@@ -108,5 +108,7 @@ class WordSplit:
         try:
             gold, coverage = match_dictionary(entries, source_words, target_words)
         except InputError as error:
-            raise InputError(error.problem.replace("the dictionary", f"the {name}"), remedy=error.remedy) from None
+            raise InputError(
+                error.problem.replace("the dictionary", f"the {name}"), remedy=error.remedy, code=error.code
+            ) from None
         return gold, asdict(coverage)

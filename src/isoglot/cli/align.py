@@ -113,7 +113,7 @@ def embeddings(
     The map sees the whole vocabularies of both sides, and translations are looked for among all words of the target.
     """
     output = Output(json=json, quiet=quiet)
-    of_words = {"candidates": candidates, "vocabulary": vocabulary, "leave_out_known": leave_out_known}
+    of_words = {"candidates": candidates, "max_vocabulary": vocabulary, "leave_out_known": leave_out_known}
     config = align_config(method, normalize, allow_leak, seed, settings, **of_words)
     languages, files = _dictionaries(dictionary, test)
     sides = (source, target or source)
@@ -181,7 +181,7 @@ def types(
     The map sees all words of both texts, and translations are looked for among all words of the target's.
     """
     output = Output(json=json, quiet=quiet)
-    of_words = {"candidates": candidates, "vocabulary": vocabulary, "leave_out_known": leave_out_known}
+    of_words = {"candidates": candidates, "max_vocabulary": vocabulary, "leave_out_known": leave_out_known}
     config = align_config(method, normalize, allow_leak, seed, settings, **of_words)
     languages, files = _dictionaries(dictionary, test)
     texts = one_each(text, "--text")

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 an error the user can act on, 130 interrupted, 1 a closed 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
@@ -19,7 +20,7 @@ from isoglot import __version__
 from isoglot.cli.output import OPENED
 from isoglot.cli.readable_help import HELP, make_readable
 from isoglot.cli.run_files import Session
-from isoglot.core.errors import IsoglotError, cut, one_line, shown
+from isoglot.core.errors import IsoglotError, cut, shown
 from isoglot.core.files import forget_reads, storage_error
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; every failure is one line on standard error."""
+    """Run one command and return its exit code; every failure is one line on standard error, with --json an object."""
     OPENED.clear()
     forget_reads()
     with Session() as session:
@@ -124,35 +125,36 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
     except typer.TyperException as error:
         if not error.format_message().strip():  # a group without a verb, whose help was shown
             return 2
-        return _fail(_usage_line(error, arguments), 2, session)
+        return _fail(_usage_error(error, arguments), 2, session, arguments)
     except IsoglotError as error:
-        return _fail(str(error), error.exit_code, session)
+        return _fail(error, error.exit_code, session, arguments)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
         return 1
     except OSError as error:
-        return _fail(str(storage_error(error, error.filename or "standard output", doing="go on")), 2, session)
-    except Exception as error:  # noqa: BLE001 - the last line of defence
-        problem = one_line(cut(f"{type(error).__name__}: {error}", 1000))
-        return _fail(
-            f"a defect of isoglot, not of your input: {problem}; run again with --debug and report it", 1, session
-        )
+        return _fail(storage_error(error, error.filename or "standard output", doing="go on"), 2, session, arguments)
+    except Exception as error:  # noqa: BLE001 - the last line of defense
+        problem = f"a defect of isoglot, not of your input: {type(error).__name__}: {error}"
+        found = IsoglotError(problem, remedy="run again with --debug and report it", code="defect")
+        return _fail(found, 1, session, arguments)
     if code == 130:  # Typer turns Ctrl-C into this
         sys.stderr.write("isoglot: interrupted\n")
     return code if isinstance(code, int) else 0
 
 
-def _usage_line(error: typer.TyperException, arguments: Sequence[str]) -> str:
+def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> IsoglotError:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "isoglot"
     options = getattr(getattr(error, "param", None), "opts", [])
     values = [value for option, value in pairwise(arguments) if option in options]
     given = f" (given: {shown(values[-1])})" if values else ""
-    return one_line(f"{cut(error.format_message().rstrip('.'), 1000)}{given}; see {command} --help")
+    problem = f"{cut(error.format_message().rstrip('.'), 900)}{given}"
+    return IsoglotError(problem, remedy=f"see {command} --help", code="usage")
 
 
-def _fail(line: str, code: int, session: Session) -> int:
+def _fail(error: IsoglotError, code: int, session: Session, arguments: Sequence[str]) -> int:
     if session.debug:
         traceback.print_exc()
-    sys.stderr.write(f"isoglot: {line}\n")
+    as_json = "--json" in arguments
+    sys.stderr.write(f"{json.dumps({'error': error.as_dict()}) if as_json else f'isoglot: {error}'}\n")
     return code

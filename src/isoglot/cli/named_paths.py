@@ -33,7 +33,9 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
         try:
             code = language_code(language.strip())
         except ConfigError as error:
-            raise ConfigError(f"{option} {shown(value)}: {error.problem}", remedy=error.remedy) from error
+            raise ConfigError(
+                f"{option} {shown(value)}: {error.problem}", remedy=error.remedy, code=error.code
+            ) from error
         path = Path(name).expanduser()  # a shell leaves the ~ in en=~/file.txt alone
         if not path.exists():
             raise ConfigError(f"{option} {shown(value)}: no such file", remedy="check the spelling of the path")

@@ -433,7 +433,9 @@ def _score(
     for option, given, known in (("--method", methods, METHODS), ("--center", centers, CENTERS)):
         for value in given or ():
             if value not in known:
-                raise ConfigError(f"no {option} {shown(value)}", remedy=nearest_name(value, known))
+                raise ConfigError(
+                    f"no {option} {shown(value)}", remedy=nearest_name(value, known), code="config.unknown-name"
+                )
     return partial(
         score_layers,
         methods=[known for known in METHODS if known in (methods or DEFAULT_METHODS)],

@@ -151,7 +151,7 @@ def vectors(
     if wanted is not None:
         facts["asked"] = len(set(wanted))
         asked = f" of {facts['asked']:,} asked for"
-    output.result(facts, Text(f"{out}: {len(found):,} words{asked}, {facts['width']} dimensions"))
+    output.result(facts, Text(f"{out}: {len(found):,} words{asked}, {facts['dimensions']} dimensions"))
 
 
 def _opened(named: list[str]) -> dict[str, Shards]:

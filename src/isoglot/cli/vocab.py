@@ -219,7 +219,9 @@ def _segmentation(values: list[str], languages: Iterable[str]) -> dict[str, Segm
         name, _, method = value.rpartition("=")
         if method not in known:
             raise ConfigError(
-                f"--segment {shown(value)}: no method {shown(method)}", remedy=nearest_name(method, known)
+                f"--segment {shown(value)}: no method {shown(method)}",
+                remedy=nearest_name(method, known),
+                code="config.unknown-name",
             )
         found.update(dict.fromkeys([language_code(name)] if name else languages, method))
     chosen = ((code, word_method(code) if method == "auto" else method) for code, method in found.items())

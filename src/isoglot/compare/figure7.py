@@ -439,7 +439,7 @@ class _Work:
             code = encoder.vocabulary.code_of(language_for(encoder, language))
             return extract(encoder, sentences, language=code, pool=self.config.pool, name=name)
         except ConfigError as error:
-            raise ConfigError(f"{name}: {error.problem}", remedy=error.remedy) from error
+            raise ConfigError(f"{name}: {error.problem}", remedy=error.remedy, code=error.code) from error
 
     def _hits(
         self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
@@ -472,7 +472,7 @@ def _grouped(
         try:
             found.append(linear_forms(X_ND, Y_NE, groups))
         except InputError as error:
-            raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy) from error
+            raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy, code=error.code) from error
     values = {form: tuple(each.values[form] for each in found) for form in FORMS}
     without = {
         form: tuple(tuple(each.without[form][number] for each in found) for number in range(len(groups)))

@@ -26,7 +26,7 @@ def check_form(name: str) -> None:
         ConfigError: There is none of that name; the message has the nearest.
     """
     if name not in FORMS:
-        raise ConfigError(f"no form of CKA {shown(name)}", remedy=nearest_name(name, FORMS))
+        raise ConfigError(f"no form of CKA {shown(name)}", remedy=nearest_name(name, FORMS), code="config.unknown-name")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -172,7 +172,7 @@ def judge_layers(
                     one[layer], other[layer], form=form, rows=rows, draws=draws, level=level, seed=seed
                 )
             except InputError as error:
-                raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy) from error
+                raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy, code=error.code) from error
             task.advance()
     return found
 

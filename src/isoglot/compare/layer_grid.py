@@ -111,7 +111,9 @@ class CKAFitter:
         rows, others = (len(next(iter(layers.values()))) for layers in taken)
         if rows != others:
             raise InputError(
-                f"X has {rows} rows and Y {others}", remedy="give the same items in the same order on both sides"
+                f"X has {rows} rows and Y {others}",
+                remedy="give the same items in the same order on both sides",
+                code="input.row-count",
             )
         self._make_room(taken)
         start = 0
@@ -281,7 +283,9 @@ def layer_cka(
     """
     if len(one) != len(other):
         raise InputError(
-            f"X has {len(one)} rows and Y {len(other)}", remedy="give the same items in the same order on both sides"
+            f"X has {len(one)} rows and Y {len(other)}",
+            remedy="give the same items in the same order on both sides",
+            code="input.row-count",
         )
     fitter = CKAFitter(one.layers, other.layers, precision=precision)
     with progress.task("compare layers", total=len(one), unit="rows") as task:

@@ -62,7 +62,7 @@ def find_measure(name: str) -> Measure:
         ConfigError: There is none.
     """
     if name not in MEASURES:
-        raise ConfigError(f"no measure {shown(name)}", remedy=nearest_name(name, MEASURES))
+        raise ConfigError(f"no measure {shown(name)}", remedy=nearest_name(name, MEASURES), code="config.unknown-name")
     return MEASURES[name]
 
 

@@ -228,7 +228,9 @@ def compare_models(
                 try:
                     measured.append(work.measured(name, pair))
                 except InputError as error:
-                    raise InputError(f"layer {pair[0]}: {error.problem}", remedy=error.remedy) from error
+                    raise InputError(
+                        f"layer {pair[0]}: {error.problem}", remedy=error.remedy, code=error.code
+                    ) from error
                 task.advance()
     return Comparison(
         models=names,

@@ -32,7 +32,9 @@ def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
     X_ND, Y_NE = take_rows(X, "X"), take_rows(Y, "Y")
     if len(X_ND) != len(Y_NE):
         raise InputError(
-            f"X has {len(X_ND)} rows and Y {len(Y_NE)}", remedy="give the same items in the same order on both sides"
+            f"X has {len(X_ND)} rows and Y {len(Y_NE)}",
+            remedy="give the same items in the same order on both sides",
+            code="input.row-count",
         )
     if len(X_ND) < FEWEST_ROWS:
         raise InputError(f"{counted(len(X_ND), 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")

@@ -88,7 +88,9 @@ def read_sealed(path: str | Path, form: Any = dict, *, remedy: str) -> dict[str,
     if not isinstance(found, dict):
         raise CorruptFileError(f"what is in it cannot be {shown(found)}", remedy=remedy, file=path)
     if found.get(SEAL) != _digest(found):
-        raise CorruptFileError(f"its content does not match its {SEAL}: it was altered", remedy=remedy, file=path)
+        raise CorruptFileError(
+            f"its content does not match its {SEAL}: it was altered", remedy=remedy, code="corrupt-file.hash", file=path
+        )
     check_form(found, form, path, remedy=remedy)
     return {key: value for key, value in found.items() if key != SEAL}
 
@@ -121,7 +123,7 @@ def read_index_file(path: Path, form: dict[Any, Any], *, version: int, what: str
     """
     found = stored_json(path)
     if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (what, version):
-        raise InputError(f"not {what} of format {version}", remedy=remedy, file=path)
+        raise InputError(f"not {what} of format {version}", remedy=remedy, code="input.unknown-format", file=path)
     return read_sealed(path, form, remedy=remedy)
 
 
@@ -275,12 +277,14 @@ def check_arrays(
         CorruptFileError: It is not what was written.
         InputError: It is not one of ours, or of another kind or format.
     """
-    damaged = CorruptFileError("the content is not what was written", remedy=_ALTERED, file=path)
+    damaged = CorruptFileError(
+        "the content is not what was written", remedy=_ALTERED, code="corrupt-file.hash", file=path
+    )
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(_LONGEST_HEADER, size - 8):
         raise CorruptFileError("not a whole safetensors file", remedy=_ALTERED, file=path)
-    wrong = InputError(f"no {kind} of format {FORMAT}", remedy=remedy, file=path)
+    wrong = InputError(f"no {kind} of format {FORMAT}", remedy=remedy, code="input.unknown-format", file=path)
     try:
         entries = parse_json(file.read(length), path)
         about = parse_json(entries.pop("__metadata__")[_KEY], path)
@@ -298,7 +302,12 @@ def check_arrays(
         raise damaged
     end = max((each["data_offsets"][1] for each in entries.values()), default=0)
     if size != 8 + length + end:
-        raise CorruptFileError(f"{size:,} bytes where {8 + length + end:,} were written", remedy=_ALTERED, file=path)
+        raise CorruptFileError(
+            f"{size:,} bytes where {8 + length + end:,} were written",
+            remedy=_ALTERED,
+            code="corrupt-file.size",
+            file=path,
+        )
     if numbers:
         while part := file.read(_CHUNK):
             digest.update(part)

@@ -90,7 +90,11 @@ def build_config(
         # Through JSON: strict typing, and yet lists become tuples and strings become enums or paths.
         return kind.model_validate_json(_as_json(merged, file))
     except ValidationError as error:
-        raise _explain(kind, error.errors(include_url=False), recipe, given) from error
+        found = error.errors(include_url=False)
+        ours = (one.get("ctx", {}).get("error") for one in found)  # what a validator raised says all there is to say
+        raise next((one for one in ours if isinstance(one, ConfigError)), None) or _explain(
+            kind, found, recipe, given
+        ) from error
 
 
 def parse_setting(setting: str) -> tuple[KeyPath, Any]:
@@ -107,7 +111,9 @@ def parse_setting(setting: str) -> tuple[KeyPath, Any]:
     key, equals, raw = setting.partition("=")
     path = tuple(part.strip() for part in key.split("."))
     if not equals or not all(path) or not _is_text(setting):
-        raise ConfigError(f"--set {shown(setting)} is not a setting", remedy="write --set key=value")
+        raise ConfigError(
+            f"--set {shown(setting)} is not a setting", remedy="write --set key=value", code="config.malformed-setting"
+        )
     try:
         value = tomllib.loads(f"value = {raw}")
     except (ValueError, RecursionError):  # not TOML, or more than it can hold
@@ -130,7 +136,9 @@ def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> Non
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
             raise ConfigError(
-                f"--set {shown(setting)}: {part!r} is a value, not a table", remedy=f"write --set {part}=… instead"
+                f"--set {shown(setting)}: {part!r} is a value, not a table",
+                remedy=f"write --set {part}=… instead",
+                code="config.malformed-setting",
             )
     table[path[-1]] = value
 
@@ -157,10 +165,13 @@ def _explain(
     key = ".".join(names)
     owner = _owner(kind, names)
     if first["type"] == "extra_forbidden":
-        problem, remedy = f"unknown key {key!r}{more}", nearest_name(names[-1], owner.model_fields)
+        code, problem = "config.unknown-key", f"unknown key {key!r}{more}"
+        remedy = nearest_name(names[-1], owner.model_fields)
     elif first["type"] == "missing":
-        problem, remedy = f"{key!r} is missing{more}", f"set it in the recipe or with --set {key}=…"
+        code, problem = "config.missing-key", f"{key!r} is missing{more}"
+        remedy = f"set it in the recipe or with --set {key}=…"
     else:
+        code = "config.invalid-value"
         reason = first["msg"].removeprefix("Value error, ").replace("Input should", "should")
         problem = f"{key} = {shown(first['input'])} {reason}{more}" if key else f"{reason}{more}"
         field = owner.model_fields.get(names[-1]) if names else None
@@ -168,12 +179,12 @@ def _explain(
         remedy = f"{names[-1]!r} is {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else "give another value"
     for path, setting in reversed(given.items()):
         if names[: len(path)] == path or path[: len(names)] == names:
-            return ConfigError(f"--set {_short(setting)}: {problem}", remedy=remedy)
+            return ConfigError(f"--set {_short(setting)}: {problem}", remedy=remedy, code=code)
     if recipe is None:
-        return ConfigError(problem, remedy=remedy)
+        return ConfigError(problem, remedy=remedy, code=code)
     while recipe.base is not None and key_line(recipe.text, names) is None:
         recipe = recipe.base  # which sets the value
-    return ConfigError(problem, remedy=remedy, file=recipe.path, line=key_line(recipe.text, names))
+    return ConfigError(problem, remedy=remedy, code=code, file=recipe.path, line=key_line(recipe.text, names))
 
 
 def _short(setting: str) -> str:

@@ -46,7 +46,9 @@ def choose_device(name: str = "auto") -> torch.device:
         return torch.device(name)
     if name == "cuda" and "cuda:0" in names:
         return torch.device("cuda:0")
-    raise DeviceError(f"no device {shown(name)} here", remedy=f"choose one of {', '.join(['auto', *names])}")
+    raise DeviceError(
+        f"no device {shown(name)} here", remedy=f"choose one of {', '.join(['auto', *names])}", code="device.not-found"
+    )
 
 
 def list_devices() -> list[DeviceInfo]:

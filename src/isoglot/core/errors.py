@@ -1,9 +1,13 @@
-"""Errors a person can act on: each names the place, the value and the remedy, in one line.
+"""Errors that a user can act on: each names the place, the value and the remedy, in one line, and has a stable code.
 
-The command line prints ``str(error)`` and exits with ``error.exit_code``; a traceback only with ``--debug``.
+The command line prints ``str(error)`` and exits with ``error.exit_code``; a traceback only with ``--debug``. Programs
+tell errors apart by ``error.code``, which is one of :data:`CODES`; messages may change.
 
->>> str(InputError("'abc' is not a number", remedy="write the weight as 0.5", file="en-fr.txt", line=3))
+>>> error = InputError("'abc' is not a number", remedy="write the weight as 0.5", file="en-fr.txt", line=3)
+>>> str(error)
 "en-fr.txt:3: 'abc' is not a number; write the weight as 0.5"
+>>> error.code, isinstance(error, ValueError)
+('input', True)
 """
 
 from __future__ import annotations
@@ -20,24 +24,96 @@ _LONGEST_PART = 1000  # characters of a problem and of a remedy: what they echo 
 _LONGEST_PATH = 4096
 
 
+CODES = {
+    "usage": "an unknown command or option, or an option's value of the wrong type",
+    "defect": "a defect of isoglot itself: please report it",
+    "error": "any other error",
+    "config": "an option, a setting or a recipe asks for something that does not exist",
+    "config.built-in-language": "a language that isoglot has no built-in data for",
+    "config.current-folder": "the output folder is the current folder",
+    "config.invalid-value": "a setting has a value of the wrong type or out of range",
+    "config.language-code": "not a BCP-47 or ISO 639-3 language code",
+    "config.malformed-setting": "a --set that is not key=value",
+    "config.malformed-toml": "a recipe that is not TOML",
+    "config.missing-key": "a setting that has no default is missing",
+    "config.mixed-processing": "texts that were segmented or cleaned in different ways",
+    "config.other-encoder": "means, maps or vectors of another encoder",
+    "config.other-settings": "a run, shards or vectors that were begun with other settings",
+    "config.other-vocabulary": "shards or token sets of another vocabulary",
+    "config.requirement": "a vocabulary, plan or text that the recipe does not allow",
+    "config.run-exists": "the output folder holds a run already",
+    "config.unknown-key": "a setting that does not exist",
+    "config.unknown-language": "a language that the vocabulary, the encoder or the file does not have",
+    "config.unknown-layer": "a layer that the encoder does not have",
+    "config.unknown-name": "an option's value that is none of the known ones",
+    "config.unknown-recipe": "no recipe of that name",
+    "config.would-overwrite": "a file that the command reads, or that another command wrote, would be replaced",
+    "input": "the content of a file or an array that was given",
+    "input.column-count": "a line or a row with too few or too many columns",
+    "input.damaged-compression": "a compressed file that cannot be decompressed",
+    "input.duplicate-column": "two columns of a table with one name",
+    "input.empty": "a file, a text or an array with nothing in it",
+    "input.leak": "a test that holds what was trained on",
+    "input.line-count": "files that should correspond line by line have different numbers of lines",
+    "input.line-length": "a line longer than any line of text is",
+    "input.malformed-json": "not JSON",
+    "input.malformed-line": "a line that does not have the format of its file",
+    "input.malformed-xml": "not XML",
+    "input.not-finite": "a number that is infinite or not a number",
+    "input.not-utf8": "bytes that are not UTF-8",
+    "input.pipe": "a pipe that would have to be read twice",
+    "input.row-count": "arrays that should correspond row by row have different numbers of rows",
+    "input.unknown-column": "a column that the table does not have",
+    "input.unknown-format": "a file of another kind or of another version of the format",
+    "input.unknown-label": "a label that the task does not have",
+    "storage": "a file or a folder that cannot be read or written",
+    "storage.disk-full": "the disk is full",
+    "storage.is-folder": "a folder where a file is needed",
+    "storage.link-cycle": "symbolic links that lead in a circle",
+    "storage.locked": "another process writes to the same place",
+    "storage.model-not-found": "no model of that name or in that folder",
+    "storage.not-a-folder": "a file where a folder is needed",
+    "storage.not-found": "no such file or folder",
+    "storage.not-replaceable": "the output folder holds something that isoglot did not write",
+    "storage.permission": "permission denied",
+    "storage.tokenizer-not-found": "no tokenizer of that name or in that folder",
+    "storage.unfinished": "a run or a build that has not finished",
+    "corrupt-file": "a file that isoglot wrote has been cut short or altered",
+    "corrupt-file.hash": "the content has another hash than when it was written",
+    "corrupt-file.missing-part": "a file that belongs to it is missing",
+    "corrupt-file.size": "the file has another size than when it was written",
+    "missing-extra": "an optional library is not installed",
+    "numeric": "a loss, a gradient or a weight is not finite",
+    "device": "a device that is not there or cannot do the work",
+    "device.not-found": "no such device",
+    "not-fitted": "an estimator that has learned nothing yet",
+    "process": "another process of a distributed run failed",
+    "worker": "a worker process ended before its work was done",
+}
+"""Every error code with its meaning. The part before the dot is that of the class; docs/ERRORS.md lists them."""
+
+
 class IsoglotError(Exception):
     """What went wrong, where, and what to do about it.
 
     Args:
         problem: What is wrong, with the offending value in it (see :func:`shown`).
         remedy: What the reader can do now.
+        code: Which error it is, one of :data:`CODES`; by default that of the class.
         file: The file it was found in.
         line: The line in that file, from 1.
         column: The column in that line, from 1.
     """
 
     exit_code = 2
+    code = "error"
 
     def __init__(
         self,
         problem: str,
         *,
         remedy: str,
+        code: str | None = None,
         file: str | Path | None = None,
         line: int | None = None,
         column: int | None = None,
@@ -48,10 +124,24 @@ class IsoglotError(Exception):
         self.file = None if file is None else str(file)
         self.line = line
         self.column = column
+        if code is not None:
+            self.code = code
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Errors travel between processes: with their named arguments, which exceptions lose by themselves."""
-        return _rebuilt, (type(self), self.problem, self.remedy, self.file, self.line, self.column)
+        place = {"file": self.file, "line": self.line, "column": self.column}
+        return _rebuilt, (type(self), self.problem, {"code": self.code, "remedy": self.remedy, **place})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Code, message, place and remedy, as ``--json`` prints them."""
+        return {
+            "code": self.code,
+            "message": one_line(cut(self.problem, _LONGEST_PART)),
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "remedy": one_line(cut(self.remedy, _LONGEST_PART)),
+        }
 
     def __str__(self) -> str:
         file = None if self.file is None else cut(self.file, _LONGEST_PATH)
@@ -60,38 +150,50 @@ class IsoglotError(Exception):
         return one_line(f"{place}: {text}" if place else text)
 
 
-class ConfigError(IsoglotError):
+class ConfigError(IsoglotError, ValueError):
     """An option, a recipe or a ``--set`` that asks for something that does not exist."""
 
+    code = "config"
 
-class InputError(IsoglotError):
+
+class InputError(IsoglotError, ValueError):
     """The content of a file the user gave."""
 
+    code = "input"
 
-class StorageError(IsoglotError):
+
+class StorageError(IsoglotError, OSError):
     """A file or folder that cannot be read or written."""
+
+    code = "storage"
 
 
 class CorruptFileError(StorageError):
     """A file of ours that is not what was written: cut short or altered."""
 
+    code = "corrupt-file"
+
 
 class MissingPartError(IsoglotError):
     """An optional library that is not installed."""
+
+    code = "missing-extra"
 
 
 class NumericError(IsoglotError):
     """A loss, a gradient or a weight that is not finite."""
 
+    code = "numeric"
+
 
 class DeviceError(IsoglotError):
     """A device that is not there."""
 
+    code = "device"
 
-def _rebuilt(
-    kind: type[IsoglotError], problem: str, remedy: str, file: str | None, line: int | None, column: int | None
-) -> IsoglotError:
-    return kind(problem, remedy=remedy, file=file, line=line, column=column)
+
+def _rebuilt(kind: type[IsoglotError], problem: str, facts: dict[str, Any]) -> IsoglotError:
+    return kind(problem, **facts)
 
 
 def one_line(text: str) -> str:

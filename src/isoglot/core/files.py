@@ -19,6 +19,7 @@ import stat
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import cache
 from glob import escape
 from pathlib import Path
@@ -34,23 +35,23 @@ _READ_PIPES: set[tuple[int, int]] = set()  # by device and inode
 
 
 def storage_error(error: OSError, path: str | Path, *, doing: str) -> StorageError:
-    """The same failure in words: what could not be done to which path, and the remedy."""
+    """The same failure in words: what could not be done to which path, and the remedy; a StorageError as it is."""
+    if isinstance(error, StorageError):
+        return copy(error)
+    code, problem, remedy = "storage", error.strerror or str(error), "check the path and the disk"
     if error.errno in _FULL:
-        problem, remedy = (
-            "the disk is full",
-            "free some space or name another folder; what was there before is untouched",
-        )
+        code, problem = "storage.disk-full", "the disk is full"
+        remedy = "free some space or name another folder; what was there before is untouched"
     elif isinstance(error, PermissionError) or error.errno == errno.EROFS:
-        problem, remedy = "permission denied", "name a folder you may use, or change its permissions"
+        code, problem = "storage.permission", "permission denied"
+        remedy = "name a folder you may use, or change its permissions"
     elif isinstance(error, FileNotFoundError):
-        problem, remedy = "no such file or folder", "check the spelling of the path"
+        code, problem, remedy = "storage.not-found", "no such file or folder", "check the spelling of the path"
     elif isinstance(error, IsADirectoryError):
-        problem, remedy = "this is a folder", "name a file"
+        code, problem, remedy = "storage.is-folder", "this is a folder", "name a file"
     elif isinstance(error, NotADirectoryError | FileExistsError):
-        problem, remedy = "a file is in the way of a folder", "name another folder"
-    else:
-        problem, remedy = error.strerror or str(error), "check the path and the disk"
-    return StorageError(f"cannot {doing}: {problem}", remedy=remedy, file=path)
+        code, problem, remedy = "storage.not-a-folder", "a file is in the way of a folder", "name another folder"
+    return StorageError(f"cannot {doing}: {problem}", remedy=remedy, code=code, file=path)
 
 
 @contextmanager
@@ -145,7 +146,10 @@ def real_path(path: str | Path) -> Path:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StorageError(
-                "symbolic links lead in a circle", remedy="remove the link, or name another path", file=path
+                "symbolic links lead in a circle",
+                remedy="remove the link, or name another path",
+                code="storage.link-cycle",
+                file=path,
             ) from error
     return found
 
@@ -276,7 +280,9 @@ def begin_to_read(path: str | Path) -> None:
 
 
 def _read_twice(path: str | Path) -> InputError:
-    return InputError("a pipe can be read once, and this is read twice", remedy="save it to a file", file=path)
+    return InputError(
+        "a pipe can be read once, and this is read twice", remedy="save it to a file", code="input.pipe", file=path
+    )
 
 
 def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
@@ -310,6 +316,7 @@ def read_text(path: str | Path) -> str:
         raise InputError(
             f"byte {data[error.start : error.start + 1].hex()} is not UTF-8",
             remedy="save the file as UTF-8",
+            code="input.not-utf8",
             file=path,
             line=data.count(b"\n", 0, error.start) + 1,
         ) from error
@@ -334,13 +341,20 @@ def parse_json(text: str | bytes, path: str | Path) -> Any:  # noqa: ANN401 - wh
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise InputError("nested too deeply", remedy="flatten it", file=path) from error
+        raise InputError("nested too deeply", remedy="flatten it", code="input.malformed-json", file=path) from error
     except json.JSONDecodeError as error:
         raise InputError(
-            f"malformed JSON: {error.msg}", remedy="correct it there", file=path, line=error.lineno, column=error.colno
+            f"malformed JSON: {error.msg}",
+            remedy="correct it there",
+            code="input.malformed-json",
+            file=path,
+            line=error.lineno,
+            column=error.colno,
         ) from error
     except ValueError as error:  # no UTF-8, or a number of more digits than Python converts
-        raise InputError(f"malformed JSON: {one_line(str(error))}", remedy="correct it there", file=path) from error
+        raise InputError(
+            f"malformed JSON: {one_line(str(error))}", remedy="correct it there", code="input.malformed-json", file=path
+        ) from error
 
 
 def file_hash(path: str | Path) -> str:
@@ -379,6 +393,7 @@ def check_content(path: str | Path, *, found: str, expected: str, size: int) -> 
         raise CorruptFileError(
             f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written",
             remedy="the file was cut short or altered: make it again or fetch it again",
+            code="corrupt-file.hash",
             file=path,
         )
 

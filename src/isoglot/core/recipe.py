@@ -55,7 +55,7 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
         known = _recipes(room)
         if name not in known:
             remedy = f"{nearest_name(name, known)} (or give the path of a .toml file)"
-            raise ConfigError(f"there is no recipe {name!r}", remedy=remedy)
+            raise ConfigError(f"there is no recipe {name!r}", remedy=remedy, code="config.unknown-recipe")
         recipe = _parse(name, str(known[name]), known[name].read_text(encoding="utf-8"))
     other = recipe.values.get("extends")
     if other is None:
@@ -63,7 +63,12 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
     way = (*extended_by, name)
     if not isinstance(other, str) or other in way:
         problem = f"extends = {shown(other)} should name another recipe"
-        raise ConfigError(problem, remedy="write its name or the path of its .toml file", file=recipe.path)
+        raise ConfigError(
+            problem,
+            remedy="write its name or the path of its .toml file",
+            code="config.unknown-recipe",
+            file=recipe.path,
+        )
     base = _load(other, room, way)
     own = {key: value for key, value in recipe.values.items() if key != "extends"}
     return replace(recipe, values=_over(base.values, own), base=base)
@@ -100,7 +105,7 @@ def _parse(name: str, path: str, text: str) -> Recipe:
     try:
         return Recipe(name=name, path=path, text=text, values=tomllib.loads(text))
     except RecursionError as error:
-        raise ConfigError("nested too deeply", remedy="flatten it", file=path) from error
+        raise ConfigError("nested too deeply", remedy="flatten it", code="config.malformed-toml", file=path) from error
     except tomllib.TOMLDecodeError as error:
         # Python 3.11 tells the place only in the message: "... (at line 2, column 5)" or "(at end of document)".
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
@@ -108,7 +113,14 @@ def _parse(name: str, path: str, text: str) -> Recipe:
         line, column = (int(place[1]), int(place[2])) if place else (len(last), len(last[-1]) + 1)
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise ConfigError(
-            f"malformed TOML: {reason}", remedy="correct it there", file=path, line=line, column=column
+            f"malformed TOML: {reason}",
+            remedy="correct it there",
+            code="config.malformed-toml",
+            file=path,
+            line=line,
+            column=column,
         ) from error
     except ValueError as error:
-        raise ConfigError("a number has too many digits", remedy="write a smaller number", file=path) from error
+        raise ConfigError(
+            "a number has too many digits", remedy="write a smaller number", code="config.malformed-toml", file=path
+        ) from error

@@ -121,7 +121,9 @@ def _lock(lock: Path, out: str | Path) -> int | None:
 
 
 def _taken(out: str | Path) -> StorageError:
-    return StorageError("another process is writing there", remedy="wait for it, or name another --out", file=out)
+    return StorageError(
+        "another process is writing there", remedy="wait for it, or name another --out", code="storage.locked", file=out
+    )
 
 
 # --- the record ---
@@ -326,10 +328,16 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
     if not target.exists():
         return
     if not target.is_dir():
-        raise StorageError("a file is in the way of a folder", remedy="name another folder", file=out)
+        raise StorageError(
+            "a file is in the way of a folder", remedy="name another folder", code="storage.not-a-folder", file=out
+        )
     read = {real_path(path): str(path) for path in inputs}
     if Path.cwd().is_relative_to(target):
-        raise ConfigError(f"{out} is the current folder, which would be replaced", remedy="name a folder in it")
+        raise ConfigError(
+            f"{out} is the current folder, which would be replaced",
+            remedy="name a folder in it",
+            code="config.current-folder",
+        )
     files = sorted(path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     record = read_record(target) or {}
     known = record.get("outputs")
@@ -338,16 +346,22 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
         name = path.relative_to(target).as_posix()
         facts = known.get(name) if isinstance(known, dict) else None
         if path in read:
-            raise ConfigError(f"{read[path]} would be replaced while it is read", remedy="name another --out")
+            raise ConfigError(
+                f"{read[path]} would be replaced while it is read",
+                remedy="name another --out",
+                code="config.would-overwrite",
+            )
         if name != RECORD and (path.is_symlink() or facts != _facts(path)):
             raise ConfigError(
                 f"{out} holds {name}, which is not as an earlier run wrote it",
                 remedy="move it elsewhere, or name another --out",
+                code="config.would-overwrite",
             )
         if writes is not None and name != RECORD and name.partition(".")[0] not in stems:
             raise ConfigError(
                 f"{out} holds {name} of an earlier run, which this one does not write again",
                 remedy="name another --out",
+                code="config.would-overwrite",
             )
 
 
@@ -370,7 +384,11 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
     """
     place = real_path(target)
     if place.is_dir() and Path.cwd().is_relative_to(place):
-        raise ConfigError(f"{target} is the current folder, which would be replaced", remedy="name it from elsewhere")
+        raise ConfigError(
+            f"{target} is the current folder, which would be replaced",
+            remedy="name it from elsewhere",
+            code="config.current-folder",
+        )
     with sole_writer(target), built_aside(place) as scratch:
         try:
             yield scratch

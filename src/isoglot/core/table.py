@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from isoglot.core.control_characters import visible
-from isoglot.core.errors import InputError, nearest_name, shown
+from isoglot.core.errors import InputError, IsoglotError, nearest_name, shown
 from isoglot.core.files import as_json, parse_json, write_bytes
 from isoglot.core.parts import import_part
 
@@ -155,12 +155,20 @@ class Table:
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"two columns have the name {shown(twice)}", remedy="give every column its own name")
+            raise InputError(
+                f"two columns have the name {shown(twice)}",
+                remedy="give every column its own name",
+                code="input.duplicate-column",
+            )
         ends = [end for column in self.columns for end in column.interval or ()]
         for name in [*ends, *([] if self.group_by is None else [self.group_by])]:
             self._position(name)
         if any(len(row) != len(names) for row in self.rows):
-            raise InputError(f"a row has not {len(names)} values", remedy="give a value, or None, for every column")
+            raise InputError(
+                f"a row has not {len(names)} values",
+                remedy="give a value, or None, for every column",
+                code="input.column-count",
+            )
         values = list(zip(*self.rows, strict=True)) or [()] * len(names)
         typed = [_typed(column, cells) for column, cells in zip(self.columns, values, strict=True)]
         object.__setattr__(self, "columns", tuple(column for column, _ in typed))
@@ -394,9 +402,14 @@ class Table:
             others = {key: value[key] for key in _OTHERS if key in value}
             others |= {key: tuple(others[key]) for key in ("footnotes", "bold_rows") if key in others}
             return cls(tuple(columns), tuple(rows), **others)
+        except IsoglotError:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"this is not a result table: {error}", remedy="name a table that isoglot wrote", file=file
+                f"this is not a result table: {error}",
+                remedy="name a table that isoglot wrote",
+                code="input.unknown-format",
+                file=file,
             ) from error
 
     def json(self) -> str:
@@ -459,7 +472,9 @@ class Table:
         try:
             found = parquet.read_table(io.BytesIO(data))
         except (arrow.ArrowException, OSError) as error:
-            raise InputError("no Parquet file, or a damaged one", remedy="write it again", file=file) from error
+            raise InputError(
+                "no Parquet file, or a damaged one", remedy="write it again", code="input.unknown-format", file=file
+            ) from error
         about = (found.schema.metadata or {}).get(_METADATA)
         rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True)) or [()] * found.num_rows
         if about is None:
@@ -486,7 +501,9 @@ class Table:
     def _position(self, name: str) -> int:
         names = [column.name for column in self.columns]
         if name not in names:
-            raise InputError(f"the table has no column {shown(name)}", remedy=nearest_name(name, names))
+            raise InputError(
+                f"the table has no column {shown(name)}", remedy=nearest_name(name, names), code="input.unknown-column"
+            )
         return names.index(name)
 
     def _about(self) -> dict[str, Any]:

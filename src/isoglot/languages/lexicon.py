@@ -31,6 +31,7 @@ def read_table(folder: str, name: str) -> list[dict[str, str]]:
             raise InputError(
                 f"{len(cells)} columns where the first line has {len(columns)}",
                 remedy="separate the columns with one tab each",
+                code="input.column-count",
                 file=str(path),
                 line=number,
             )

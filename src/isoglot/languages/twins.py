@@ -109,7 +109,9 @@ def twin_code(language: str, kind: Kind) -> str:
         ConfigError: There is no such language or kind.
     """
     if kind not in _SUBTAGS:
-        raise ConfigError(f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS))
+        raise ConfigError(
+            f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS), code="config.unknown-name"
+        )
     code = language_code(language)
     return language_code(f"{code}-{_SUBTAGS[kind]}" if "-x-" in code else f"{code}-x-{_SUBTAGS[kind]}")
 
@@ -135,9 +137,13 @@ def as_twin(words: Sequence[str], tags: Iterable[str]) -> list[str]:
 
 def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, int] | None, kept: float) -> None:
     if kind not in _SUBTAGS:
-        raise ConfigError(f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS))
+        raise ConfigError(
+            f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS), code="config.unknown-name"
+        )
     if order not in get_args(Order):
-        raise ConfigError(f"no order {shown(order)}", remedy=nearest_name(order, get_args(Order)))
+        raise ConfigError(
+            f"no order {shown(order)}", remedy=nearest_name(order, get_args(Order)), code="config.unknown-name"
+        )
     if not 0 <= degree <= 1:
         raise ConfigError(f"degree {degree} is not between 0 and 1", remedy="0 is no change, 1 is reversed")
     if kind != "order" and order != "blend":

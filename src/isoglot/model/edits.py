@@ -71,4 +71,8 @@ def check_layer(layer: int, depth: int) -> None:
         ConfigError: With those that are.
     """
     if not 0 <= layer <= depth:
-        raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {depth}")
+        raise ConfigError(
+            f"there is no layer {layer}",
+            remedy=f"choose from 0 (the embeddings) to {depth}",
+            code="config.unknown-layer",
+        )

@@ -121,6 +121,7 @@ class Embedding(nn.Module):
             raise ConfigError(
                 f"the encoder adds a vector of the language, and has none for {language!r}",
                 remedy=f"choose one of {', '.join(self.config.languages)}",
+                code="config.unknown-language",
             )
         own: torch.Tensor = self.languages[language]
         return own

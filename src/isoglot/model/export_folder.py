@@ -52,6 +52,7 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
         raise StorageError(
             "there is something in this folder, and it is no earlier export",
             remedy="name a new folder or an empty one",
+            code="storage.not-replaceable",
             file=folder,
         )
     return target

@@ -182,6 +182,7 @@ def read_index(folder: str | Path) -> dict[str, Any]:
         raise InputError(
             f"an encoder of the unknown form {shown(form)}: a newer version wrote it",
             remedy="install the newest isoglot",
+            code="input.unknown-format",
             file=path,
         )
     return index
@@ -225,7 +226,10 @@ def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
     vocabulary = Vocabulary.load(folder)
     if vocabulary.hash != written:
         raise CorruptFileError(
-            f"vocabulary {vocabulary.hash[:12]}… where {written[:12]}… was written", remedy=remedy, file=folder
+            f"vocabulary {vocabulary.hash[:12]}… where {written[:12]}… was written",
+            remedy=remedy,
+            code="corrupt-file.hash",
+            file=folder,
         )
     return vocabulary
 
@@ -254,4 +258,6 @@ def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Te
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        raise StorageError("no weights here", remedy="copy the folder again, whole", file=path)
+        raise StorageError(
+            "no weights here", remedy="copy the folder again, whole", code="storage.not-found", file=path
+        )

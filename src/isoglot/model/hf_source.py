@@ -63,6 +63,7 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
         raise StorageError(
             f"the model has no tokenizer that can be opened ({one_line(str(reason))[:120]})",
             remedy="save it there too: tokenizer.save_pretrained(…)",
+            code="storage.tokenizer-not-found",
             file=source,
         ) from error
 
@@ -174,4 +175,5 @@ def _explained(source: str | Path, error: Exception) -> IsoglotError:
     return StorageError(
         f"no encoder {shown(str(source))} {where}",
         remedy=f"check the name and the network, or {WAYS}",
+        code="storage.model-not-found",
     )

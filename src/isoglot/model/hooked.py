@@ -242,6 +242,7 @@ class HookedEncoder(nn.Module):
                 raise ConfigError(
                     f"the model has an embedding for each language, and {problem}",
                     remedy=nearest_name(code or "", self._languages),
+                    code="config.unknown-name",
                 )
             inputs["langs"] = torch.full_like(batch.ids_BT, self._languages[code])
         return inputs

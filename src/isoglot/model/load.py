@@ -73,7 +73,10 @@ def run_weights(source: str | Path, weights: Weights = BEST) -> RunWeights | Non
     if not (path / LAST / INDEX).exists():
         saved = f", or name the best weights so far: {path / BEST}" if (path / BEST / INDEX).exists() else ""
         raise StorageError(
-            "the training run has not finished", remedy=f"finish it with isoglot pretrain --resume{saved}", file=source
+            "the training run has not finished",
+            remedy=f"finish it with isoglot pretrain --resume{saved}",
+            code="storage.unfinished",
+            file=source,
         )
     only = not (path / BEST / INDEX).exists()
     chosen = LAST if only else weights
@@ -145,10 +148,15 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     if str(source) == EMBEDDED and not path.exists():
         raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS)
     if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
-        raise StorageError(f"no encoder in this folder: neither {INDEX} nor config.json", remedy=WAYS, file=source)
+        raise StorageError(
+            f"no encoder in this folder: neither {INDEX} nor config.json",
+            remedy=WAYS,
+            code="storage.model-not-found",
+            file=source,
+        )
     if not path.is_dir() and (path.exists() or path.is_absolute() or str(source).startswith((".", "~"))):
         problem = "a file, where an encoder is a folder" if path.exists() else "no such folder"
-        raise StorageError(problem, remedy=f"check the path, or {WAYS}", file=source)
+        raise StorageError(problem, remedy=f"check the path, or {WAYS}", code="storage.model-not-found", file=source)
     return _from_hf(path if path.is_dir() else str(source)).to(place)
 
 

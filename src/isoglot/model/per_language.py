@@ -40,5 +40,9 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
                 remedy=f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
             )
         if language not in self:
-            raise ConfigError(f"the encoder has no language {shown(language)}", remedy=nearest_name(language, self))
+            raise ConfigError(
+                f"the encoder has no language {shown(language)}",
+                remedy=nearest_name(language, self),
+                code="config.unknown-language",
+            )
         return cast("PartT", self[language])

@@ -32,6 +32,8 @@ one of them may just then wait for that lock, to let go of the last thing it sen
 class ProcessError(IsoglotError):
     """Another process of the run has ended."""
 
+    code = "process"
+
 
 @dataclass(frozen=True, kw_only=True)
 class World:

@@ -84,6 +84,7 @@ class Dev:
             raise ConfigError(
                 f"evaluation.best_by is {self.best_by!r}, and there are no shards of it",
                 remedy=nearest_name(self.best_by, shards),
+                code="config.unknown-name",
             )
         if config.masking_rate is not None:
             masking = masking.model_copy(update={"rate": config.masking_rate})

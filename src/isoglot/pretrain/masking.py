@@ -279,7 +279,11 @@ class Masker:
     def _seen(self, targets_BK: Tensor, draws_BN: Tensor, language: str) -> Tensor:
         """What stands at the masked positions: the mask, the word itself, or a random one."""
         if language not in self.pools:
-            raise ConfigError(f"no masking for language {shown(language)}", remedy=nearest_name(language, self.pools))
+            raise ConfigError(
+                f"no masking for language {shown(language)}",
+                remedy=nearest_name(language, self.pools),
+                code="config.unknown-name",
+            )
         pool_N = self.pools[language]
         count = targets_BK.shape[1]
         random_BK = pool_N[below(draws_BN[:, count:], len(pool_N))]

@@ -99,7 +99,9 @@ class Pairs:
                     code = language_code(name)
                     if code not in sentences:
                         raise ConfigError(
-                            f"parallel text in {shown(code)}, which is not learned", remedy=nearest_name(code, codes)
+                            f"parallel text in {shown(code)}, which is not learned",
+                            remedy=nearest_name(code, codes),
+                            code="config.unknown-name",
                         )
                     columns[name] = codes.index(code), sentences[code]
                 if text and not text.isspace():

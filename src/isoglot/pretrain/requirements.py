@@ -85,4 +85,5 @@ def _mismatch(key: str, expected: str, found: str) -> ConfigError:
     return ConfigError(
         f"the recipe requires {expected}, found {found}",
         remedy=f"use what it requires, take the recipe of another arm, or override it: --set requires.{key}=any",
+        code="config.requirement",
     )

@@ -72,7 +72,9 @@ class TextConfig(Config):
         else:
             for code in self.tokens:
                 if code not in there:
-                    raise ConfigError(f"text.tokens names {code!r}", remedy=nearest_name(code, there))
+                    raise ConfigError(
+                        f"text.tokens names {code!r}", remedy=nearest_name(code, there), code="config.unknown-name"
+                    )
             found = {code: self.tokens.get(code) for code in there}
         for code, limit in found.items():
             if limit is not None and limit > there[code]:

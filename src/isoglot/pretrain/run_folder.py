@@ -98,7 +98,11 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
     path = out / RUN
     if path.exists():
         if not resume:
-            raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
+            raise ConfigError(
+                f"{out} holds a run already",
+                remedy="go on with it by --resume, or name another --out",
+                code="config.run-exists",
+            )
         there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
         parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
         check_same(out, there, identity, parts)
@@ -126,4 +130,8 @@ def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any],
     for part, words in parts.items():
         changed = changed_key(there.get(part), identity[part])
         if changed:
-            raise ConfigError(f"{out} {words}{changed}", remedy="resume with the same, or name another --out")
+            raise ConfigError(
+                f"{out} {words}{changed}",
+                remedy="resume with the same, or name another --out",
+                code="config.other-settings",
+            )

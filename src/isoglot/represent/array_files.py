@@ -205,6 +205,7 @@ def check_same(path: Path, found: Header, wanted: Header) -> None:
             raise ConfigError(
                 f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}",
                 remedy="name another --out, or leave out --resume to begin anew",
+                code="config.other-settings",
             )
 
 
@@ -224,6 +225,7 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
         raise StorageError(
             "no such file or folder",
             remedy=_UNFINISHED if writing else "make it with isoglot encode",
+            code="storage.not-found",
             file=path,
         )
     note_read(path)
@@ -259,6 +261,7 @@ def _check_size(path: Path, size: int) -> None:
         raise CorruptFileError(
             f"{found:,} bytes where {size:,} were written",
             remedy="the file was cut short or altered: make it again or fetch it again",
+            code="corrupt-file.size",
             file=path,
         )
 

@@ -56,7 +56,11 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     found = []
     for layer in layers:
         if not -depth - 1 <= layer <= depth:
-            raise ConfigError(f"there is no layer {layer}", remedy=f"choose from 0 (the embeddings) to {depth}, or all")
+            raise ConfigError(
+                f"there is no layer {layer}",
+                remedy=f"choose from 0 (the embeddings) to {depth}, or all",
+                code="config.unknown-layer",
+            )
         found.append(layer + depth + 1 if layer < 0 else layer)
     if not found or len(set(found)) < len(found):
         raise ConfigError(
@@ -293,4 +297,5 @@ def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
         raise InputError(
             f"the output of layer {layer} is not finite",
             remedy="the weights are damaged or their training went astray; check them, or compute in float32",
+            code="input.not-finite",
         )

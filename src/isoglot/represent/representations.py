@@ -93,7 +93,11 @@ class Representations:
         depth = int(self.header.get("depth", max(self._arrays)))
         number = layer + depth + 1 if layer < 0 else layer
         if number not in self._arrays:
-            raise ConfigError(f"layer {layer} is not here", remedy=f"choose one of {', '.join(map(str, self.layers))}")
+            raise ConfigError(
+                f"layer {layer} is not here",
+                remedy=f"choose one of {', '.join(map(str, self.layers))}",
+                code="config.unknown-layer",
+            )
         return self._arrays[number]
 
     def sentence(self, number: int, layer: int) -> np.ndarray:

@@ -104,7 +104,7 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
             raise InputError(problem, remedy=remedy, file=file, line=None if file is None else number)
         yield found
     if not number:
-        raise InputError("there is no sentence", remedy="give at least one, one a line", file=file)
+        raise InputError("there is no sentence", remedy="give at least one, one a line", code="input.empty", file=file)
 
 
 def survey(sentences: Sentences, kind: Kind) -> Survey:

@@ -307,7 +307,9 @@ def score_layers(
     """
     for center in centers:
         if center not in CENTERS:
-            raise ConfigError(f"no center {shown(center)}", remedy=nearest_name(center, CENTERS))
+            raise ConfigError(
+                f"no center {shown(center)}", remedy=nearest_name(center, CENTERS), code="config.unknown-name"
+            )
     estimates = Estimates() if estimates is None else estimates
     chosen = _common_layers(source, target)
     _check_sizes(source, target, chosen[0], gold)
@@ -370,6 +372,7 @@ def _check_sizes(source: Side, target: Side, layers: tuple[int | None, int | Non
         raise InputError(
             f"{source.name} has {len(source):,} rows, {target.name} {len(target):,}",
             remedy="row i of one must be the translation of row i of the other",
+            code="input.row-count",
         )
     widths = source.layers[layers[0]].shape[1], target.layers[layers[1]].shape[1]
     if widths[0] != widths[1]:

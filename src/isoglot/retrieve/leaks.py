@@ -122,7 +122,10 @@ def without_known(
     known = words & in_case_of(words, seen)
     if words and known == words:
         raise InputError(
-            f"training has seen all {len(words):,} source words of the dictionary", remedy="score on others", file=file
+            f"training has seen all {len(words):,} source words of the dictionary",
+            remedy="score on others",
+            code="input.leak",
+            file=file,
         )
     return [entry for entry in entries if entry.source not in known], len(known)
 
@@ -144,5 +147,6 @@ def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Pat
         raise InputError(
             f"training has seen {len(leaked):,} of {len(words):,} source words of the dictionary, such as {examples}",
             remedy=remedy,
+            code="input.leak",
             file=file,
         )

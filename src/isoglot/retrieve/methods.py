@@ -84,7 +84,11 @@ def nearest(
         ConfigError: ``k`` is below 1, or there is no such metric.
     """
     if metric not in ("cosine", "euclidean"):
-        raise ConfigError(f"no metric {shown(metric)}", remedy=nearest_name(metric, ("cosine", "euclidean")))
+        raise ConfigError(
+            f"no metric {shown(metric)}",
+            remedy=nearest_name(metric, ("cosine", "euclidean")),
+            code="config.unknown-name",
+        )
     return retrieve(X, Y, metric, k, device=device, progress=progress)
 
 
@@ -139,7 +143,9 @@ def margin(
         progress: Shows rows done.
     """
     if form not in ("ratio", "distance"):
-        raise ConfigError(f"no margin {shown(form)}", remedy=nearest_name(form, ("ratio", "distance")))
+        raise ConfigError(
+            f"no margin {shown(form)}", remedy=nearest_name(form, ("ratio", "distance")), code="config.unknown-name"
+        )
     return retrieve(X, Y, form, k, neighborhood=neighborhood, device=device, progress=progress)
 
 
@@ -166,7 +172,9 @@ def retrieve(
 def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:
     """Refuse a method that does not exist, and numbers that mean nothing."""
     if method not in METHODS:
-        raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(method, METHODS))
+        raise ConfigError(
+            f"no method {shown(method)}", remedy=nearest_name(method, METHODS), code="config.unknown-name"
+        )
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         if value < 1:
             raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbor")

@@ -77,7 +77,11 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
     """
     if gold is None:
         if rows_X != rows_Y:
-            raise InputError(f"X has {rows_X} rows, Y {rows_Y}", remedy="give the right pairs, or as many rows")
+            raise InputError(
+                f"X has {rows_X} rows, Y {rows_Y}",
+                remedy="give the right pairs, or as many rows",
+                code="input.row-count",
+            )
         return Gold.one_to_one(rows_X)
     gold.check(rows_X, rows_Y)
     return gold
@@ -137,7 +141,9 @@ def mean_reciprocal_rank(
         progress: Shows pairs done.
     """
     if over not in ("pairs", "queries"):
-        raise ConfigError(f"no mean over {shown(over)}", remedy=nearest_name(over, ("pairs", "queries")))
+        raise ConfigError(
+            f"no mean over {shown(over)}", remedy=nearest_name(over, ("pairs", "queries")), code="config.unknown-name"
+        )
     gold = fitting(gold, len(X), len(Y))
     ranks_P = gold_ranks(X, Y, gold, method, device=device, progress=progress)
     return float((1 / (ranks_P if over == "pairs" else best_ranks(ranks_P, gold))).mean())

@@ -66,7 +66,9 @@ def _rows(matrix: Matrix, name: str, *, unit: bool, place: torch.device | str) -
         if bool(bad_C.any()):
             row = first + int(bad_C.nonzero()[0, 0])
             raise InputError(
-                f"row {row} of {name} has a number that is not finite", remedy="leave the row out (rows count from 0)"
+                f"row {row} of {name} has a number that is not finite",
+                remedy="leave the row out (rows count from 0)",
+                code="input.not-finite",
             )
         if unit and not bool(length_C.all()):
             row = first + int((length_C == 0).nonzero()[0, 0])

@@ -165,7 +165,9 @@ def score_retrieval(
         check_options(method, 1, neighborhood, sharpness)
     for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
         if value not in get_args(known):
-            raise ConfigError(f"no {shown(value)} here", remedy=nearest_name(value, get_args(known)))
+            raise ConfigError(
+                f"no {shown(value)} here", remedy=nearest_name(value, get_args(known)), code="config.unknown-name"
+            )
     gold = fitting(gold, len(X), len(Y))
     rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))
     if candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):

@@ -260,7 +260,11 @@ class Eraser(Estimator):
         of_N, codes = _codes([languages] * rows if isinstance(languages, str) else languages, rows)
         for code in codes:
             if code not in self.languages_:
-                raise ConfigError(f"{shown(code)} was not learned", remedy=nearest_name(code, self.languages_))
+                raise ConfigError(
+                    f"{shown(code)} was not learned",
+                    remedy=nearest_name(code, self.languages_),
+                    code="config.unknown-name",
+                )
         numbers = torch.tensor([self.languages_.index(code) for code in codes])
         return numbers[of_N]
 

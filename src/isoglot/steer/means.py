@@ -171,7 +171,9 @@ class LanguageMeans:
         """
         if layer not in self.layers:
             raise ConfigError(
-                f"the means have no layer {layer}", remedy=f"choose one of {', '.join(map(str, self.layers))}"
+                f"the means have no layer {layer}",
+                remedy=f"choose one of {', '.join(map(str, self.layers))}",
+                code="config.unknown-layer",
             )
 
     def check_encoder(
@@ -192,6 +194,7 @@ class LanguageMeans:
             raise ConfigError(
                 f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})",
                 remedy=remedy,
+                code="config.other-encoder",
             )
 
     def check_shape(self, encoder: EncoderLike) -> None:
@@ -206,6 +209,7 @@ class LanguageMeans:
                 raise ConfigError(
                     f"the means are of an encoder of {key} {known}, not {found}",
                     remedy="learn the means of this encoder",
+                    code="config.other-encoder",
                 )
 
     def merge(self, other: LanguageMeans) -> LanguageMeans:
@@ -303,7 +307,11 @@ class LanguageMeans:
     def _of(self, language: str) -> LanguageMoments:
         code = language_code(language)
         if code not in self.moments:
-            raise ConfigError(f"there is no mean of {shown(code)}", remedy=nearest_name(code, self.moments))
+            raise ConfigError(
+                f"there is no mean of {shown(code)}",
+                remedy=nearest_name(code, self.moments),
+                code="config.unknown-name",
+            )
         return self.moments[code]
 
 

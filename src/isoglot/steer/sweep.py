@@ -82,7 +82,11 @@ class Sweep:
             ConfigError: There is no such figure or cell.
         """
         if figure not in get_args(Figure):
-            raise ConfigError(f"no figure {shown(figure)}", remedy=nearest_name(str(figure), get_args(Figure)))
+            raise ConfigError(
+                f"no figure {shown(figure)}",
+                remedy=nearest_name(str(figure), get_args(Figure)),
+                code="config.unknown-name",
+            )
         cell = Cell(layer, float(alpha))
         if cell not in self.scores:
             raise ConfigError(

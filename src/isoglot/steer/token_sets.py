@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.artifact import read_index_file, write_sealed
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 
@@ -170,7 +170,9 @@ class TokenSets:
         code = language_code(language)
         if code not in self._masks:
             raise ConfigError(
-                f"there is no token set of {shown(code)}", remedy=f"{nearest_name(code, self._masks)}, or {_REMEDY}"
+                f"there is no token set of {shown(code)}",
+                remedy=f"{nearest_name(code, self._masks)}, or {_REMEDY}",
+                code="config.unknown-name",
             )
         return self._masks[code]
 
@@ -213,7 +215,11 @@ class TokenSets:
             ConfigError: It is another one.
         """
         if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
-            raise ConfigError("the token sets are of another vocabulary", remedy="learn those of this one")
+            raise ConfigError(
+                "the token sets are of another vocabulary",
+                remedy="learn those of this one",
+                code="config.other-vocabulary",
+            )
 
     def check_known(self, languages: Iterable[str] | None = None) -> None:
         """Refuse languages without one token, of which every convert rate would be nothing.
@@ -285,7 +291,7 @@ class TokenSets:
         import numpy as np
 
         remedy = "make them with isoglot steer fit"
-        wrong = InputError("no token sets of ours", remedy=remedy, file=path)
+        wrong = InputError("no token sets of ours", remedy=remedy, code="input.unknown-format", file=path)
         facts = read_index_file(Path(path), {"counts": dict}, version=_FORMAT, what=_KIND, remedy=remedy)
         try:
             counts = {}
@@ -293,5 +299,7 @@ class TokenSets:
                 counts[code] = np.zeros(facts["size"], dtype=np.int64)
                 counts[code][met["ids"]] = met["counts"]
             return cls(counts, threshold=facts["threshold"], vocabulary=facts["vocabulary"])
+        except IsoglotError:
+            raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError) as error:
             raise wrong from error

@@ -103,7 +103,11 @@ class TradeOff:
         """
         found = {row.name: row for row in self.rows}
         if name not in found:
-            raise ConfigError(f"no way {shown(name)} to take the language out", remedy=nearest_name(name, found))
+            raise ConfigError(
+                f"no way {shown(name)} to take the language out",
+                remedy=nearest_name(name, found),
+                code="config.unknown-name",
+            )
         return found[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -183,7 +187,11 @@ def trade_off(
     codes = tuple(rows)
     main = codes[0] if pivot is None else language_code(pivot)
     if main not in rows:
-        raise ConfigError(f"the pivot {shown(main)} is none of the languages", remedy=nearest_name(main, rows))
+        raise ConfigError(
+            f"the pivot {shown(main)} is none of the languages",
+            remedy=nearest_name(main, rows),
+            code="config.unknown-name",
+        )
     count = len(rows[main])
     parts = min(folds, count)
     fold_N = random_stream(seed, "trade-off").permutation(count) % parts

@@ -74,6 +74,7 @@ def parse_links(text: str, *, file: str | Path | None = None, line: int | None =
         raise InputError(
             f"'{one}?{other}' is a possible link, which gold to score on may have",
             remedy="write it as a link, or leave it out",
+            code="input.malformed-line",
             file=file,
             line=line,
         )
@@ -93,6 +94,7 @@ def parse_gold(text: str, *, file: str | Path | None = None, line: int | None = 
             raise InputError(
                 f"{shown(word)} is not a link",
                 remedy="write source-target with positions from 0, as in 0-0 1-2",
+                code="input.malformed-line",
                 file=file,
                 line=line,
             )

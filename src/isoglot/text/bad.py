@@ -37,7 +37,7 @@ class Skip:
             if self.allowed:
                 problem = f"{error.problem}, after {self.count} skipped"
                 raise InputError(
-                    problem, remedy=error.remedy, file=error.file, line=error.line, column=error.column
+                    problem, remedy=error.remedy, code=error.code, file=error.file, line=error.line, column=error.column
                 ) from error
             raise error
         self.first = self.first or error

@@ -66,7 +66,9 @@ def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout 
         StorageError: The file cannot be written.
     """
     if layout not in ("muse", "weighted"):
-        raise ConfigError(f"no layout {shown(layout)}", remedy=nearest_name(layout, ("muse", "weighted")))
+        raise ConfigError(
+            f"no layout {shown(layout)}", remedy=nearest_name(layout, ("muse", "weighted")), code="config.unknown-name"
+        )
     with line_writer(path) as writer:
         for entry in entries:
             if layout == "muse":
@@ -82,6 +84,7 @@ def _parse_muse(line: str, path: str | Path, number: int) -> Entry:
         raise InputError(
             f"{shown(line)} is not two words",
             remedy="write source, a blank, target; for phrases, source<tab>target<tab>weight from line 1 on",
+            code="input.malformed-line",
             file=path,
             line=number,
         )
@@ -94,13 +97,18 @@ def _parse_weighted(line: str, path: str | Path, number: int) -> Entry:
         raise InputError(
             f"{shown(line)} is not two words and a weight, as line 1 is",
             remedy="write source<tab>target<tab>weight",
+            code="input.malformed-line",
             file=path,
             line=number,
         )
     source, target, weight = cells
     if not _NUMBER.fullmatch(weight) or not math.isfinite(float(weight)):
         raise InputError(
-            f"the weight {shown(weight)} is not a number", remedy="write it as 0.5", file=path, line=number
+            f"the weight {shown(weight)} is not a number",
+            remedy="write it as 0.5",
+            code="input.malformed-line",
+            file=path,
+            line=number,
         )
     return Entry(source, target, float(weight))
 

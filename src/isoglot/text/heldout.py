@@ -54,7 +54,11 @@ def held_out_sentences(
     elif layout == "parallel":
         for row in read_parallel(path, languages=columns):
             if language not in row:
-                raise ConfigError(f"{path} has no column {shown(language)}", remedy=f"choose one of {', '.join(row)}")
+                raise ConfigError(
+                    f"{path} has no column {shown(language)}",
+                    remedy=f"choose one of {', '.join(row)}",
+                    code="config.unknown-language",
+                )
             if row[language].strip():
                 yield row[language]
     else:

@@ -100,13 +100,20 @@ def _parse_object(line: str, language: str | None, path: str | Path, number: int
         raise InputError(
             f"{shown(line)} is not a pair: {error}",
             remedy='write {"sentence1": …, "sentence2": …, "gold_label": …}',
+            code="input.malformed-line",
             file=path,
             line=number,
         ) from error
     if language is not None and isinstance(spoken, str) and language_code(spoken) != language:
         return None
     if not all(isinstance(cell, str) for cell in cells):
-        raise InputError(f"{shown(line)} is not a pair of texts", remedy="quote them", file=path, line=number)
+        raise InputError(
+            f"{shown(line)} is not a pair of texts",
+            remedy="quote them",
+            code="input.malformed-line",
+            file=path,
+            line=number,
+        )
     return _pair(*cells, path=path, number=number)
 
 
@@ -120,6 +127,7 @@ def _parse_row(header: _Header, line: str, language: str | None, path: str | Pat
             if plain
             else f"{len(cells)} columns where the header has {header.columns}",
             remedy=f"write the {'three' if plain else 'cells'} with one tab between them",
+            code="input.column-count",
             file=path,
             line=number,
         )
@@ -130,10 +138,16 @@ def _parse_row(header: _Header, line: str, language: str | None, path: str | Pat
 
 def _pair(premise: str, hypothesis: str, label: str, *, path: str | Path, number: int) -> Pair:
     if not premise.strip() or not hypothesis.strip():
-        raise InputError("an empty sentence", remedy="remove the pair", file=path, line=number)
+        raise InputError("an empty sentence", remedy="remove the pair", code="input.empty", file=path, line=number)
     label = _ALIASES.get(label, label)
     if label not in LABELS:
-        raise InputError(f"no label {shown(label)}", remedy=nearest_name(label, LABELS), file=path, line=number)
+        raise InputError(
+            f"no label {shown(label)}",
+            remedy=nearest_name(label, LABELS),
+            code="input.unknown-label",
+            file=path,
+            line=number,
+        )
     return Pair(premise, hypothesis, label)
 
 

@@ -51,6 +51,7 @@ def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
     return InputError(
         f"this {what} has more than {_longest:,} bytes",
         remedy="write a sentence or paragraph a line, or split it with isoglot text sentences --max-line MB",
+        code="input.line-length",
         file=path,
         line=line,
     )
@@ -82,6 +83,7 @@ def damaged_file(error: Exception, path: str | Path, line: int | None = None) ->
     return InputError(
         f"the compressed file is damaged: {error}",
         remedy="fetch it or make it again; a file that is not compressed must not be named .bz2, .gz, .xz or .zst",
+        code="input.damaged-compression",
         file=path,
         line=line,
     )
@@ -342,15 +344,23 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         raise InputError(
             f"byte {raw[error.start : error.start + 1].hex()} is not UTF-8",
             remedy="save the file as UTF-8",
+            code="input.not-utf8",
             file=path,
             line=number,
         ) from error
     if "\0" in line:
-        raise InputError("a NUL character", remedy="this is no text file, or a damaged one", file=path, line=number)
+        raise InputError(
+            "a NUL character",
+            remedy="this is no text file, or a damaged one",
+            code="input.malformed-line",
+            file=path,
+            line=number,
+        )
     if "\r" in line:
         raise InputError(
             "a carriage return that ends no line",
             remedy=r"end lines with \n or \r\n, and put a blank for one inside a line",
+            code="input.malformed-line",
             file=path,
             line=number,
         )

@@ -44,6 +44,7 @@ def _parse_row(line: str, columns: list[str], path: str | Path, number: int) -> 
         raise InputError(
             f"{_counted(len(cells), 'column')} for {_counted(len(columns), 'language')} ({', '.join(columns)})",
             remedy="separate the columns with one tab each",
+            code="input.column-count",
             file=path,
             line=number,
         )
@@ -116,6 +117,7 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
             raise InputError(
                 f"{_counted(total, 'line')}, but {shortest} has {count}",
                 remedy="aligned files have the same sentence on the same line: find where one is missing",
+                code="input.line-count",
                 file=path,
                 line=count + 1,
             )

@@ -61,6 +61,7 @@ def check_sentence(line: str, path: str | Path, number: int) -> None:
         raise InputError(
             f"a tab in a file with a sentence a line: {shown(line)}",
             remedy="is it a table? Write the column that is wanted to a file of its own, or put a blank for the tab",
+            code="input.malformed-line",
             file=path,
             line=number,
         )
@@ -80,6 +81,7 @@ def check_text(line: str, path: str | Path, number: int) -> None:
         raise InputError(
             f"a row of an inference table ({len(cells)} columns, one of them {shown(label)}), not text",
             remedy="write the column that is wanted to a file of its own",
+            code="input.malformed-line",
             file=path,
             line=number,
         )

@@ -32,6 +32,8 @@ _AHEAD = 2  # chunks waiting for each process
 class WorkerError(IsoglotError):
     """A process that shared the work is gone."""
 
+    code = "worker"
+
 
 def chunks_of(texts: Iterable[str], *, lines: int = 4096, characters: int = 1 << 18) -> Iterator[list[str]]:
     """Runs of lines, each ended by the line that fills it: about half a megabyte of text, however long the lines.

@@ -175,6 +175,7 @@ def recorded_processing(path: str | Path, language: str) -> TextProcessing:
                     raise ConfigError(
                         f"{path}: segmented first and cleaned afterwards",
                         remedy="clean the text as written, then segment it",
+                        code="config.mixed-processing",
                     )
                 done = replace(done, clean=True)
             elif step["step"] == "segment":
@@ -184,6 +185,7 @@ def recorded_processing(path: str | Path, language: str) -> TextProcessing:
         raise ConfigError(
             f"{path}: part of it is {' and part is '.join(sorted(map(str, found)))}",
             remedy="make it of texts that were segmented alike",
+            code="config.mixed-processing",
         )
     return TextProcessing(
         code,
@@ -205,6 +207,7 @@ def processing_left(paths: Sequence[str | Path], wanted: TextProcessing) -> Text
             raise ConfigError(
                 f"{path}: the text is {found}, and {wanted.language} is to be {wanted}",
                 remedy="give the text as written: it is segmented as the vocabulary needs it",
+                code="config.mixed-processing",
             )
     segmented = [path for path, found in done.items() if found.segmentation != "none"]
     raw = [path for path, found in done.items() if found.segmentation == "none"]
@@ -212,6 +215,7 @@ def processing_left(paths: Sequence[str | Path], wanted: TextProcessing) -> Text
         raise ConfigError(
             f"{wanted.language}: {segmented[0]} is {done[segmented[0]]} and {raw[0]} is not segmented",
             remedy="segment all of them, or none",
+            code="config.mixed-processing",
         )
     if segmented:
         return TextProcessing(wanted.language)
@@ -229,5 +233,7 @@ def check_as_written(*paths: str | Path) -> None:
         done = recorded_processing(path, "und")
         if done.segmentation != "none":
             raise ConfigError(
-                f"{path}: the text is {done}", remedy="give it as written: it is segmented as the vocabulary needs it"
+                f"{path}: the text is {done}",
+                remedy="give it as written: it is segmented as the vocabulary needs it",
+                code="config.mixed-processing",
             )

@@ -305,6 +305,7 @@ def read_provenance(path: str | Path) -> Provenance | None:
         raise CorruptFileError(
             f"the text has changed since {place.name} was written",
             remedy=f"make the text again, or remove {place.name}: the provenance is then unknown",
+            code="corrupt-file.hash",
             file=path,
         )
     return provenance
@@ -368,6 +369,7 @@ def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provena
         raise CorruptFileError(
             "the record of which dictionaries went into the training is missing",
             remedy="copy the folder again, whole",
+            code="corrupt-file.missing-part",
             file=folder / name,
         )
     data = stored_bytes(folder / name, sha256=sha256)

@@ -63,7 +63,9 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
         return str.split
     if method == "characters":
         return _characters
-    raise ConfigError(f"no method {shown(method)}", remedy=nearest_name(str(method), get_args(Method)))
+    raise ConfigError(
+        f"no method {shown(method)}", remedy=nearest_name(str(method), get_args(Method)), code="config.unknown-name"
+    )
 
 
 @dataclass(frozen=True)

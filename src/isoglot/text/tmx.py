@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, shown
 from isoglot.core.files import storage_error
 from isoglot.core.language_codes import language_code
 from isoglot.text.bad import Skip, parsed
@@ -58,10 +58,18 @@ def _units(path: str | Path) -> Iterator[tuple[int, ElementTree.Element]]:
     except ElementTree.ParseError as error:
         line, column = error.position
         problem = f"malformed XML: {error.msg.partition(':')[0]}"
-        raise InputError(problem, remedy="correct it there", file=path, line=line, column=column + 1) from error
+        raise InputError(
+            problem, remedy="correct it there", code="input.malformed-xml", file=path, line=line, column=column + 1
+        ) from error
+    except IsoglotError:
+        raise
     except (UnicodeError, LookupError, ValueError) as error:
         raise InputError(
-            "not in the encoding it names", remedy="save it as UTF-8 and say so in line 1", file=path, line=number
+            "not in the encoding it names",
+            remedy="save it as UTF-8 and say so in line 1",
+            code="input.malformed-xml",
+            file=path,
+            line=number,
         ) from error
     except damaged() as error:
         raise damaged_file(error, path, number) from error
@@ -93,12 +101,18 @@ def _parse_unit(unit: ElementTree.Element, path: str | Path, number: int) -> dic
         try:
             code = language_code(said)
         except ConfigError as error:
-            raise InputError(error.problem, remedy=error.remedy, file=path, line=number) from error
+            raise InputError(
+                error.problem, remedy=error.remedy, code="input.malformed-xml", file=path, line=number
+            ) from error
         if segment is not None:
             row[code] = " ".join("".join(segment.itertext()).split())
     if not row:
         raise InputError(
-            "a unit without sentences", remedy="give it a tuv with a seg a language", file=path, line=number
+            "a unit without sentences",
+            remedy="give it a tuv with a seg a language",
+            code="input.empty",
+            file=path,
+            line=number,
         )
     return row
 

@@ -72,7 +72,7 @@ def read_words(path: Path) -> list[str]:
     else:
         words = list(dict.fromkeys(word for _, line in read_lines(path) if (word := line.strip())))
     if not words:
-        raise InputError("there is no word", remedy="write one a line", file=path)
+        raise InputError("there is no word", remedy="write one a line", code="input.empty", file=path)
     return words
 
 
@@ -131,7 +131,11 @@ def _parse_line(line: str, width: int, path: str | Path, number: int) -> tuple[s
     if not word or not numbers or (width and len(numbers) != width) or not np.isfinite(row).all():
         wanted = f"{width} numbers" if width else "numbers"
         raise InputError(
-            f"{shown(line)} is not a word and {wanted}", remedy="write word, blank, numbers", file=path, line=number
+            f"{shown(line)} is not a word and {wanted}",
+            remedy="write word, blank, numbers",
+            code="input.malformed-line",
+            file=path,
+            line=number,
         )
     return word, row
 

@@ -74,7 +74,10 @@ def exported_text(source: str | Path) -> ExportedText:
         return ExportedText()
     if not facts.is_file():
         raise CorruptFileError(
-            f"{FILE} is missing: how text is segmented for this tokenizer", remedy=_AGAIN, file=folder / FILE
+            f"{FILE} is missing: how text is segmented for this tokenizer",
+            remedy=_AGAIN,
+            code="corrupt-file.missing-part",
+            file=folder / FILE,
         )
     check_file(facts, sha256=str(mark["text"]))
     found = read_sealed(facts, {"languages": [str], "processing": PROCESSING_FORM}, remedy=_AGAIN)

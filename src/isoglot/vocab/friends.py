@@ -75,6 +75,7 @@ def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: C
                 raise ConfigError(
                     f"a dictionary for {first}-{second}, where {code} is not in question",
                     remedy=nearest_name(code, languages),
+                    code="config.unknown-name",
                 )
         found[first, second] = found[second, first] = Friends.read((first, second), paths)
     return found

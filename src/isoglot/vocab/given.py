@@ -63,7 +63,11 @@ def check_hub_name(name: str, what: str, *, remedy: str) -> None:
     try:
         validate_repo_id(name)
     except HFValidationError as error:
-        raise StorageError(f"no {what} {shown(name)} here, and the hub has no such names", remedy=remedy) from error
+        raise StorageError(
+            f"no {what} {shown(name)} here, and the hub has no such names",
+            remedy=remedy,
+            code="storage.model-not-found",
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,12 @@ def open_given(source: str | Path) -> Given:
         return _from_json(read_text(path), str(path), {})
     if not path.exists():
         if path.suffix == ".json" or str(source).startswith((".", "/", "~")):
-            raise StorageError("no such tokenizer", remedy="check the spelling of the path", file=source)
+            raise StorageError(
+                "no such tokenizer",
+                remedy="check the spelling of the path",
+                code="storage.tokenizer-not-found",
+                file=source,
+            )
         check_hub_name(str(source), "tokenizer", remedy=_WAYS)
         _check_network(str(source))
     try:
@@ -116,7 +125,9 @@ def open_given(source: str | Path) -> Given:
         if path.is_dir():
             raise _none_in(path) from error
         raise StorageError(
-            f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})", remedy=_WAYS
+            f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})",
+            remedy=_WAYS,
+            code="storage.tokenizer-not-found",
         ) from error
     return found
 
@@ -125,6 +136,7 @@ def _none_in(folder: Path) -> StorageError:
     return StorageError(
         "no vocabulary or tokenizer in this folder",
         remedy="name one made by isoglot vocab train, or one with a tokenizer.json",
+        code="storage.tokenizer-not-found",
         file=folder,
     )
 
@@ -235,6 +247,7 @@ def _check_network(name: str) -> None:
         raise StorageError(
             f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached",
             remedy=_WAYS,
+            code="storage.tokenizer-not-found",
         ) from error
 
 

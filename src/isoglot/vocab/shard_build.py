@@ -122,7 +122,7 @@ def build_shards(
     if not state.done:
         for name in (*state.sizes, JOURNAL):
             (folder / name).unlink(missing_ok=True)
-        raise InputError("no text", remedy="every line is blank: name another file", file=paths[0])
+        raise InputError("no text", remedy="every line is blank: name another file", code="input.empty", file=paths[0])
     return _finish(folder, recipe, state)
 
 
@@ -208,7 +208,9 @@ def _encoded(
             yield waiting.popleft(), encoded
     except LongChunkError as error:
         longest = max(waiting[0], key=lambda sentence: len(sentence.text))
-        raise InputError(error.problem, remedy=error.remedy, file=longest.path, line=longest.line) from error
+        raise InputError(
+            error.problem, remedy=error.remedy, code=error.code, file=longest.path, line=longest.line
+        ) from error
 
 
 class Encoding:
@@ -301,6 +303,7 @@ def _refuse(folder: Path, found: Any, recipe: dict[str, Any]) -> None:  # noqa: 
     raise ConfigError(
         one_line(f"{folder} has shards of something else: {key} {shown(old, 60)}, not {shown(recipe[key], 60)}"),
         remedy="name another folder, or begin anew with --restart",
+        code="config.other-settings",
     )
 
 
@@ -319,6 +322,7 @@ class _Writer:
                     raise CorruptFileError(
                         f"{found:,} bytes where the journal of the build has {size:,}",
                         remedy="the file was cut short or lost: begin anew with --restart",
+                        code="corrupt-file.size",
                         file=folder / name,
                     )
                 file.truncate(size)

@@ -109,9 +109,12 @@ class Shards:
                 raise StorageError(
                     "the build was cut short",
                     remedy="run the same isoglot shards build again to finish it",
+                    code="storage.unfinished",
                     file=folder,
                 )
-            raise StorageError("no shards here", remedy="make them with isoglot shards build", file=folder)
+            raise StorageError(
+                "no shards here", remedy="make them with isoglot shards build", code="storage.not-found", file=folder
+            )
         index = read_index_file(folder / INDEX, _FORM, version=FORMAT, what="shards", remedy="build them again")
         for name, facts in index["files"].items():
             path = folder / name
@@ -121,6 +124,7 @@ class Shards:
                 raise CorruptFileError(
                     f"{found} where {facts['bytes']:,} bytes were written",
                     remedy="build the shards again, or copy them again",
+                    code="corrupt-file.size",
                     file=path,
                 )
             if check == "hashes":
@@ -201,13 +205,16 @@ class Shards:
             raise ConfigError(
                 f"{self.folder}: made with vocabulary {made[:12]}…, not with this one ({vocabulary.hash[:12]}…)",
                 remedy="name the vocabulary the shards were made with, or build them again",
+                code="config.other-vocabulary",
             )
 
     def _array(self, split: Split, part: str, dtype: str) -> np.ndarray:
         import numpy as np
 
         if split not in SPLITS:
-            raise ConfigError(f"no split {shown(split)}", remedy=nearest_name(split, SPLITS))
+            raise ConfigError(
+                f"no split {shown(split)}", remedy=nearest_name(split, SPLITS), code="config.unknown-name"
+            )
         path = self.folder / file_name(split, part)
         if not path.stat().st_size:  # an empty file cannot be mapped
             return np.zeros(0, dtype=dtype)

@@ -105,7 +105,11 @@ class Grading:
 
     def __post_init__(self) -> None:
         if self.keep not in get_args(Keep):
-            raise ConfigError(f"cannot keep {shown(self.keep)}", remedy=nearest_name(self.keep, get_args(Keep)))
+            raise ConfigError(
+                f"cannot keep {shown(self.keep)}",
+                remedy=nearest_name(self.keep, get_args(Keep)),
+                code="config.unknown-name",
+            )
         if self.keep == "band":
             if self.band is None:
                 raise ConfigError("a band is missing", remedy="say which ranks of anchors to keep, such as 1-1000")

@@ -109,7 +109,9 @@ def train_vocabulary(
     for code, files in paths.items():
         surveys[code] = survey(lines[code](), label=f"{code}: reading", progress=progress)
         if not surveys[code].lines:
-            raise InputError(f"no text in {code}", remedy="every line is blank: name another file", file=files[0])
+            raise InputError(
+                f"no text in {code}", remedy="every line is blank: name another file", code="input.empty", file=files[0]
+            )
     learner = _Learner(size, model, unknown, normalization, coverage, count)
     about: dict[str, Any] = {
         "model": model,
@@ -170,7 +172,9 @@ def processing_of(
     """
     asked = {language_code(code): method for code, method in segmentation.items()}
     for code in asked.keys() - paths.keys():
-        raise ConfigError(f"{code} is to be segmented and has no text", remedy=nearest_name(code, paths))
+        raise ConfigError(
+            f"{code} is to be segmented and has no text", remedy=nearest_name(code, paths), code="config.unknown-name"
+        )
     found: dict[str, TextProcessing] = {}
     for code, files in paths.items():
         done = [recorded_processing(path, code) for path in files]
@@ -192,7 +196,11 @@ def _check(
     options = (mode, TrainedMode, "mode"), (model, ModelName, "model"), (unknown, Unknown, "unknown")
     for value, known, what in (*options, (count, Counted, "count")):
         if value not in get_args(known):
-            raise ConfigError(f"no {what} {shown(value)}", remedy=nearest_name(str(value), get_args(known)))
+            raise ConfigError(
+                f"no {what} {shown(value)}",
+                remedy=nearest_name(str(value), get_args(known)),
+                code="config.unknown-name",
+            )
     if not texts:
         raise ConfigError("no text", remedy="name a file for each language")
     if (mode == "graded") != (grading is not None):

@@ -187,7 +187,9 @@ class Vocabulary:
         code = language_code(language)
         if self.languages and code not in self.languages:
             raise ConfigError(
-                f"the vocabulary has no language {shown(language)}", remedy=nearest_name(code, self.languages)
+                f"the vocabulary has no language {shown(language)}",
+                remedy=nearest_name(code, self.languages),
+                code="config.unknown-language",
             )
         return code
 
