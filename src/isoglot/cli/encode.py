@@ -180,7 +180,7 @@ def _embeddings(
     facts = {"out": str(out), "model": model, "pool": "embeddings", "language": lang, "words": len(found.words)}
     facts |= {"hidden_size": int(found.vectors_ND.shape[1]), "asked": None if asked is None else len(asked)}
     of = "" if asked is None else f" of {len(asked):,} asked for"
-    output.result(facts, Text(f"{out}: {len(found.words):,} words{of}, {facts['width']} dimensions"))
+    output.result(facts, Text(f"{out}: {len(found.words):,} words{of}, {facts['hidden_size']} dimensions"))
 
 
 def _types(encoder: EncoderLike, text: Path, words: Path | None, out: Path, common: dict[str, Any]) -> Representations:
@@ -224,7 +224,7 @@ def _report(output: Output, found: Representations, out: Path) -> None:
         lines.append(f"{len(found):,} of {asked:,} words were met")
     texts = "words" if unit in ("word types", "words") else "sentences"
     remarks = {
-        "cut": (texts, f"cut to {header['length']} tokens"),
+        "cut": (texts, f"cut to {header['max_length']} tokens"),
         "split": ("sentences", "sent through in several windows"),
         "unread": (texts, "read as [UNK]: nothing to the tokenizer"),
     }
