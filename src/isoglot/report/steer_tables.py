@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.languages.twins import unshift
+from isoglot.study.claims.printed_numbers import printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,21 +30,13 @@ _PRIVATE = 0xF0000
 # --- the paper's numbers (Liu et al. 2020) ---
 
 PAPER = "Liu et al. 2020"
-PAPER_DEPTH = 12
 PAPER_PIECES = 119_547
-_WAYS = ("de", "fr", "ur", "sw", "zh", "el")
-_PAIRS = (*(("en", code) for code in _WAYS), *((code, "en") for code in _WAYS))
-_BLEU_AT_11 = (8.01, 12.18, 6.32, 9.11, 19.68, 11.47, 9.24, 8.30, 9.35, 7.92, 8.58, 5.24)
-_BEST_BLEU = (12.35, 12.18, 7.83, 9.11, 23.21, 19.13, 10.44, 12.27, 9.35, 9.86, 8.58, 9.07)
-_BEST_LAYER = (10, 11, 7, 11, 7, 10, 1, 10, 11, 9, 11, 7)
-_BEST_ALPHA = (3.0, 3.0, 2.0, 3.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0)
-_RATES_AT_10 = {
-    1.0: (0.402, 0.417, 0.611, 0.153, 0.478, 0.621, 0.452, 0.496, 0.299, 0.147, 0.239, 0.302),
-    2.0: (0.748, 0.757, 0.994, 0.974, 0.900, 0.991, 0.673, 0.601, 0.830, 0.656, 0.608, 0.979),
-    3.0: (0.952, 0.963, 0.998, 1.000, 0.995, 1.000, 0.795, 0.731, 0.966, 0.936, 0.914, 0.997),
-}
-_SIZES = {"en": 9140, "de": 9212, "fr": 8552, "el": 3189, "zh": 3866, "ur": 4085, "sw": 5609}
-_SHARED_WITH_EN = {"en": 9140, "de": 3230, "fr": 3911, "el": 1696, "zh": 1325, "ur": 1549, "sw": 2970}
+_TABLE2, _TABLE3 = printed("liu2020")["table2"], printed("liu2020")["table3"]
+PAPER_DEPTH: int = _TABLE2["layers"]
+_PAIRS = [tuple(pair.split("-")) for pair in _TABLE2["pairs"]]
+_RATES_AT_10 = dict(zip(_TABLE2["convert_rate"]["alphas"], _TABLE2["convert_rate"]["values"], strict=True))
+_SIZES = dict(zip(_TABLE3["languages"], _TABLE3["token_set"], strict=True))
+_SHARED_WITH_EN = dict(zip(_TABLE3["languages"], _TABLE3["shared_with_english"], strict=True))
 
 
 @dataclass(frozen=True)
@@ -77,15 +70,15 @@ def table_2(sweeps: Sequence[Sweep], depth: int) -> list[Row]:
             none,
         ),
         Row("BLEU-1, decoded without a shift", tuple(unshifted_bleu(sweep, depth) for sweep in sweeps), none),
-        _at(sweeps, depth, "bleu", later, far, "11", _BLEU_AT_11 if far == 3 else None),
+        _at(sweeps, depth, "bleu", later, far, "11", _TABLE2["bleu1"]["values"] if far == 3 else None),
         Row(
             "best BLEU-1",
             tuple(one and one[2] for one in best),
-            _paper(_BEST_BLEU, sweeps, depth, "bleu"),
+            _paper(_TABLE2["best_bleu1"], sweeps, depth, "bleu"),
             spans=tuple(one and sweep.interval("bleu", *one[:2]) for one, sweep in zip(best, sweeps, strict=True)),
         ),
-        Row("best layer", tuple(one and one[0] for one in best), _paper(_BEST_LAYER, sweeps, depth), ".0f"),
-        Row("best α", tuple(one and one[1] for one in best), _paper(_BEST_ALPHA, sweeps, depth), "g"),
+        Row("best layer", tuple(one and one[0] for one in best), _paper(_TABLE2["best_layer"], sweeps, depth), ".0f"),
+        Row("best α", tuple(one and one[1] for one in best), _paper(_TABLE2["best_alpha"], sweeps, depth), "g"),
         *(
             _at(sweeps, depth, "convert_rate", late, alpha, "10", _RATES_AT_10.get(alpha), ".3f")
             for alpha in sorted(alphas)
@@ -216,7 +209,7 @@ def _paper(
 ) -> tuple[float | None, ...]:
     """The paper's number for each sweep, where it can be compared."""
     known = {} if numbers is None else dict(zip(_PAIRS, numbers, strict=True))
-    best = dict(zip(_PAIRS, _BEST_BLEU, strict=True))
+    best = dict(zip(_PAIRS, _TABLE2["best_bleu1"], strict=True))
     found = []
     for sweep in sweeps:
         way = (sweep.source, sweep.target)
