@@ -53,6 +53,7 @@ def tables(draw: st.DrawFn) -> Table:
             title=draw(st.none() | texts),
             unit=draw(texts),
             note=draw(texts),
+            above=draw(texts),
             best=draw(st.sampled_from([None, "max", "min"])),
         )
         for name in names
@@ -218,6 +219,28 @@ def test_there_is_no_negative_zero():
 def test_shares_are_shown_as_percentages_and_stay_shares():
     table = Table.from_rows([{"p1": 0.123}], [Column("p1", unit="%", scale=100, format=".1f")])
     assert (table.text().split()[-1], table.column("p1")) == ("12.3", [0.123])
+
+
+def test_headings_over_several_columns():
+    columns = (
+        Column("arm"),
+        *(Column(f"{task}_{code}", title=code, above=task) for task in ("NLI", "NER") for code in ("de", "fr")),
+    )
+    table = Table(columns, (("a", 1, 2, 3, 4),))
+    assert table.text().split("\n") == ["     NLI  NLI  NER  NER", "arm   de   fr   de   fr", "a      1    2    3    4"]
+    assert table.markdown().split("\n")[0] == "| arm | NLI<br>de | NLI<br>fr | NER<br>de | NER<br>fr |"
+    assert table.latex().split("\n")[2:5] == [
+        r" & \multicolumn{2}{c}{NLI} & \multicolumn{2}{c}{NER} \\",
+        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}",
+        r"arm & de & fr & de & fr \\",
+    ]
+    head = table.html().partition("<thead>")[2].partition("</thead>")[0]
+    assert head == (
+        "<tr><th scope='col' rowspan='2'>arm</th><th scope='colgroup' colspan='2'>NLI</th>"
+        "<th scope='colgroup' colspan='2'>NER</th></tr><tr>"
+        + "".join(f"<th scope='col' class='number'>{code}</th>" for code in ("de", "fr", "de", "fr"))
+        + "</tr>"
+    )
 
 
 def test_hidden_columns_are_for_programs():

@@ -12,7 +12,7 @@ from isoglot.cli.options import MODEL, open_run
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import recorded
 from isoglot.core.progress import counted
-from isoglot.core.table import Table
+from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -236,19 +236,24 @@ def _of_words(result: Alignment) -> list[str]:
 def _table(result: Alignment) -> Table:
     one, other = result.languages
     figures = (f"P@1 {one}→{other}", f"P@1 {other}→{one}", f"MRR {one}→{other}")
-    head = ["layer", *(f"{name}\n{when}" for name in figures for when in ("before", "after"))]
-    rows: list[list[str]] = []
+    columns = [Column("layer", kind="text", align="right")]
+    columns += [
+        Column(f"{name} {when}", title=when, above=name, kind="number", format=".3f")
+        for name in figures
+        for when in ("before", "after")
+    ]
+    rows: list[tuple[str | float | None, ...]] = []
     method = result.config.retrieval
     for layer in result.layers:
-        cells = []
+        values: list[float | None] = []
         for direction, figure in (("forward", "p"), ("backward", "p"), ("forward", "mrr")):
             for found in (layer.before, layer.after):
                 scores = None if found is None else found.of(method, direction)  # type: ignore[arg-type]
                 value = None if scores is None else scores.precision[1] if figure == "p" else scores.mrr
-                cells.append("–" if value is None else f"{value.value:.3f}")
+                values.append(None if value is None else value.value)
         name = "emb" if layer.layer is None else str(layer.layer)
         if layer.layer != layer.target_layer:
             name += f"→{layer.target_layer}"
-        rows.append([name, *cells])
+        rows.append((name, *values))
     best = tuple(place for place, layer in enumerate(result.layers) if layer is result.best and len(rows) > 1)
-    return Table.from_cells(head, rows, align="r", bold_rows=best)
+    return Table(tuple(columns), tuple(rows), bold_rows=best)

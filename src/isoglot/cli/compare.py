@@ -405,6 +405,6 @@ def _figure7_table(figure: Figure7) -> Table:
 
 def _curve_table(result: Emergence) -> Table:
     shown = [(name, layer) for name in result.measures for layer in result.layers]
-    columns = [Column(f"{name} {layer}", title=f"{name}\nlayer {layer}", format=".3f") for name, layer in shown]
+    columns = [Column(f"{name} {layer}", title=f"layer {layer}", above=name, format=".3f") for name, layer in shown]
     rows = [(moment.step, *(moment.values[name][layer] for name, layer in shown)) for moment in result.moments]
     return Table((Column("step", align="left"), *columns), tuple(rows))

@@ -135,7 +135,7 @@ def choice_table(choice: LayerChoice) -> Table:
 
     kinds = [(rule, center) for rule in RULES for center in CENTERS]
     columns = [
-        Column(f"{rule} {center}", title=f"{rule}\n{'centered' if center == 'mean' else 'as it is'}", format=".3f")
+        Column(f"{rule} {center}", title="centered" if center == "mean" else "as it is", above=rule, format=".3f")
         for rule, center in kinds
     ]
     tried = list(zip(*(choice.of_layers(rule, center) for rule, center in kinds), strict=True))

@@ -59,7 +59,8 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; background: #f
   font-family: Helvetica, Arial, sans-serif; }
 caption { text-align: left; padding: .45rem .5rem; color: #52606d; }
 th, td { padding: .45rem .5rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
-thead th { border-bottom: 2px solid #b8b2a3; vertical-align: bottom; }
+thead th[scope=colgroup] { text-align: center; }
+thead tr:last-child th, thead th[rowspan] { border-bottom: 2px solid #b8b2a3; vertical-align: bottom; }
 tbody th { font-weight: normal; }
 tbody th[scope=rowgroup], tr.bold > * { font-weight: bold; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -87,6 +88,7 @@ class Column:
         interval: Names of the columns that hold the ends of an interval. They are not shown as columns.
         best: Show the largest (``max``) or smallest (``min``) number of the column, or of a row group, in bold.
         note: Footnote about the column.
+        above: Second heading, over this column and its neighbors that have the same one.
         hidden: Leave the column out of everything that is for people.
     """
 
@@ -100,6 +102,7 @@ class Column:
     interval: tuple[str, str] | None = None
     best: Literal["max", "min"] | None = None
     note: str = ""
+    above: str = ""
     hidden: bool = False
 
     def __post_init__(self) -> None:
@@ -308,10 +311,6 @@ class Table:
     def html(self) -> str:
         """The table as an HTML fragment; :data:`HTML_STYLE` is its style sheet."""
         kinds = [" class='number'" if right else "" for right in self._right()]
-        head = "".join(
-            f"<th scope='col'{kind}>{_html(title)}{f'<sup>{mark}</sup>' if mark else ''}</th>"
-            for kind, (title, mark) in zip(kinds, self._heads(), strict=True)
-        )
         bodies = []
         for title, lines in self._groups():
             span = f"<tr><th scope='rowgroup' colspan='{len(kinds)}'>{_html(title or '')}</th></tr>"
@@ -328,15 +327,29 @@ class Table:
         notes = "".join(
             f"<p class='notes'>{f'<sup>{mark}</sup> ' if mark else ''}{_html(note)}</p>" for mark, note in self._notes()
         )
-        return (
-            f"<div class='scroll' tabindex='0'><table>{caption}<thead><tr>{head}</tr></thead>{''.join(bodies)}</table>"
-            f"</div>{notes}"
-        )
+        head = f"<thead>{self._html_head(kinds)}</thead>"
+        return f"<div class='scroll' tabindex='0'><table>{caption}{head}{''.join(bodies)}</table></div>{notes}"
+
+    def _html_head(self, kinds: Sequence[str]) -> str:
+        heads = [
+            f"{kind}>{_html(title)}{f'<sup>{mark}</sup>' if mark else ''}</th>"
+            for kind, (title, mark) in zip(kinds, self._heads(), strict=True)
+        ]
+        upper, lower = "", ""
+        for above, places in self._spans():
+            cells = [f"<th scope='col'{heads[place]}" for place in places]
+            if above:
+                upper += f"<th scope='colgroup' colspan='{len(places)}'>{_html(above)}</th>"
+                lower += "".join(cells)
+            else:
+                upper += "".join(f"<th scope='col' rowspan='2'{heads[place]}" for place in places)
+        plain = "".join(f"<th scope='col'{head}" for head in heads)
+        return f"<tr>{upper}</tr><tr>{lower}</tr>" if lower else f"<tr>{plain}</tr>"
 
     def markdown(self) -> str:
         """The table as GitHub-flavored Markdown."""
         right = self._right()
-        lines = [[_markdown(title) + (f"<sup>{mark}</sup>" if mark else "") for title, mark in self._heads()]]
+        lines = [[_markdown(title) + (f"<sup>{mark}</sup>" if mark else "") for title, mark in self._heads(above=True)]]
         lines.append(["--:" if side else ":--" for side in right])
         for title, rows in self._groups():
             if title is not None:
@@ -356,7 +369,7 @@ class Table:
         right = self._right()
         heads = [_latex(title) + (rf"\textsuperscript{{{mark}}}" if mark else "") for title, mark in self._heads()]
         lines = [rf"\begin{{tabular}}{{{''.join('r' if side else 'l' for side in right)}}}", r"\toprule"]
-        lines.append(_latex_row(heads))
+        lines += [*self._latex_spans(), _latex_row(heads)]
         for number, (title, rows) in enumerate(self._groups()):
             lines += [r"\midrule"] if title is not None or number == 0 else []
             if title is not None:
@@ -373,6 +386,18 @@ class Table:
             ]
             lines = [r"\begin{table}", r"\centering", *caption, *lines, *notes, r"\end{table}"]
         return "\n".join(lines) + "\n"
+
+    def _latex_spans(self) -> list[str]:
+        """The second headings and the rules under them."""
+        spans = self._spans()
+        if not any(above for above, _ in spans):
+            return []
+        cells = [
+            rf"\multicolumn{{{len(places)}}}{{c}}{{{_latex(above)}}}" if above else " & " * (len(places) - 1)
+            for above, places in spans
+        ]
+        rules = [rf"\cmidrule(lr){{{places[0] + 1}-{places[-1] + 1}}}" for above, places in spans if above]
+        return [_latex_row(cells), "".join(rules)]
 
     # --- for programs ---
 
@@ -517,10 +542,23 @@ class Table:
     def _right(self) -> list[bool]:
         return [column.align == "right" if column.align else column.kind != "text" for column in self._shown()]
 
-    def _heads(self) -> list[tuple[str, str]]:
-        """Headings, each with the mark of its footnote."""
+    def _heads(self, *, above: bool = False) -> list[tuple[str, str]]:
+        """Headings, each with the mark of its footnote; with those above them in a line of their own, if asked for."""
         marks = iter("abcdefghijklmnopqrstuvwxyz" * len(self.columns))
-        return [(column.heading, next(marks) if column.note else "") for column in self._shown()]
+        return [
+            (
+                f"{column.above}\n{column.heading}" if above and column.above else column.heading,
+                next(marks) if column.note else "",
+            )
+            for column in self._shown()
+        ]
+
+    def _spans(self) -> list[tuple[str, list[int]]]:
+        """Second headings, each with the places of its columns."""
+        return [
+            (above, [place for place, _ in columns])
+            for above, columns in groupby(enumerate(self._shown()), key=lambda one: one[1].above)
+        ]
 
     def _notes(self) -> list[tuple[str, str]]:
         """Marks and footnotes, those without a mark last."""
@@ -570,7 +608,7 @@ class Table:
         columns, right = self._shown(), self._right()
         title = visible(self.caption) if self.caption else None
         table = RichTable(box=None, padding=(0, 2, 0, 0), title=title and Text(title), title_justify="left")
-        for (head, mark), side in zip(self._heads(), right, strict=True):
+        for (head, mark), side in zip(self._heads(above=True), right, strict=True):
             table.add_column(Text(visible(f"{head} ({mark})" if mark else head)), justify="right" if side else "left")
         for group, lines in self._groups():
             if group is not None:
