@@ -219,6 +219,15 @@ def test_one_seed_speaks_of_this_model_only():
     assert found.seeds == (1, 1)
 
 
+def test_one_seed_of_a_floor_is_enough():
+    numbers = Numbers(
+        one for one in measured(holding("wu2020")) if one.at["seed"] == 0 or one.at.get("variant") != "untrained"
+    )
+    found = verdict_on("W2", numbers)
+    assert found.in_words == "holds"
+    assert found.seeds == (3, 3)
+
+
 def test_numbers_without_draws_and_seeds_decide_nothing():
     found = verdict_on("W5", holding("wu2020"))
     assert found.outcome == "undecided"

@@ -262,10 +262,19 @@ class Evidence:
         pairs = zip(self._trained(), self._pools(), strict=True)
         return [in_words(_cell_of(number, UNREAD)) for number, pool in pairs if not (pool or number.draws)]
 
+    @property
+    def seeds(self) -> tuple[int, int]:
+        """The fewest and the most seeds of a cell."""
+        counts = [len(self.index.cells[cell]) for cell in self._trained_cells()]
+        return min(counts, default=0), max(counts, default=0)
+
+    def _trained_cells(self) -> list[Cell]:
+        """Cells that were read, but for floors, of which one seed without draws is enough."""
+        return [cell for cell in self.read if cell in self.index.cells and ("variant", "untrained") not in cell[1]]
+
     def _trained(self) -> list[Number]:
-        """A number of each cell that was read, but for floors, of which one seed without draws is enough."""
-        cells = [cell for cell in self.read if cell in self.index.cells and ("variant", "untrained") not in cell[1]]
-        return [next(iter(self.index.cells[cell].values())) for cell in cells]
+        """A number of each of these cells."""
+        return [next(iter(self.index.cells[cell].values())) for cell in self._trained_cells()]
 
     def _pools(self) -> list[Pool | None]:
         return [self.index.pools.get(_pool_of(number)) for number in self._trained()]

@@ -208,7 +208,6 @@ def _verdict(judged: Judged, p: float, printed: Index, about: str) -> Verdict:
     claim, evidence = judged.claim, judged.evidence
     paper, paper_values = check_paper(claim, printed)
     outcome: Outcome = decide(judged.parts, p) if judged.run else "not run"
-    counts = [len(evidence.index.cells[cell]) for cell in evidence.read if cell in evidence.index.cells]
     languages = {str(dict(cell[1]).get("language", "")) for cell in evidence.read} - {""}
     return Verdict(
         claim=claim.name,
@@ -222,7 +221,7 @@ def _verdict(judged: Judged, p: float, printed: Index, about: str) -> Verdict:
         p=p if judged.run else None,
         reason=_reason(judged, outcome),
         beside=_beside(judged) if judged.run else {},
-        seeds=(min(counts), max(counts)) if judged.run and counts else (0, 0),
+        seeds=evidence.seeds if judged.run else (0, 0),
         languages=tuple(sorted(languages)) if judged.run else (),
         about=about,
         notes=_notes(evidence) if judged.run else (),
