@@ -545,7 +545,7 @@ def test_padding_does_not_change_the_loss(corpus, nano):
     config = nano("batch.windows=sentences", "masking.draw=binomial", "model.dropout=0")
     world = World(device=torch.device("cpu"))
     batch = Batches(config, corpus.shards, corpus.vocabulary, length=16, world=world).next(0, 0.0)
-    encoder = train.initial_encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
+    encoder = train._encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
     whole = float(batch.loss(encoder).detach())
     mask_BT: Any = batch.mask_BT
     assert not bool(mask_BT.all())
@@ -565,7 +565,7 @@ def test_the_softmax_of_binomial_masks_is_computed_for_few_more_positions_than_a
     config = nano("masking.draw=binomial", "batch.size=128", f"batch.gradient_accumulation={parts}", "model.dropout=0")
     world = World(device=torch.device("cpu"))
     batch = Batches(config, corpus.shards, corpus.vocabulary, length=16, world=world).next(0, 0.0)
-    encoder = train.initial_encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
+    encoder = train._encoder(config, corpus.vocabulary, tuple(corpus.shards)).eval()
     scored, found, wanted = [], [], []
     for part in batch.parts(parts):
         kept = part.masked.targets_BK != IGNORED

@@ -125,7 +125,7 @@ def pretrain(
     with join_world(device) as world:
         check_requirements(config, shards, vocabulary)
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
-        encoder = initial_encoder(config, vocabulary, tuple(shards)).to(world.device)
+        encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
         trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
         if parallel:
             pairs = unknown("parallel text") if parallel_provenance is None else parallel_provenance
@@ -155,8 +155,7 @@ def pretrain(
         return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank, finished=finished)
 
 
-def initial_encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
-    """The encoder that a run begins with: untrained."""
+def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
     shape = config.model.encoder(
         vocabulary_size=len(vocabulary), languages=languages, pad_id=vocabulary.pad_id, unk_id=vocabulary.unknown_id
     )

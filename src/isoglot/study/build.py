@@ -172,6 +172,7 @@ class StudyBuilder:
         one, other = pair.split("-")
         self.languages = one, other
         self.left_out: list[str] = []
+        self.keeps_moments = "emergence" in recipe.measures
 
     # --- what is measured ---
 
@@ -331,7 +332,7 @@ class StudyBuilder:
         if arm.code_switching:
             for pair, entries in self._dictionaries().items():
                 inputs[f"dictionary.{pair}"] = entries
-        moments = trained and "emergence" in self.recipe.measures and arm.languages == "both"
+        moments = trained and self.keeps_moments and arm.languages == "both"
         if "device" not in execution and self.scale.recipe == "fast-paper":
             execution = {**execution, "compile": "auto"}
         return Step(
@@ -401,8 +402,12 @@ class StudyBuilder:
         if measure != "similarity":
             asked.setdefault("center", "mean")
         if measure == "emergence":
-            asked["tokens_per_step"] = encoder.tokens // max(1, _steps_of(encoder))
+            asked["tokens_per_step"] = self.tokens_per_step(encoder)
         return Step(kinds[measure], asked, inputs, title=f"{measure} of {encoder.title}")
+
+    def tokens_per_step(self, encoder: Step) -> int:
+        """Tokens that a pretraining reads in a step."""
+        return encoder.tokens // max(1, _steps_of(encoder))
 
     def _pairs(self, name: str, files: Mapping[str, Mapping[str, SourceFile]]) -> dict[str, SourceFile] | None:
         """Inputs for parallel sentences; none of built-in ones, None where there are none at all."""
@@ -451,10 +456,18 @@ def _figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
         yield Measurement(step, {"arm": arm, "pair": builder.pair, "seed": seed})
 
 
+def _factorial(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """The cells of the factorial study, which are its arms."""
+    from isoglot.study.factorial.steps import cell_measurements
+
+    return cell_measurements(builder, seed)
+
+
 ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
 PAIR_MEASURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {
     "figure6": _figure6,
     "figure7": _figure7,
+    "factorial": _factorial,
 }
 """What compares encoders of several arms, by name."""
 

@@ -36,6 +36,8 @@ SECONDS = {
     "sentence-retrieval": 3.0,
     "similarity": 3.0,
     "emergence": 20.0,
+    "twin-text": 10.0,
+    "twin-retrieval": 10.0,
 }
 """Rough time of steps that are not training, at scale ``hour``, where nothing of their kind has run yet."""
 MEGABYTES = {"cut-text": 100.0, "shards": 60.0, "vocabulary": 3.0}

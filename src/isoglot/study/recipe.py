@@ -19,8 +19,8 @@ from isoglot.model.plan import SharingPlan
 ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence"]
 """nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;
 similarity: CKA; emergence: the last two over training."""
-PairMeasure = Literal["figure6", "figure7"]
-"""What compares encoders of several arms."""
+PairMeasure = Literal["figure6", "figure7", "factorial"]
+"""What compares encoders of several arms; factorial brings its own arms, on twins of English."""
 
 
 class ArmConfig(Config):
@@ -86,7 +86,7 @@ class StudyRecipe(Config):
 
     @model_validator(mode="after")
     def _arms_exist(self) -> Self:
-        if self.measures and not self.arms:
+        if set(self.measures) - {"factorial"} and not self.arms:
             raise ValueError("has measures and no arms")
         if self.frozen and self.baseline not in self.arms:
             raise ValueError(f"freezes {self.baseline!r}, which is no arm")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
 from isoglot.core.table import Column, Table
+from isoglot.study.factorial.outcomes import factorial_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +28,12 @@ LEVEL = 0.95
 def result_table(study: Study) -> Table:
     """Scores of every arm by language, with half the width of their intervals, and the difference to the baseline.
 
-    The difference is that of the averages over the languages that were not trained on.
+    The difference is that of the averages over the languages that were not trained on. Of the factorial study, it is
+    the table of variances.
     """
     numbers = study.numbers()
+    if numbers.values_of("sharing"):
+        return factorial_table(numbers)
     columns: dict[str, Column] = {"pair": Column("pair"), "arm": Column("arm")}
     rows = []
     for pair, title, of_arm, variant in _arms(study, numbers):

@@ -49,6 +49,8 @@ KINDS: dict[str, tuple[int, str]] = {
     "sentence-retrieval": (1, "isoglot.study.kinds.sentences:retrieve"),
     "similarity": (1, "isoglot.study.kinds.sentences:compare"),
     "emergence": (1, "isoglot.study.kinds.sentences:follow"),
+    "twin-text": (1, "isoglot.study.kinds.twins:write_text"),
+    "twin-retrieval": (1, "isoglot.study.kinds.twins:retrieve"),
 }
 """Version and function of every kind of step."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isoglot.languages.draws import Draw
     from isoglot.languages.sentence import Sentence
     from isoglot.model.encoder import Encoder
+    from isoglot.model.protocol import EncoderLike
     from isoglot.pretrain.masking import RandomFrom
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.pretrain.train import Pretrained
@@ -170,7 +171,6 @@ def train_pair(
     mode: TrainedMode,
     pieces: int,
     probes: Sequence[Callable[[Encoder, int], dict[str, float]]] = (),
-    probe_untrained: bool = False,
     device: str = "auto",
     command: str = "isoglot.study",
     progress: Progress = SILENT,
@@ -184,13 +184,11 @@ def train_pair(
         mode: How the languages share ids.
         pieces: Ids of each language.
         probes: Called at every evaluation.
-        probe_untrained: Whether they are also called before the first step.
         device: ``auto``, ``cpu``, ``cuda``…
         command: For the record of the run.
         progress: Shows how far it is.
     """
-    from isoglot.core.devices import choose_device
-    from isoglot.pretrain.train import initial_encoder, pretrain
+    from isoglot.pretrain.train import pretrain
     from isoglot.vocab import build_shards, train_vocabulary
 
     vocabulary = train_vocabulary(
@@ -201,10 +199,6 @@ def train_pair(
         code: build_shards([path], vocabulary, code, out / "shards" / code, dev_share=0.02, progress=progress)
         for code, path in texts.items()
     }
-    if probe_untrained:
-        untrained = initial_encoder(training, vocabulary, tuple(shards)).to(choose_device(device)).eval()
-        for probe in probes:
-            probe(untrained, 0)
     run = pretrain(
         training,
         shards,
@@ -245,7 +239,7 @@ class TwinProbe:
         self.moments: dict[int, tuple[float, ...]] = {}
         self.last: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
 
-    def __call__(self, encoder: Encoder, step: int) -> dict[str, float]:
+    def __call__(self, encoder: EncoderLike, step: int) -> dict[str, float]:
         """Measure P@1 in every layer and keep it."""
         from isoglot.represent import extract
 

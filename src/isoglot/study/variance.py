@@ -276,7 +276,8 @@ def _indicators(table: BlockedTable, factors: tuple[str, ...]) -> np.ndarray:
     import numpy as np
 
     rows = [tuple(cell[name] for name in factors) for cell in table.cells]
-    return np.array([[float(row == level) for level in table.levels(*factors)] for row in rows])
+    levels = table.levels(*factors)
+    return np.array([[float(row == level) for level in levels] for row in rows])
 
 
 def _span(parts: Sequence[np.ndarray], cells: int) -> np.ndarray:

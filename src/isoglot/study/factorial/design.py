@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.study.numbers import Coordinate
-    from isoglot.vocab.train import TrainedMode
 
 Sharing = Literal["all", "sep-emb", "all-but-top"]
 Anchors = Literal["none", "fifth", "all"]
@@ -91,7 +90,7 @@ class FactorialCell:
         return {factor: getattr(self, factor) for factor in FACTORS}
 
     @property
-    def vocabulary_mode(self) -> TrainedMode:
+    def vocabulary_mode(self) -> Literal["union", "disjoint"]:
         """``union`` where equal strings share an id, else ``disjoint``."""
         return "disjoint" if self.anchors == "none" else "union"
 
@@ -191,7 +190,12 @@ def cell_text(cell: FactorialCell, seed: int, sentences: int, *, tested: int = 5
     """
     language = cell.language(seed)
     english, twin = pair_documents(language, sentences, seed=seed, topics=topic_draws(cell.domain, seed))
+    return CellText(list(english), list(twin), *cell_pairs(language, seed, tested))
+
+
+def cell_pairs(language: TwinLanguage, seed: int, count: int) -> tuple[Pairs, Pairs]:
+    """Pairs to choose a layer by and pairs to score it on, about the common topics of a block."""
     common = topics_of(seed).common
     draw = Draw(common, _zipf_shares(common, 1.0))
-    choose, test = (paired(held_out(tested, seed, split=split, topics=draw), language) for split in ("dev", "test"))
-    return CellText(list(english), list(twin), choose, test)
+    choose, test = (held_out(count, seed, split=split, topics=draw) for split in ("dev", "test"))
+    return paired(choose, language), paired(test, language)

@@ -18,7 +18,8 @@ cancels. All other p-values are exploratory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, isnan, log, log2
 from typing import TYPE_CHECKING, Literal
@@ -28,6 +29,7 @@ from isoglot.core.table import Column, Table
 from isoglot.study.factorial.design import CELLS, FACTORS, FactorialCell
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.variance import (
+    RESAMPLES,
     BlockedTable,
     Contrast,
     LevelMean,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 TEST_P1, DEV_P1 = "sentence_p1", "sentence_p1_dev"
 """Measures of a trained cell: P@1 of a layer on the test sentences, and on those that choose the layer."""
-THRESHOLD = 0.25
+THRESHOLD = 0.2
 """P@1 above what an untrained encoder finds where one word in five is an anchor."""
 STATED = "gain of one word in five over no anchors: another word order less the same"
 
@@ -164,13 +166,16 @@ class FactorialResult:
         return sum(shares[how] for shares in self.censored.values()) / len(self.censored)
 
 
-def analyze_factorial(numbers: Numbers, *, threshold: float = THRESHOLD, seed: int = 0) -> FactorialResult:
+def analyze_factorial(
+    numbers: Numbers, *, threshold: float = THRESHOLD, seed: int = 0, resamples: int = RESAMPLES
+) -> FactorialResult:
     """Analyze both outcomes over the blocks that are complete.
 
     Args:
         numbers: Of :data:`TEST_P1` and :data:`DEV_P1`, with the coordinates of a cell, seed, layer and tokens.
         threshold: P@1 whose first crossing is timed.
         seed: For the bootstrap.
+        resamples: Bootstrap resamples of the intervals of shares.
 
     Raises:
         InputError: Fewer than two blocks have all cells, or runs differ in their numbers of tokens.
@@ -197,8 +202,10 @@ def analyze_factorial(numbers: Numbers, *, threshold: float = THRESHOLD, seed: i
         left_out=tuple(one for one in seeds if one not in whole),
         budget=ends.pop(),
         threshold=threshold,
-        p1=_analyzed("p1", _table(whole, [[run.p1 for run in row] for row in by_cell]), seed),
-        tokens=_analyzed("tokens", _table(whole, [[log2(tokens) for tokens, _ in row] for row in timed]), seed),
+        p1=_analyzed("p1", _table(whole, [[run.p1 for run in row] for row in by_cell]), seed, resamples),
+        tokens=_analyzed(
+            "tokens", _table(whole, [[log2(tokens) for tokens, _ in row] for row in timed]), seed, resamples
+        ),
         untrained=(
             level_means(_table(whole, known), "anchors", "order") if all(map(len, known)) and known == floors else ()
         ),
@@ -227,12 +234,12 @@ def _table(seeds: Sequence[int], values: Sequence[Sequence[float]]) -> BlockedTa
     return BlockedTable(cells, tuple(seeds), np.array(values, dtype=float))
 
 
-def _analyzed(outcome: Literal["p1", "tokens"], table: BlockedTable, seed: int) -> OutcomeAnalysis:
+def _analyzed(outcome: Literal["p1", "tokens"], table: BlockedTable, seed: int, resamples: int) -> OutcomeAnalysis:
     return OutcomeAnalysis(
         outcome=outcome,
         table=table,
-        variance=analyze(table, seed=seed),
-        without_all=analyze(table.without("anchors", "all"), seed=seed),
+        variance=analyze(table, seed=seed, resamples=resamples),
+        without_all=analyze(table.without("anchors", "all"), seed=seed, resamples=resamples),
         stated=contrast(table, stated_weights(table), STATED),
         interaction=level_means(table.without("sharing", "sep-emb"), "anchors", "order"),
     )
@@ -252,6 +259,60 @@ def outcome_numbers(result: FactorialResult) -> Numbers:
         for measure, rows in values.items()
         for cell, row in zip(CELLS, rows, strict=True)
         for seed, value in zip(result.seeds, row, strict=True)
+    )
+
+
+def factorial_table(numbers: Numbers, *, threshold: float = THRESHOLD) -> Table:
+    """The table of variances of P@1 with the stated contrast; before two blocks are complete, the cells so far."""
+    runs = runs_of(numbers)
+    blocks = Counter(run.seed for run in runs)
+    if sum(count == len(CELLS) for count in blocks.values()) < 2:
+        return cell_table(runs, threshold=threshold)
+    result = analyze_factorial(numbers, threshold=threshold)
+    stated = result.p1.stated
+    low, high = (100 * value for value in stated.interval)
+    points = f"{100 * stated.estimate:+.1f} points [{low:+.1f}, {high:+.1f}], t = {stated.t:.2f}, p = {stated.p:.2g}"
+    return replace(
+        variance_table(result.p1.variance, f"Variance of P@1 over {len(result.seeds)} seeds"),
+        footnotes=(f"Stated beforehand: {stated.name}: {points}.",),
+    )
+
+
+def cell_table(runs: Sequence[CellRun], *, threshold: float = THRESHOLD) -> Table:
+    """Means over seeds of every cell that has been trained."""
+    rows = []
+    for cell in CELLS:
+        mine = [run for run in runs if run.cell == cell]
+        if mine:
+            floors = [run.untrained for run in mine if run.untrained is not None]
+            timed = [run.tokens_to(threshold) for run in mine]
+            rows.append(
+                {
+                    **cell.levels,
+                    "seeds": len(mine),
+                    "untrained": sum(floors) / len(floors) if floors else None,
+                    "p1": sum(run.p1 for run in mine) / len(mine),
+                    "tokens": 2 ** (sum(log2(tokens) for tokens, _ in timed) / len(timed)),
+                    "never": sum(how == "never" for _, how in timed),
+                }
+            )
+    return Table.from_rows(
+        rows,
+        [
+            *FACTORS,
+            "seeds",
+            Column("untrained", unit="%", scale=100, format=".1f"),
+            Column("p1", title="P@1", unit="%", scale=100, format=".1f"),
+            Column(
+                "tokens",
+                title=f"tokens to {100 * threshold:.0f} %",
+                unit="M",
+                scale=1e-6,
+                format=".2f",
+                note="geometric mean; a run that never reaches it counts with its whole budget",
+            ),
+            Column("never", title="never reached"),
+        ],
     )
 
 
