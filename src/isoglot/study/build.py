@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoglot.study.numbers import Coordinate
 
 BUILTIN_SEED = 0
+_CHECKPOINTS_EVERY = 1000  # training steps: what a kill can cost at most
 TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
 """The task of each measure."""
 
@@ -317,7 +318,10 @@ class StudyBuilder:
         whole.pop("extends", None)
         config = build_config(PretrainConfig, values=whole)
         every = max(1, _steps(config) // self.scale.moments)
-        changes: dict[str, Any] = {"evaluation": {"every": every}, "checkpoints": {"every": every}}
+        changes: dict[str, Any] = {
+            "evaluation": {"every": every},
+            "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)},
+        }
         if not trained:
             changes = {"budget": "0steps"}
         return build_config(PretrainConfig, values=laid_over(whole, changes))

@@ -55,6 +55,12 @@ KINDS: dict[str, tuple[int, str]] = {
 """Version and function of every kind of step."""
 
 
+ON_CPU = ("cut-text", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
+"""Kinds of steps that do not use a GPU."""
+RESUMABLE = ("pretrain",)
+"""Kinds of steps that can pause and go on; others begin again."""
+
+
 class Run(Protocol):
     """The function of a kind."""
 
@@ -201,6 +207,7 @@ class Work:
         folder: Where to write the payload; empty at first, or as an interrupted attempt left it.
         scratch: A folder for what is not payload, such as checkpoints; kept by interrupted attempts.
         device: Where to compute.
+        processes: How many processes train as one, each on a GPU of its own.
         deadline: Moment of ``time.monotonic`` after which the work should stop with :class:`Paused`; None: never.
         progress: Shows how far it is.
         say: Told what the user should know.
@@ -213,6 +220,7 @@ class Work:
     folder: Path
     scratch: Path
     device: str
+    processes: int = 1
     deadline: float | None
     progress: Progress
     say: Callable[[str], None]
@@ -236,6 +244,6 @@ class Paused(Exception):  # noqa: N818 - not an error: the work goes on later
     """Raised by a step's function that stopped at its deadline and can be resumed."""
 
 
-Status = Literal["done", "dropped", "running", "paused", "failed", "blocked", "waiting"]
-"""done: the payload is there; dropped: the numbers are, and heavy files were removed; paused: an attempt was
-interrupted; blocked: an input has failed."""
+Status = Literal["done", "dropped", "running", "queued", "paused", "failed", "blocked", "waiting"]
+"""done: the payload is there; dropped: the numbers are, and heavy files were removed; queued: a cluster has a job for
+it; paused: an attempt was interrupted; blocked: an input has failed."""
