@@ -92,6 +92,15 @@ KeepTests = Annotated[
     bool,
     typer.Option("--keep-test-sentences", rich_help_panel=_INPUT, help="Leave test sentences in the training text."),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        rich_help_panel=_INPUT,
+        help="Measure this encoder instead of pretraining one: a folder, isoglot-mini, or a hub name.",
+    ),
+]
 Pair = Annotated[
     list[str] | None,
     typer.Option("--pair", metavar="PAIR", rich_help_panel=_SIZE, help="Languages, such as en-de. May be repeated."),
@@ -174,6 +183,7 @@ def _options(
     arm: list[str] | None,
     segment: list[str] | None,
     keep_tests: bool,
+    model: str | None,
 ) -> StudyOptions:
     from isoglot.study.build import StudyOptions
     from isoglot.study.data import named_values, pair_name
@@ -186,6 +196,7 @@ def _options(
         arms=tuple(arm or ()),
         keep_test_sentences=keep_tests,
         segmentation=named_values("segment", segment or ()),
+        model=model,
     )
 
 
@@ -220,6 +231,7 @@ def plan(
     data: DataFile = None,
     segment: Segment = None,
     keep_test_sentences: KeepTests = False,
+    model: Model = None,
     pair: Pair = None,
     scale: Scale = None,
     seeds: Seeds = None,
@@ -250,7 +262,7 @@ def plan(
         ner=ner,
         nli=nli,
     )
-    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
+    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences, model)
     built = build_study(recipe, files, options)
     found = estimate(built, out=out, device=device, progress=output.progress)
     output.result(found.as_dict(), found.table().rich())
@@ -271,6 +283,7 @@ def run(
     data: DataFile = None,
     segment: Segment = None,
     keep_test_sentences: KeepTests = False,
+    model: Model = None,
     pair: Pair = None,
     scale: Scale = None,
     seeds: Seeds = None,
@@ -311,7 +324,7 @@ def run(
         ner=ner,
         nli=nli,
     )
-    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
+    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences, model)
     study = Study.create(out, build_study(recipe, files, options))
     for reason in study.left_out:
         output.remark(f"left out: {reason}")

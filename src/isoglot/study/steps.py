@@ -40,12 +40,19 @@ KEY_LENGTH = 20
 KINDS: dict[str, tuple[int, str]] = {
     "cut-text": (1, "isoglot.study.kinds.text:cut_text"),
     "builtin-text": (1, "isoglot.study.kinds.text:builtin_text"),
+    "first-sentences": (1, "isoglot.study.kinds.text:first_sentences"),
     "builtin-dictionary": (1, "isoglot.study.kinds.text:builtin_dictionary"),
     "vocabulary": (1, "isoglot.study.kinds.vocabulary:train"),
     "shards": (1, "isoglot.study.kinds.vocabulary:encode"),
     "pretrain": (1, "isoglot.study.kinds.pretrain:train"),
     "static": (1, "isoglot.study.kinds.words:train_static"),
     "transfer": (1, "isoglot.study.kinds.transfer:fine_tune"),
+    "shifted-transfer": (1, "isoglot.study.kinds.transfer:fine_tune_shifted"),
+    "word-vectors": (1, "isoglot.study.kinds.words:word_vectors"),
+    "word-retrieval": (1, "isoglot.study.kinds.words:retrieve_words"),
+    "language-means": (1, "isoglot.study.kinds.steering:learn_means"),
+    "steering": (1, "isoglot.study.kinds.steering:sweep"),
+    "masked-language": (1, "isoglot.study.kinds.steering:decode_masked"),
     "sentence-retrieval": (1, "isoglot.study.kinds.sentences:retrieve"),
     "similarity": (1, "isoglot.study.kinds.sentences:compare"),
     "emergence": (1, "isoglot.study.kinds.sentences:follow"),
@@ -55,7 +62,7 @@ KINDS: dict[str, tuple[int, str]] = {
 """Version and function of every kind of step."""
 
 
-ON_CPU = ("cut-text", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
+ON_CPU = ("cut-text", "first-sentences", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
 """Kinds of steps that do not use a GPU."""
 RESUMABLE = ("pretrain",)
 """Kinds of steps that can pause and go on; others begin again."""

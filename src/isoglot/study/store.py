@@ -323,14 +323,21 @@ def _is_in(name: str, places: Iterable[str]) -> bool:
 
 
 _CHECKED: dict[tuple[str, int, int], str] = {}
+_NOT_CONTENT = (".md", ".h5", ".msgpack", ".ot", ".onnx")
+"""Files of an encoder's folder that say nothing about it here: notes, and weights in formats that are not read."""
 
 
 def source_hash(path: str | Path) -> str:
-    """SHA-256 of a file; computed once for a file that does not change.
+    """SHA-256 of a file, or of the names and contents of a folder's files; computed once for what does not change.
 
     Raises:
         StorageError: It cannot be read.
     """
+    folder = Path(path)
+    if folder.is_dir():
+        files = sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+        kept = [one for one in files if not one.endswith(_NOT_CONTENT) and not f"/{one}".count("/.")]
+        return hashlib.sha256(canonical({one: source_hash(folder / one) for one in kept}).encode()).hexdigest()
     try:
         facts = Path(path).stat()
     except OSError as error:
@@ -343,7 +350,8 @@ def source_hash(path: str | Path) -> str:
 
 def _checked_file(path: str, sha256: str) -> Path:
     if source_hash(path) != sha256:
+        what = "folder" if Path(path).is_dir() else "file"
         raise StorageError(
-            "the file has changed since the study was planned", remedy="restore it, or plan a new study", file=path
+            f"the {what} has changed since the study was planned", remedy="restore it, or plan a new study", file=path
         )
     return Path(path)
