@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,13 +42,14 @@ TINY = (
 OPTIONS = StudyOptions(scale="nano", scale_settings=TINY, pairs=("en-fr",))
 
 
-def planned(name: str, **options: object) -> BuiltStudy:
-    return build_study(name, StudyData(), StudyOptions(**{**vars(OPTIONS), **options}))  # type: ignore[arg-type]
+def planned(name: str, **options: Any) -> BuiltStudy:
+    return build_study(name, StudyData(), StudyOptions(**{**vars(OPTIONS), **options}))
 
 
 def computed(built: BuiltStudy, out: Path) -> Study:
     """A study, computed in this process."""
-    study, cache = Study.create(out, built), {}
+    study = Study.create(out, built)
+    cache: dict[Any, Any] = {}
     for step in study.needed():
         study.store.run(step, device="cpu", progress=SILENT, cache=cache)
     return study
