@@ -92,6 +92,25 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
         {"encoder": "1" * 20},
         "eee6a1b5c9878413f89a",
     ),
+    "twin-text": (
+        1,
+        {
+            "language": "en-x-twin",
+            "seed": 0,
+            "sentences": 40_000,
+            "order": "verb-last",
+            "anchors": 0.2,
+            "domain": "other",
+        },
+        {},
+        "00e8e40622899a608f37",
+    ),
+    "twin-retrieval": (
+        1,
+        {"order": "verb-last", "anchors": 0.2, "seed": 0, "count": 500, "tokens_per_step": 1920},
+        {"encoder": "1" * 20, "untrained": "2" * 20},
+        "54ce28bc59e1b4213d18",
+    ),
 }
 
 
