@@ -2,10 +2,10 @@
 
 What is left of a block of products is small: the maximum of each group of 8 entries is compared with the worst entry a
 line still keeps, and only groups above it are looked into. On the CPU, where numba is installed, the loops of
-:mod:`isoglot.retrieve.best_loops` do the same in a third of the time. A few more entries are kept than asked for; those are
-computed again in float64, so that order, ties (the lower index first) and scores do not depend on the size of a block,
-the number of threads or the device. Where rounding could hide a better entry, as among many duplicates, the whole row
-is computed again.
+:mod:`isoglot.retrieve.best_loops` do the same in a third of the time. A few more entries are kept than asked for; those
+are computed again in float64, so that order, ties (the lower index first) and scores do not depend on the size of a
+block, the number of threads or the device. Where rounding could hide a better entry, as among many duplicates, the
+whole row is computed again.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept,
 ``L`` lines with ``W`` entries in this block, ``P`` a part of the lines.
