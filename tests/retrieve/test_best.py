@@ -24,7 +24,7 @@ def _matrix(rows: int, columns: int, values: str) -> torch.Tensor:
 @pytest.mark.parametrize(("shape", "cut"), [((70, 200), 64), ((200, 70), 3), ((5, 6), 2), ((130, 129), 100)])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_compiled_loops_keep_what_torch_keeps_and_what_a_sort_finds(monkeypatch, values, axis, shape, cut, threads):
-    matrix, keep = _matrix(*shape, values), min(4, shape[axis])
+    matrix, keep = _matrix(shape[0], shape[1], values), min(4, shape[axis])
     lines = shape[1 - axis]
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     kept = []

@@ -174,10 +174,10 @@ def _products(X_ND: torch.Tensor, Y_MD: torch.Tensor, rows_P: torch.Tensor, colu
     if COMPILED and X_ND.device.type == "cpu":
         from isoglot.retrieve import best_loops
 
-        arrays = [tensor.contiguous().numpy() for tensor in (X_ND, Y_MD)]
+        X, Y = (tensor.contiguous().numpy() for tensor in (X_ND, Y_MD))
         out_PW = torch.empty(columns_PW.shape, dtype=torch.float64)
         rows, columns, out = rows_P.numpy(), columns_PW.numpy(), out_PW.numpy()
-        _by_threads(lambda part: best_loops.products(*arrays, rows[part], columns[part], out[part]), len(rows))
+        _by_threads(lambda part: best_loops.products(X, Y, rows[part], columns[part], out[part]), len(rows))
         return out_PW
     width, products = columns_PW.shape[1], []
     at_once = max(1, _GATHERED // (width * X_ND.shape[1]))

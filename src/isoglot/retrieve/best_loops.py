@@ -70,7 +70,7 @@ def _any_above(values_G: np.ndarray, bar: np.float32) -> bool:
     found = np.int32(0)
     for place in range(GROUP):
         found |= np.int32(values_G[place] > bar)
-    return found != 0
+    return bool(found)
 
 
 @compiled
@@ -79,7 +79,7 @@ def _any_above_its_own(values_G: np.ndarray, bars_G: np.ndarray) -> bool:
     found = np.int32(0)
     for place in range(GROUP):
         found |= np.int32(values_G[place] > bars_G[place])
-    return found != 0
+    return bool(found)
 
 
 @compiled
