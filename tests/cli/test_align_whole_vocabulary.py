@@ -176,9 +176,19 @@ def test_an_option_of_the_map_or_of_the_normalization_by_its_own_name(isoglot, p
     unknown = isoglot("align", "embeddings", *planted.options, "--set", "cutof=2")
     assert "unknown key 'cutof'" in unknown.err
     none = isoglot("align", "embeddings", *planted.options, "--normalize", "none", "--set", "normalization.rounds=5")
-    assert none.err.startswith("isoglot: options of a normalization (rounds), and none is chosen; ")
+    assert none.code == 2
+    assert none.err.startswith("isoglot: normalization none has no options (rounds); ")
     few = isoglot("align", "embeddings", *planted.options, "--set", "normalization.rounds=0")
     assert few.err == "isoglot: rounds = 0 is too small; give at least 1\n"
+
+
+def test_unit_center_unit_is_vecmaps_normalization(isoglot, planted: Planted):
+    found = isoglot("align", "embeddings", *planted.options, "--normalize", "unit-center-unit")
+    X, Y = (
+        unit(rows - rows.mean(axis=0)) for rows in (unit(side.astype(np.float64)) for side in (planted.X, planted.Y))
+    )
+    wanted = precision(csls_matrix(X @ rotation(X, Y, planted.train), Y), planted.test)
+    assert forward(json.loads(found.out))["p@1"]["value"] == pytest.approx(wanted, abs=1e-6)
 
 
 def test_help_names_every_option_of_every_map(isoglot):
@@ -242,7 +252,9 @@ def test_self_learning_from_a_few_pairs_is_as_good_as_vecmap(isoglot, tmp_path: 
     planted = Planted(tmp_path, noise=0.6)
     (tmp_path / "dictionary").write_text("".join((tmp_path / "dictionary").read_text().splitlines(True)[:12]))
     seed = planted.train[:12]
-    found = forward(json.loads(isoglot("align", "embeddings", *planted.options, "--method", "self-learning").out))
+    result = json.loads(isoglot("align", "embeddings", *planted.options, "--method", "self-learning").out)
+    assert result["config"]["normalize"] == "unit-center-unit"  # vecmap's
+    found = forward(result)
     wanted = precision(csls_matrix(*vecmap(planted.X, planted.Y, seed)), planted.test)
     X, Y = iterated(planted.X, 20), iterated(planted.Y, 20)
     alone = precision(csls_matrix(X @ rotation(X, Y, seed), Y), planted.test)
