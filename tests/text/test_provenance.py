@@ -54,8 +54,9 @@ def test_the_dictionaries_are_on_record(tmp_path: Path):
     (tmp_path / "de-en.txt").write_text("Katze cat\n")
     (tmp_path / "en.txt").write_text("a\n")
     used = [
-        use_dictionary(*pair, tmp_path / name, read_dictionary(tmp_path / name))
+        each
         for pair, name in ((("en", "fr"), "en-fr.txt"), (("deu", "en"), "de-en.txt"))
+        for each in use_dictionary(*pair, tmp_path / name, read_dictionary(tmp_path / name))
     ]
     write_provenance(tmp_path / "en.txt", Provenance(dictionaries=tuple(used)))
     record = read_provenance(tmp_path / "en.txt")

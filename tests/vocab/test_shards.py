@@ -324,7 +324,7 @@ def test_dictionaries_of_vocabulary_and_text_are_passed_on(trained, texts, tmp_p
     text = tmp_path / "en.txt"
     text.write_bytes(texts["en"][0].read_bytes())
     (tmp_path / "d.txt").write_text("cat chat\n")
-    used_here = use_dictionary("en", "fr", tmp_path / "d.txt", [Entry("cat", "chat")])
+    (used_here,) = use_dictionary("en", "fr", tmp_path / "d.txt", [Entry("cat", "chat")])
     write_provenance(text, Provenance(dictionaries=(used_here,)))
     base = trained("joint")
     about = {**base.about, "provenance": given_words(["Kuh"], source="de").facts()}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import unicodedata
 from contextlib import suppress
@@ -367,3 +368,32 @@ def test_what_is_no_tokenizer_is_refused_under_a_hash_that_fits(trained, tmp_pat
     with pytest.raises(InputError, match="not a tokenizer") as caught:
         Vocabulary.load(tmp_path)
     assert caught.value.file == str(tmp_path / "de" / "tokenizer.json")
+
+
+def as_npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04",
+        b"\x93NUMPY\x01\x00\x05\x00{",
+        as_npy(np.ones((2, 3)))[:-4],
+        as_npy(np.array([[None]])),
+        as_npy(np.array([["many"]])),
+        as_npy(np.array([[-1]])),
+    ],
+)
+def test_what_is_no_table_of_counts_is_refused_under_a_hash_that_fits(trained, tmp_path: Path, data: bytes):
+    trained("union").save(tmp_path)
+    (tmp_path / "counts.npy").write_bytes(data)
+    index = json.loads((tmp_path / "vocabulary.json").read_text())
+    index["files"]["counts.npy"] = hashlib.sha256(data).hexdigest()
+    write_sealed(tmp_path / "vocabulary.json", index)
+    with pytest.raises(CorruptFileError) as caught:
+        Vocabulary.load(tmp_path)
+    assert caught.value.file == str(tmp_path / "counts.npy")

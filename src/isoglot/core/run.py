@@ -418,7 +418,8 @@ def renewed_folder(folder: str | Path, index: str, *, stale: Collection[str] = (
     """
     target = writable_folder(folder)
     if not is_stored(target / index):
-        yield target
+        with sole_writer(target):
+            yield target
         return
     with written_together(target, stale=stale) as scratch:
         yield scratch
