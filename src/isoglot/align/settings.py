@@ -107,9 +107,8 @@ def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> li
     given = [(parse_setting(setting)[0], setting) for setting in settings]
     for path, setting in given:
         value = parse_setting(setting)[1]
-        method, normalize = (
-            value if path == (key,) else old for key, old in (("method", method), ("normalize", normalize))
-        )
+        method = value if path == ("method",) else method
+        normalize = value if path == ("normalize",) else normalize
     homes: dict[str, list[str]] = {}
     steps = _STEPS.get(normalize or default_normalize(method), ())
     for home, kind in (("options", _MAPS.get(method)), *(("normalization", step) for step in steps)):
