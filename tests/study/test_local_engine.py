@@ -64,7 +64,7 @@ def test_a_failed_step_stops_what_needs_it_and_nothing_else(plan: Plan, do: str)
 
 
 def test_at_the_deadline_a_step_pauses_and_goes_on_later(plan: Plan) -> None:
-    plan.add("long", kind="fake-resumable", seconds=1.0)
+    plan.add("long", kind="fake-resumable", do="long once", seconds=60.0)
     plan.add("after", "long")
     study = plan.study()
     result = run_local(study, RunOptions(device="cpu", stop_after=0.5))
@@ -96,7 +96,7 @@ def test_workers_end_with_the_engine_however_that_ends(plan: Plan) -> None:
 
 
 def test_a_signal_lets_steps_pause(plan: Plan) -> None:
-    step = plan.add("long", kind="fake-resumable", seconds=2.0)
+    step = plan.add("long", kind="fake-resumable", do="long once", seconds=60.0)
     study = plan.study()
     words = command("study", "step", str(study.out), step.key, "--device", "cpu", "--quiet")
     job = subprocess.Popen(words)

@@ -134,7 +134,8 @@ class _Worker:
     """A worker process and what it is at."""
 
     def __init__(self, study: Study, number: int, device: str, environment: Mapping[str, str]) -> None:
-        log = writable_folder(study.out / "log") / f"worker-{number}.log"
+        job = os.environ.get("SLURM_JOB_ID")
+        log = writable_folder(study.out / "log") / f"worker-{number if job is None else f'of-job-{job}'}.log"
         self.number = number
         self.log = log.open("ab")
         self.process = subprocess.Popen(  # noqa: S603 - this program itself

@@ -53,7 +53,7 @@ keys=(
 )
 cd {folder} || exit 1
 child=
-trap '[ -z "$child" ] || kill -TERM "$child"' TERM
+trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null' TERM
 {command} "${{keys[$SLURM_ARRAY_TASK_ID]}}" {options} &
 child=$!
 wait "$child"

@@ -31,6 +31,7 @@ _EVERY = 0.5  # seconds between two reports of progress
 def work(out: str | Path, device: str) -> None:
     """Compute steps as they are asked for on standard input, until it ends."""
     end_with_parent()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has the processes in its background ignore it
     signal.signal(signal.SIGTERM, lambda *_: None)  # of a whole job: whoever started the worker says when to end
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to the log
