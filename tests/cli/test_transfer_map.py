@@ -171,7 +171,10 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
     assert "is for widths 32 and 32, and the models have 48 and 32; fit the maps with these two models" in (
         isoglot(*other, "--maps", f"de={tmp_path / 'map'}").err
     )
-    assert "the source is 48 wide, the target 32, and procrustes needs one width" in isoglot(*other, *given).err
+    assert (
+        "the source has 48 dimensions, the target 32, and procrustes needs the same number"
+        in isoglot(*other, *given).err
+    )
     assert isoglot(*other, *given, "--method", "ridge", "--layers", "1").code == 0
 
 
