@@ -36,49 +36,27 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
         {"encoder": "1" * 20},
         "67b40716483299bd481b",
     ),
-    "first-sentences": (1, {"language": "en", "sentences": 200_000}, {"text": "1" * 20}, "a241cf7fc0b11d1c5435"),
-    "static": (
+    "fasttext": (
         1,
-        {"method": "glove", "config": {"dimensions": 384}},
-        {"vocabulary": "1" * 20, "shards.en": "2" * 20},
-        "e1185b20473282699f11",
+        {"language": "en", "config": {"dimensions": 300}, "words": 200000},
+        {"text": "1" * 20},
+        "8f8026697ce9a03a15d1",
     ),
-    "shifted-transfer": (
+    "mapped-embeddings": (
         1,
-        {"task": "nli", "config": {"epochs": 4}, "source": "en", "targets": ["de"], "alphas": [0.5, 1]},
-        {"encoder": "1" * 20, "means": "2" * 20},
-        "86c48eeef17d26c6f5c5",
+        {"languages": ["en", "de"]},
+        {"encoder": "1" * 20, "other": "2" * 20},
+        "fb372aa32163692b0a40",
     ),
-    "word-vectors": (
+    "mapped-contexts": (
         1,
-        {"language": "en", "sentences": 100_000, "contexts": 20, "length": 256},
-        {"encoder": "1" * 20, "text": "2" * 20},
-        "0bdb9ebc6b8c9d6a917a",
+        {"languages": ["en", "de"], "sentences": 100},
+        {"encoder": "1" * 20},
+        "c275dbe3ccd2e0795281",
     ),
-    "word-retrieval": (
-        1,
-        {"source": "en", "target": "de", "systems": {"glove-200000": {"system": "glove", "sentences": 200_000}}},
-        {"dictionary": "1" * 20},
-        "6cf6a9483495930699a9",
-    ),
-    "language-means": (
-        1,
-        {"sentences": 10_000},
-        {"encoder": "1" * 20, "text.en": "2" * 20},
-        "2fa518b67e4403a30e42",
-    ),
-    "steering": (
-        1,
-        {"languages": ["en", "de"], "alphas": [-1, 1, 2, 3], "count": 1000},
-        {"encoder": "1" * 20, "means": "2" * 20},
-        "b7b996e6e95f2fc50aac",
-    ),
-    "masked-language": (
-        1,
-        {"language": "en", "languages": ["en", "de"], "count": 1000},
-        {"encoder": "1" * 20, "means": "2" * 20},
-        "4f7708d193a63b5c9cc4",
-    ),
+    "word-links": (1, {"languages": ["de", "en"], "count": 10000}, {"pairs.table": TEXT.key}, "d323071fdebb5c5c8dd4"),
+    "layer-maps": (1, {"languages": ["de", "en"]}, {"encoder": "1" * 20, "bitext": "2" * 20}, "a35320542da9be25bf5c"),
+    "mapped-transfer": (1, {"task": "ner", "config": {"epochs": 10}}, {"maps": "1" * 20}, "a637a27d252f647311f5"),
     "sentence-retrieval": (
         1,
         {"languages": ["en", "de"], "center": "mean"},
@@ -91,25 +69,6 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
         {"languages": ["en", "de"], "tokens_per_step": 65024},
         {"encoder": "1" * 20},
         "eee6a1b5c9878413f89a",
-    ),
-    "twin-text": (
-        1,
-        {
-            "language": "en-x-twin",
-            "seed": 0,
-            "sentences": 40_000,
-            "order": "verb-last",
-            "anchors": 0.2,
-            "domain": "other",
-        },
-        {},
-        "00e8e40622899a608f37",
-    ),
-    "twin-retrieval": (
-        1,
-        {"order": "verb-last", "anchors": 0.2, "seed": 0, "count": 500, "tokens_per_step": 1920},
-        {"encoder": "1" * 20, "untrained": "2" * 20},
-        "54ce28bc59e1b4213d18",
     ),
 }
 

@@ -75,7 +75,7 @@ def words(
     ] = "one",
     layers: LayerList = "all",
     method: Method = "procrustes",
-    normalize: Normalize = None,
+    normalize: Normalize = "iterative",
     allow_leak: AllowLeak = False,
     settings: Settings = None,
     weights: Weights = "best",

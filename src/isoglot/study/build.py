@@ -15,7 +15,7 @@ from isoglot.core.recipe import load_recipe
 from isoglot.languages import LANGUAGES
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
 from isoglot.study.kinds.vocabulary import SHARDS
-from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
+from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, load_scale, load_study
 from isoglot.study.steps import SourceFile, Step
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from isoglot.study.numbers import Coordinate
 
 BUILTIN_SEED = 0
-_CHECKPOINTS_EVERY = 1000  # training steps: what a kill can cost at most
 TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
 """The task of each measure."""
 
@@ -51,8 +50,6 @@ class StudyOptions:
         arms: Names of the arms to run; empty: all.
         keep_test_sentences: Whether test sentences stay in the training text.
         segmentation: How text is segmented into words, by language.
-        model: A released encoder that is measured instead of pretraining one: a folder, ``isoglot-mini``, or a name on
-            the Hugging Face hub.
     """
 
     scale: str | None = None
@@ -62,7 +59,6 @@ class StudyOptions:
     arms: tuple[str, ...] = ()
     keep_test_sentences: bool = False
     segmentation: Mapping[str, str] = field(default_factory=dict)
-    model: str | None = None
 
 
 @dataclass
@@ -102,43 +98,24 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     names, recipes = _with_included(name)
     scale_name = options.scale or recipes[0].scale or ("nano" if data.is_builtin else "hour")
     scale = load_scale(scale_name, options.scale_settings)
-    multilingual = [recipe for recipe in recipes if recipe.is_multilingual]
-    _check_model(name, options, recipes)
-    pairs = options.pairs or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
+    pairs = options.pairs or _default_pairs(data)
     for pair in pairs:
         _check_pair(pair, data)
     built = BuiltStudy(names, recipes, scale_name, scale, pairs, options.seeds or max(one.seeds for one in recipes))
     left_out: dict[str, None] = {}
+    moments = any("emergence" in recipe.measures for recipe in recipes)  # else one arm of two recipes is trained twice
     for seed in range(built.seeds):
-        for builder in _builders(recipes, scale, data, pairs, options):
-            built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
-            left_out |= dict.fromkeys(builder.left_out)
+        for pair in pairs:
+            for recipe in recipes:
+                builder = StudyBuilder(recipe, scale, data, pair, options)
+                builder.keeps_moments = builder.keeps_moments or moments
+                built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
+                left_out |= dict.fromkeys(builder.left_out)
     built.left_out = list(left_out)
     if not built.measurements:
         problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
         raise ConfigError(problem, remedy="give it the data that it needs")
     return built
-
-
-def _builders(
-    recipes: tuple[StudyRecipe, ...], scale: ScaleConfig, data: StudyData, pairs: tuple[str, ...], options: StudyOptions
-) -> Iterator[StudyBuilder]:
-    """One for every pair and recipe of pairs, and one for every recipe of all languages."""
-    from isoglot.study.multilingual import MultilingualBuilder
-
-    for pair in pairs:
-        for recipe in recipes:
-            if not recipe.is_multilingual:
-                yield StudyBuilder(recipe, scale, data, tuple(pair.split("-")), options)
-    languages = tuple(dict.fromkeys(code for pair in pairs for code in pair.split("-")))
-    for recipe in recipes:
-        if recipe.is_multilingual:
-            yield MultilingualBuilder(recipe, scale, data, languages, options)
-
-
-def _check_model(name: str, options: StudyOptions, recipes: tuple[StudyRecipe, ...]) -> None:
-    if options.model is not None and not all(recipe.is_multilingual for recipe in recipes if recipe.measures):
-        raise ConfigError(f"{name} pretrains its encoders", remedy="run a recipe of liu2020 with a released model")
 
 
 def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]:
@@ -159,8 +136,8 @@ def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Meas
     return [one for one in new if (one.step.key, tuple(sorted(one.at.items()))) not in known]
 
 
-def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]:
-    languages = list(data.text) if data.text else list(builtin)
+def _default_pairs(data: StudyData) -> tuple[str, ...]:
+    languages = list(data.text) if data.text else ["en", "de"]
     first = "en" if "en" in languages else languages[0]
     pairs = tuple(f"{first}-{code}" for code in languages if code != first)
     if not pairs:
@@ -185,21 +162,17 @@ class StudyBuilder:
         recipe: What is trained and measured.
         scale: How large.
         data: The user's files.
-        languages: Two languages; tasks are learned in the first.
+        pair: Two languages, such as ``en-de``; tasks are learned in the first.
         options: What the user asks for.
     """
 
     def __init__(
-        self,
-        recipe: StudyRecipe,
-        scale: ScaleConfig,
-        data: StudyData,
-        languages: tuple[str, ...],
-        options: StudyOptions,
+        self, recipe: StudyRecipe, scale: ScaleConfig, data: StudyData, pair: str, options: StudyOptions
     ) -> None:
         self.recipe, self.scale, self.data, self.options = recipe, scale, data, options
-        self.languages = languages
-        self.pair = "-".join(languages)
+        self.pair = pair
+        one, other = pair.split("-")
+        self.languages = one, other
         self.left_out: list[str] = []
         self.keeps_moments = "emergence" in recipe.measures
 
@@ -221,8 +194,8 @@ class StudyBuilder:
                 continue
             yield from self._arm(name, arm, seed)
         for measure in self.recipe.measures:
-            if measure in PAIR_MEASURES:
-                yield from PAIR_MEASURES[measure](self, seed)
+            if measure in pair_measures():
+                yield from pair_measures()[measure](self, seed)
 
     def _missing(self, arm: ArmConfig) -> str | None:
         """What an arm needs and there is not."""
@@ -230,6 +203,12 @@ class StudyBuilder:
             return f"no text of {self.languages[1]} from another domain (--other-text)"
         if arm.code_switching and not self.data.is_builtin and "train" not in self.data.dictionary.get(self.pair, {}):
             return f"no training dictionary of {self.pair} (--dictionary {self.pair}.train=FILE)"
+        if arm.languages == "twice":
+            from isoglot.study.figures import paraphrase_files, second_name
+
+            if paraphrase_files(self) is None:
+                one = self.languages[0]
+                return f"no paraphrases of {one} (--parallel {one}-{second_name(one)}=TABLE)"
         return None
 
     def _arm(self, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
@@ -291,20 +270,14 @@ class StudyBuilder:
         return Step("cut-text", settings, inputs, title=f"text {language}{words}", heavy=("text.txt",))
 
     def _texts(self, arm: ArmConfig) -> dict[str, Step]:
-        """The text of each language that an arm reads, before it is cut to a number of sentences."""
-        if arm.languages == "all":
-            return {code: self.text(code) for code in self.languages}
         one, other = self.languages
         both = {one: self.text(one), other: self.text(other, domain=arm.text)}
-        return {"both": both, "first": {one: both[one]}, "second": {other: both[other]}}[arm.languages]
-
-    def _cut(self, text: Step, language: str, sentences: int | None) -> Step:
-        """The first so many sentences of a text."""
-        if sentences is None:
-            return text
-        settings = {"language": language, "sentences": sentences}
-        title = f"{text.title}, {sentences:,} sentences"
-        return Step("first-sentences", settings, {"text": text}, title=title, heavy=("text.txt",))
+        return {
+            "both": both,
+            "first": {one: both[one]},
+            "second": {other: both[other]},
+            "twice": {one: both[one], f"{one}-x-two": both[one]},
+        }[arm.languages]
 
     def vocabulary(self, arm: ArmConfig) -> Step:
         """The vocabulary of an arm: joint ones have as many subwords as two of one language."""
@@ -330,7 +303,7 @@ class StudyBuilder:
                     "domain": "other" if arm.text == "other" and code == self.languages[1] else "main",
                     "dev_share": self.scale.dev_share,
                 },
-                {"text": self._cut(text, code, arm.sentences), "vocabulary": vocabulary},
+                {"text": text, "vocabulary": vocabulary},
                 title=f"shards {code} for {vocabulary.title}",
                 heavy=(SHARDS,),
             )
@@ -356,14 +329,8 @@ class StudyBuilder:
             whole["init_seed"] = arm.init_seed
         whole.pop("extends", None)
         config = build_config(PretrainConfig, values=whole)
-        if arm.window is not None:
-            whole = laid_over(whole, {"batch": _short_inputs(config, arm.window)})
-            config = build_config(PretrainConfig, values=whole)
         every = max(1, _steps(config) // self.scale.moments)
-        changes: dict[str, Any] = {
-            "evaluation": {"every": every},
-            "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)},
-        }
+        changes: dict[str, Any] = {"evaluation": {"every": every}, "checkpoints": {"every": every}}
         if not trained:
             changes = {"budget": "0steps"}
         return build_config(PretrainConfig, values=laid_over(whole, changes))
@@ -403,36 +370,34 @@ class StudyBuilder:
         self, measure: str, encoder: Step, arm: ArmConfig, seed: int, *, frozen: str | None = None
     ) -> Step | None:
         """A task learned in the first language and tested in both; None where there are no examples."""
-        task = TASKS[measure]
+        from isoglot.transfer.settings import TuneConfig
+
+        task, (one, other) = TASKS[measure], self.languages
         scale = self.scale.tasks.get(task)
         if scale is None:
             return None
-        words = "" if frozen is None else f", {frozen} frozen"
-        changes = {"seed": seed} if frozen is None else {"seed": seed, "frozen": frozen}
-        return self.task_step(task, scale, encoder, changes, title=f"{measure} on {encoder.title}{words}")
-
-    def task_step(
-        self, task: str, scale: TaskScale, encoder: Step | SourceFile, changes: Mapping[str, Any], *, title: str
-    ) -> Step | None:
-        """A task learned in the first language and tested in all that have a test set; None where no other has one."""
-        from isoglot.transfer.settings import TuneConfig
-
-        one, *others = self.languages
-        values = {**load_recipe(scale.recipe, room="transfer").values, **scale.settings, **changes}
+        recipe = load_recipe(scale.recipe, room="transfer")
+        values = {**recipe.values, **scale.settings, "seed": seed}
+        if frozen is not None:
+            values["frozen"] = frozen
         config = build_config(TuneConfig, values=values).model_dump(mode="json", exclude_defaults=True)
-        settings: dict[str, Any] = {"task": task, "config": config, "source": one}
+        settings: dict[str, Any] = {"task": task, "config": config, "source": one, "targets": [other]}
         settings |= {"examples": scale.examples, "test_examples": scale.test_examples}
         inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
         if self.data.is_builtin:
-            return Step("transfer", {**settings, "targets": others, "builtin": scale.builtin}, inputs, title=title)
-        files = self.data.tasks.get(task, {})
-        targets = [code for code in others if "test" in files.get(code, {})]
-        if not {"train", "dev"} <= set(files.get(one, {})) or not targets:
-            return None
-        for code in (one, *targets):
-            splits = ("train", "dev", "test") if code == one else ("dev", "test")
-            inputs |= {f"{split}.{code}": files[code][split] for split in splits if split in files[code]}
-        return Step("transfer", {**settings, "targets": targets}, inputs, title=title)
+            settings["builtin"] = scale.builtin
+        else:
+            files = self.data.tasks.get(task, {})
+            first, second = files.get(one, {}), files.get(other, {})
+            if not {"train", "dev"} <= set(first) or "test" not in second:
+                return None
+            inputs |= {f"train.{one}": first["train"], f"dev.{one}": first["dev"], f"test.{other}": second["test"]}
+            if "test" in first:
+                inputs[f"test.{one}"] = first["test"]
+            if "dev" in second:
+                inputs[f"dev.{other}"] = second["dev"]
+        words = "" if frozen is None else f", {frozen} frozen"
+        return Step("transfer", settings, inputs, title=f"{measure} on {encoder.title}{words}")
 
     def sentences(self, measure: str, encoder: Step, other: Step | None = None, **settings: object) -> Step | None:
         """Retrieval, CKA, or both over training; None where there are no parallel sentences."""
@@ -441,7 +406,7 @@ class StudyBuilder:
         if other is not None:
             inputs["other"] = other
         asked: dict[str, Any] = {"languages": list(self.languages), "count": self.scale.pairs, **settings}
-        pairs = self._pairs("pairs", self.data.parallel)
+        pairs = self.pair_files("pairs", self.data.parallel)
         if pairs is None:
             return None
         inputs |= pairs
@@ -457,7 +422,7 @@ class StudyBuilder:
         """Tokens that a pretraining reads in a step."""
         return encoder.tokens // max(1, _steps_of(encoder))
 
-    def _pairs(self, name: str, files: Mapping[str, Mapping[str, SourceFile]]) -> dict[str, SourceFile] | None:
+    def pair_files(self, name: str, files: Mapping[str, Mapping[str, SourceFile]]) -> dict[str, SourceFile] | None:
         """Inputs for parallel sentences; none of built-in ones, None where there are none at all."""
         if self.data.is_builtin:
             return {}
@@ -472,38 +437,6 @@ class StudyBuilder:
         return self.encoder(name, self.recipe.arms[name], seed)
 
 
-def _figure6(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
-    """Sentence retrieval after an orthogonal map: of the bilingual encoder, and between the monolingual ones."""
-    pairs = builder._pairs("map_pairs", builder.data.map_parallel)
-    if pairs is None:
-        builder.left_out.append(f"{builder.pair}, figure6: no parallel sentences to fit maps on (--map-parallel)")
-        return
-    one, other = (builder.arm_encoder(name, seed) for name in ("monolingual-first", "monolingual-second"))
-    sides = {"bilingual": (builder.arm_encoder("default", seed), None), "monolingual": (one, other)}
-    for arm, (first, second) in sides.items():
-        asked: dict[str, Any] = {"map": "procrustes", "center": "none", "map_count": builder.scale.map_pairs}
-        step = builder.sentences("retrieval", first, second, **asked)
-        if step is None:
-            builder.left_out.append(f"{builder.pair}, figure6: no test pairs (--parallel)")
-            return
-        step = Step(step.kind, step.settings, {**step.inputs, **pairs}, title=f"figure 6 {builder.pair}, {arm}")
-        yield Measurement(step, {"arm": arm, "pair": builder.pair, "seed": seed})
-
-
-def _figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
-    """CKA of the bilingual encoder, between the monolingual ones, and with a random one for the second language."""
-    one, other = (builder.arm_encoder(name, seed) for name in ("monolingual-first", "monolingual-second"))
-    random = builder.encoder("monolingual-second", builder.recipe.arms["monolingual-second"], seed, trained=False)
-    sides = {"bilingual": (builder.arm_encoder("default", seed), None), "monolingual": (one, other)}
-    for arm, (first, second) in {**sides, "random": (one, random)}.items():
-        step = builder.sentences("similarity", first, second)
-        if step is None:
-            builder.left_out.append(f"{builder.pair}, figure7: no test pairs (--parallel)")
-            return
-        step = Step(step.kind, step.settings, step.inputs, title=f"figure 7 {builder.pair}, {arm}")
-        yield Measurement(step, {"arm": arm, "pair": builder.pair, "seed": seed})
-
-
 def _factorial(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     """The cells of the factorial study, which are its arms."""
     from isoglot.study.factorial.steps import cell_measurements
@@ -512,33 +445,23 @@ def _factorial(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
 
 
 ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
-PAIR_MEASURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {
-    "figure6": _figure6,
-    "figure7": _figure7,
-    "factorial": _factorial,
-}
-"""What compares encoders of several arms, by name."""
+
+
+def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]]:
+    """What compares encoders of several arms, by name."""
+    from isoglot.study.figures import FIGURES
+
+    return {**FIGURES, "factorial": _factorial}
 
 
 # --- sizes ---
 
 
-def input_length(config: PretrainConfig) -> int:
-    """Tokens of an input in training."""
+def _tokens_per_step(config: PretrainConfig) -> int:
     from isoglot.model.settings import SIZES
 
-    return config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
-
-
-def _tokens_per_step(config: PretrainConfig) -> int:
-    return config.batch.size * (input_length(config) - 2)  # a row begins and ends with a special token
-
-
-def _short_inputs(config: PretrainConfig, window: int) -> dict[str, int]:
-    """Settings of a batch with shorter rows and about as many tokens."""
-    parts = config.batch.gradient_accumulation
-    rows = round(_tokens_per_step(config) / (window - 2) / parts) * parts
-    return {"sequence_length": window, "size": max(parts, rows)}
+    length = config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
+    return config.batch.size * (length - 2)  # a row begins and ends with a special token
 
 
 def _steps(config: PretrainConfig) -> int:

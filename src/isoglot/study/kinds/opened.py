@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from isoglot.model.protocol import EncoderLike
     from isoglot.study.steps import Work
 
 
 def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
-    """The encoder of an input step, or of an input folder that has a released one; a worker keeps the latest two."""
+    """The encoder of an input step, or a released one; a worker keeps the latest two."""
     from isoglot.model import load_encoder
     from isoglot.study.kinds.pretrain import ENCODER
 
-    folder = work.inputs[name]
-    source = folder / ENCODER if (folder / ENCODER).is_dir() else folder
+    source: str | Path = work.inputs[name] / ENCODER if name in work.inputs else work.settings["model"]
     kept: dict[str, Any] = work.cached("encoders", dict)
     if str(source) not in kept:
         while len(kept) > 1:
@@ -27,17 +29,51 @@ def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
     return encoder
 
 
-def sentence_pairs(work: Work, languages: tuple[str, str], name: str = "pairs") -> tuple[list[str], list[str], str]:
-    """Sentences of two languages that correspond, and a hash of them.
+def sentence_pairs(work: Work, languages: tuple[str, str]) -> tuple[list[str], list[str], str]:
+    """Test sentences of two languages that correspond, and a hash of them.
 
-    Settings: ``count`` and ``builtin``, a seed, for built-in sentences; inputs ``NAME.LANG`` for aligned files, or
-    ``NAME.table`` for a table with a column for each language.
+    Settings: ``count`` and ``builtin``, a seed, for built-in sentences; inputs ``pairs.LANG`` for aligned files, or
+    ``pairs.table`` for a table with a column for each language.
 
     Raises:
         ConfigError: A language is missing.
     """
+    pairs = _pairs(work, languages, "pairs", work.settings)
+    return _sides(pairs)
+
+
+def map_pairs(work: Work, languages: tuple[str, str]) -> tuple[list[str], list[str], str]:
+    """Sentences to fit maps on, and a hash of them; none of them is a test sentence.
+
+    Settings: ``map_pairs``, a table with ``count`` and ``builtin``; inputs ``map_pairs.LANG`` or ``map_pairs.table``.
+
+    Raises:
+        ConfigError: A language is missing.
+        InputError: There are none but test sentences.
+    """
+    tests = set(_pairs(work, languages, "pairs", work.settings))
+    sources = {first for first, _ in tests}
+    asked = work.settings["map_pairs"]
+    found = _pairs(work, languages, "map_pairs", {**asked, "count": asked["count"] + len(tests)})
+    kept = [pair for pair in found if pair[0] not in sources][: asked["count"]]
+    if not kept:
+        raise InputError("there are no sentences to fit a map on but those of the test", remedy="give --map-parallel")
+    return _sides(kept)
+
+
+def _sides(pairs: list[tuple[str, str]]) -> tuple[list[str], list[str], str]:
     import hashlib
 
+    digest = hashlib.sha256("\n".join(f"{first}\t{second}" for first, second in pairs).encode()).hexdigest()
+    return [first for first, _ in pairs], [second for _, second in pairs], digest[:16]
+
+
+def _pairs(work: Work, languages: tuple[str, str], name: str, settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Different pairs of sentences, of the input files of that name or built-in ones.
+
+    Raises:
+        ConfigError: A language is missing.
+    """
     from isoglot.compare.sentences import builtin_pairs
     from isoglot.text.parallel import read_aligned, read_parallel
 
@@ -50,8 +86,5 @@ def sentence_pairs(work: Work, languages: tuple[str, str], name: str = "pairs") 
             raise ConfigError(f"no parallel sentences of {missing[0]}", remedy="give a file for it")
         rows = read_aligned({code: files[code] for code in languages}) if table is None else read_parallel(table)
         found = {(row[one], row[other]): None for row in rows if row[one].strip() and row[other].strip()}
-        pairs = list(found)[: work.settings.get("count")]
-    else:
-        pairs = builtin_pairs(languages, work.settings["count"], seed=work.settings["builtin"])
-    digest = hashlib.sha256("\n".join(f"{first}\t{second}" for first, second in pairs).encode()).hexdigest()
-    return [first for first, _ in pairs], [second for _, second in pairs], digest[:16]
+        return list(found)[: settings.get("count")]
+    return builtin_pairs(languages, settings["count"], seed=settings["builtin"])

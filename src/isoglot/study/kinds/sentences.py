@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoglot.study.kinds.opened import open_step_encoder, sentence_pairs
+from isoglot.study.kinds.opened import map_pairs, open_step_encoder, sentence_pairs
 from isoglot.study.kinds.pretrain import MOMENTS
 from isoglot.study.numbers import RESAMPLES, Number
 
@@ -22,26 +22,29 @@ def retrieve(work: Work) -> list[Number]:
     """Look for the translation of every sentence among all, in every layer.
 
     Settings: ``languages``, two; ``center``: whether each language's mean is removed, estimated on other sentences of
-    the set (5 folds); ``map``: ``none``, or ``procrustes``, fitted on ``map_pairs``; inputs ``encoder``, ``other``
-    (where the second language has an encoder of its own), ``pairs``, ``map_pairs``.
+    the set (5 folds); ``map``: ``none``, or ``procrustes``, fitted on the sentences of ``map_pairs`` after
+    ``normalize``, a name of :class:`AlignConfig`; inputs ``encoder``, ``other`` (where the second language has an
+    encoder of its own), ``pairs``, ``map_pairs``.
     """
     X, Y, items = _sides(work)
     maps = _procrustes(work) if work.settings.get("map") == "procrustes" else {}
     found = []
     for layer, (rows_X, rows_Y) in _both(X, Y):
-        moved = maps[layer](rows_X) if layer in maps else rows_X
-        hits_N = _hits(moved, rows_Y, work.settings.get("center", "none"))
+        there = maps.get(layer)
+        mapped_X = rows_X if there is None else there.transform(rows_X)
+        mapped_Y = rows_Y if there is None else there.transform_target(rows_Y)
+        hits_N = _hits(mapped_X, mapped_Y, work.settings.get("center", "none"))
         at: dict[str, Coordinate] = {"language": _languages(work)[1], "layer": layer, "depth": len(X) - 1}
         if maps:
             at["map"] = work.settings["map"]
-        found.append(Number("sentence_p1", float(hits_N.mean()), at, _resampled(hits_N, items), items))
+        found.append(Number("sentence_p1", float(hits_N.mean()), at, resampled_hits(hits_N, items), items))
     return found
 
 
 def compare(work: Work) -> list[Number]:
     """CKA of two languages on sentences that correspond, in every layer, by all three estimators.
 
-    Settings and inputs as :func:`retrieve`.
+    Settings and inputs as :func:`retrieve`; ``read``: ``first``, if both encoders read the first language's sentences.
     """
     from isoglot.compare.subsamples import subsampled_cka
 
@@ -53,7 +56,8 @@ def compare(work: Work) -> list[Number]:
         draws = subsampled_cka(rows_X, rows_Y, halves_RN)._asdict()
         for name, value_1 in values.items():
             centered_R = draws[name] - draws[name].mean() + value_1[0]  # fewer items have a higher biased CKA
-            at: dict[str, Coordinate] = {"language": _languages(work)[1], "layer": layer, "depth": len(X) - 1}
+            language = _languages(work)[0 if work.settings.get("read") == "first" else 1]
+            at: dict[str, Coordinate] = {"language": language, "layer": layer, "depth": len(X) - 1}
             found.append(Number("cka", float(value_1[0]), {**at, "estimator": name}, tuple(centered_R.tolist()), items))
     return found
 
@@ -100,6 +104,8 @@ def _sides(work: Work) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray], st
     languages = _languages(work)
     encoders = [open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")]
     one, other, items = sentence_pairs(work, languages)
+    if work.settings.get("read") == "first":
+        languages, other = (languages[0], languages[0]), one
     sides = [
         _vectors(work, encoder, sentences, code, items)
         for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
@@ -135,17 +141,17 @@ def _both(X: dict[int, np.ndarray], Y: dict[int, np.ndarray]) -> Iterator[tuple[
 
 def _procrustes(work: Work) -> dict[int, Any]:
     """An orthogonal map for every layer, fitted on other sentences."""
-    from isoglot.align import Procrustes
+    from isoglot.align.settings import AlignConfig, make_map
 
     languages = _languages(work)
-    one, other, items = sentence_pairs(work, languages, "map_pairs")
+    one, other, items = map_pairs(work, languages)
     encoders = [open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")]
     X, Y = (
         _vectors(work, encoder, sentences, code, f"map {items}")
         for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
     )
-
-    return {layer: Procrustes().fit(rows_X, rows_Y).transform for layer, (rows_X, rows_Y) in _both(X, Y)}
+    config = AlignConfig(method="procrustes", normalize=work.settings["normalize"])
+    return {layer: make_map(config).fit(rows_X, rows_Y) for layer, (rows_X, rows_Y) in _both(X, Y)}
 
 
 # --- scores ---
@@ -170,7 +176,8 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
     return found
 
 
-def _resampled(hits_N: np.ndarray, items: str) -> tuple[float, ...]:
+def resampled_hits(hits_N: np.ndarray, items: str) -> tuple[float, ...]:
+    """The share of hits in bootstrap resamples of the items: the same resamples for the same items."""
     from isoglot.core.seeds import random_stream
     from isoglot.retrieve.metrics import drawn_counts
 

@@ -1,0 +1,303 @@
+"""The figures of Wu et al. (2020) as measurements of a study: what compares encoders of several arms.
+
+All of them read the arms ``default`` (the bilingual encoder), ``monolingual-first`` and ``monolingual-second``;
+Figure 7 also reads ``monolingual-again``, the first language with another seed, and ``twice``, the first language under
+two names with embeddings of its own for each.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.config import build_config
+from isoglot.core.errors import InputError
+from isoglot.core.recipe import load_recipe
+from isoglot.languages import LANGUAGES
+from isoglot.study.build import BUILTIN_SEED, TASKS, Measurement
+from isoglot.study.kinds.mapped_words import FASTTEXT
+from isoglot.study.steps import SourceFile, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from isoglot.study.build import StudyBuilder
+    from isoglot.study.numbers import Coordinate
+
+BILINGUAL, FIRST, SECOND, AGAIN, TWICE = (
+    "default",
+    "monolingual-first",
+    "monolingual-second",
+    "monolingual-again",
+    "twice",
+)
+
+
+# --- words: Figure 4 ---
+
+
+def figure4a(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """Rows of the embedding matrices of two monolingual encoders, mapped by a dictionary, beside fastText."""
+    inputs = _word_inputs(builder, seed, "figure4a")
+    if inputs is not None:
+        step = Step("mapped-embeddings", _words(builder), inputs, title=f"figure 4a {builder.pair}, seed {seed}")
+        yield Measurement(step, {"pair": builder.pair, "seed": seed})
+
+
+def figure4b(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """Words averaged over contexts in every layer of two monolingual encoders, mapped likewise."""
+    inputs = _word_inputs(builder, seed, "figure4b")
+    if inputs is not None:
+        settings = {**_words(builder), "sentences": builder.scale.word_sentences, "words": builder.scale.words}
+        inputs |= {f"text.{code}": builder.text(code) for code in builder.languages}
+        step = Step("mapped-contexts", settings, inputs, title=f"figure 4b {builder.pair}, seed {seed}")
+        yield Measurement(step, {"pair": builder.pair, "seed": seed})
+
+
+def _words(builder: StudyBuilder) -> dict[str, Any]:
+    return {"languages": list(builder.languages)}
+
+
+def _word_inputs(builder: StudyBuilder, seed: int, figure: str) -> dict[str, Step | SourceFile] | None:
+    """The monolingual encoders, fastText of the same text, and dictionaries; None where something is missing."""
+    encoders = _encoders(builder, seed, figure, FIRST, SECOND)
+    dictionaries = _dictionaries(builder, figure)
+    if encoders is None or dictionaries is None:
+        return None
+    inputs: dict[str, Step | SourceFile] = {"encoder": encoders[0], "other": encoders[1], **dictionaries}
+    return inputs | {f"fasttext.{code}": _fasttext(builder, code, seed) for code in builder.languages}
+
+
+def _fasttext(builder: StudyBuilder, language: str, seed: int) -> Step:
+    from isoglot.static.settings import FastTextConfig
+    from isoglot.static.word_training import MOST_WORDS
+
+    values = {**builder.scale.fasttext, "seed": seed}
+    config = build_config(FastTextConfig, values=values).model_dump(mode="json", exclude_defaults=True)
+    settings = {"language": language, "config": config, "words": MOST_WORDS}
+    title = f"fastText {language}, seed {seed}"
+    return Step("fasttext", settings, {"text": builder.text(language)}, title=title, heavy=(FASTTEXT,))
+
+
+def _dictionaries(builder: StudyBuilder, figure: str) -> dict[str, Step | SourceFile] | None:
+    if builder.data.is_builtin:
+        one, other = builder.languages
+        return {"dictionary.train": Step("builtin-dictionary", {"source": one, "target": other})}
+    files = builder.data.dictionary.get(builder.pair, {})
+    missing = [split for split in ("train", "test") if split not in files]
+    if missing:
+        what = "training" if missing[0] == "train" else "test"
+        option = f"--dictionary {builder.pair}.{missing[0]}=FILE"
+        builder.left_out.append(f"{builder.pair}, {figure}: no {what} dictionary ({option})")
+        return None
+    _check_leak(files["train"], files["test"])
+    return {f"dictionary.{split}": files[split] for split in ("train", "test")}
+
+
+@cache
+def _check_leak(train: SourceFile, test: SourceFile) -> None:
+    """Refuse dictionaries that share source words, before anything runs."""
+    from isoglot.text.dictionary import read_dictionary
+
+    learned, asked = ({entry.source for entry in read_dictionary(file.path)} for file in (train, test))
+    shared = sorted(learned & asked)
+    if shared:
+        raise InputError(
+            f"{len(shared):,} of {len(asked):,} source words of the test dictionary are in {train.path} too, "
+            f"such as {shared[0]!r}",
+            remedy="remove them from one of the two",
+            file=test.path,
+        )
+
+
+# --- words in context: Figure 5 ---
+
+
+def figure5(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """NER and parsing on frozen layers, read from another encoder through maps; and from the bilingual encoder.
+
+    The bilingual encoder is read as it is and through a map, as in the paper's appendix; untrained, it is the floor.
+    """
+    encoders = _encoders(builder, seed, "figure5", FIRST, SECOND, BILINGUAL)
+    pairs = builder.pair_files("pairs", builder.data.map_parallel)
+    if pairs is None:
+        builder.left_out.append(f"{builder.pair}, figure5: no parallel sentences to fit maps on (--map-parallel)")
+    if encoders is None or pairs is None:
+        return
+    one, other, both = encoders
+    links = _links(builder, pairs)
+    sides = {"monolingual": (one, other), "bilingual": (both, None)}
+    for arm, (encoder, second) in sides.items():
+        at: dict[str, Coordinate] = {"arm": arm, "pair": builder.pair, "seed": seed}
+        maps = _layer_maps(builder, encoder, second, links, title=f"maps {builder.pair}, {arm}, seed {seed}")
+        yield Measurement(maps, at)
+        yield from _tasks(builder, encoder, second, maps, at)
+    if not seed:
+        floor = builder.encoder(BILINGUAL, builder.recipe.arms[BILINGUAL], seed, trained=False)
+        at = {"arm": "bilingual", "pair": builder.pair, "seed": seed, "variant": "untrained"}
+        yield from _tasks(builder, floor, None, None, at)
+
+
+def _links(builder: StudyBuilder, pairs: dict[str, SourceFile]) -> Step:
+    one, other = builder.languages
+    settings: dict[str, Any] = {"languages": [other, one], "count": builder.scale.map_pairs}
+    if not pairs:
+        settings["builtin"] = BUILTIN_SEED
+    return Step("word-links", settings, dict(pairs), title=f"word links {builder.pair}")
+
+
+def _layer_maps(builder: StudyBuilder, encoder: Step, other: Step | None, links: Step, *, title: str) -> Step:
+    one, second = builder.languages
+    inputs: dict[str, Step | SourceFile] = {"encoder": encoder, "bitext": links}
+    if other is not None:
+        inputs["other"] = other
+    return Step("layer-maps", {"languages": [second, one]}, inputs, title=title, heavy=("maps",))
+
+
+def _tasks(
+    builder: StudyBuilder, encoder: Step, other: Step | None, maps: Step | None, at: dict[str, Coordinate]
+) -> Iterator[Measurement]:
+    from isoglot.transfer.map_curve import MapTransferConfig
+
+    values = {**load_recipe("map", room="transfer").values, **builder.scale.map_transfer, "seed": at["seed"]}
+    config = build_config(MapTransferConfig, values=values).model_dump(mode="json", exclude_defaults=True)
+    for measure in ("ner", "parsing"):
+        tuned = builder.transfer(measure, encoder, builder.recipe.arms[BILINGUAL], int(at["seed"]))
+        if tuned is None:
+            builder.left_out.append(f"{builder.pair}, figure5: no examples of {measure}")
+            continue
+        inputs = dict(tuned.inputs)
+        inputs |= {name: one for name, one in (("other", other), ("maps", maps)) if one is not None}
+        settings = {**tuned.settings, "config": config}
+        words = f"{at['arm']}, {at['variant']}" if "variant" in at else f"{at['arm']}, seed {at['seed']}"
+        title = f"figure 5 {builder.pair}, {TASKS[measure]}, {words}"
+        yield Measurement(Step("mapped-transfer", settings, inputs, title=title), at)
+
+
+# --- sentences: Figures 6 and 7 ---
+
+
+def figure6(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """Sentence retrieval after an orthogonal map: of the bilingual encoder, and between the monolingual ones."""
+    encoders = _encoders(builder, seed, "figure6", FIRST, SECOND, BILINGUAL)
+    pairs = builder.pair_files("map_pairs", builder.data.map_parallel)
+    if pairs is None:
+        builder.left_out.append(f"{builder.pair}, figure6: no parallel sentences to fit maps on (--map-parallel)")
+    if encoders is None or pairs is None:
+        return
+    one, other, both = encoders
+    fitted: dict[str, Any] = {"count": builder.scale.map_pairs}
+    if not pairs:
+        fitted["builtin"] = BUILTIN_SEED + 1  # other sentences than the test's
+    asked: dict[str, Any] = {"map": "procrustes", "normalize": "iterative", "center": "none", "map_pairs": fitted}
+    for arm, (first, second) in {"bilingual": (both, None), "monolingual": (one, other)}.items():
+        step = builder.sentences("retrieval", first, second, **asked)
+        if step is None:
+            builder.left_out.append(f"{builder.pair}, figure6: no test pairs (--parallel)")
+            return
+        yield _titled(step, f"figure 6 {builder.pair}, {arm}", arm, builder.pair, seed, pairs)
+
+
+def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """CKA of the bilingual encoder, between the monolingual ones, and with a random one for the second language.
+
+    Beside them, as ceiling, that of two encoders of the first language; and all three rows for the first language
+    twice, on paraphrases.
+    """
+    encoders = _encoders(builder, seed, "figure7", FIRST, SECOND, BILINGUAL)
+    if encoders is None:
+        return
+    one, other, both = encoders
+    random = builder.encoder(SECOND, builder.recipe.arms[SECOND], seed, trained=False)
+    rows = {"bilingual": (both, None), "monolingual": (one, other), "random": (one, random)}
+    for arm, (first, second) in rows.items():
+        step = builder.sentences("similarity", first, second)
+        if step is None:
+            builder.left_out.append(f"{builder.pair}, figure7: no test pairs (--parallel)")
+            return
+        yield _titled(step, f"figure 7 {builder.pair}, {arm}", arm, builder.pair, seed)
+    again = _encoders(builder, seed, "figure7", AGAIN)
+    if again is not None:
+        step = builder.sentences("similarity", one, again[0], read="first")
+        if step is not None:
+            yield _titled(step, f"figure 7 {builder.pair}, ceiling", "ceiling", builder.pair, seed)
+        yield from _twice(builder, seed, one, again[0])
+
+
+def _twice(builder: StudyBuilder, seed: int, one: Step, again: Step) -> Iterator[Measurement]:
+    """The rows of Figure 7 for the first language twice, on paraphrases: shown, and not read by any claim."""
+    language = builder.languages[0]
+    pairs = paraphrase_files(builder)
+    if pairs is None or not _chosen(builder, TWICE):
+        return
+    both = builder.arm_encoder(TWICE, seed)
+    random = builder.encoder(AGAIN, builder.recipe.arms[AGAIN], seed, trained=False)
+    rows = {"bilingual": (both, None), "monolingual": (one, again), "random": (one, random)}
+    for arm, (first, second) in rows.items():
+        inputs: dict[str, Step | SourceFile] = {"encoder": first, **pairs}
+        if second is not None:
+            inputs["other"] = second
+        settings: dict[str, Any] = {"languages": [language, second_name(language)], "count": builder.scale.pairs}
+        if not pairs:
+            settings["builtin"] = BUILTIN_SEED
+        title = f"figure 7 {language} twice, {arm}"
+        step = Step("similarity", settings, inputs)
+        yield _titled(step, title, arm, f"{language}-{second_name(language)}", seed)
+
+
+def second_name(language: str) -> str:
+    """A language under a second name.
+
+    >>> second_name("en")
+    'en-x-two'
+    """
+    return f"{language}-x-two"
+
+
+def paraphrase_files(builder: StudyBuilder) -> dict[str, SourceFile] | None:
+    """Files of paraphrases of the first language; empty for built-in ones, None where there are none."""
+    language = builder.languages[0]
+    files = builder.data.parallel.get(f"{language}-{second_name(language)}")
+    if files is not None:
+        return {f"pairs.{code}": file for code, file in files.items()}
+    return {} if language in LANGUAGES else None
+
+
+def _titled(
+    step: Step,
+    title: str,
+    arm: str,
+    pair: str,
+    seed: int,
+    more: dict[str, SourceFile] | None = None,
+) -> Measurement:
+    """The measurement of a step, with a title and more input files."""
+    titled = Step(step.kind, step.settings, {**step.inputs, **(more or {})}, title=title)
+    return Measurement(titled, {"arm": arm, "pair": pair, "seed": seed})
+
+
+# --- arms ---
+
+
+def _chosen(builder: StudyBuilder, name: str) -> bool:
+    """Whether the recipe has an arm and the user wants it."""
+    return name in builder.recipe.arms and (not builder.options.arms or name in builder.options.arms)
+
+
+def _encoders(builder: StudyBuilder, seed: int, figure: str, *names: str) -> list[Step] | None:
+    """The encoders of arms; None where one of them is not wanted."""
+    missing = [name for name in names if not _chosen(builder, name)]
+    if missing:
+        builder.left_out.append(f"{builder.pair}, {figure}: without the arm {missing[0]}")
+        return None
+    return [builder.arm_encoder(name, seed) for name in names]
+
+
+FIGURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {
+    "figure4a": figure4a,
+    "figure4b": figure4b,
+    "figure5": figure5,
+    "figure6": figure6,
+    "figure7": figure7,
+}
+"""What each figure measures, by name."""

@@ -1,0 +1,185 @@
+"""Steps that map the words of one monolingual encoder to another's, beside fastText (Wu et al. 2020, Figure 4).
+
+All systems of a step have the same words on both sides: the same pairs to learn from, the same questions, the same
+candidates.
+
+Shapes: ``N`` words of a side, ``P`` pairs, ``D`` dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoglot.study.kinds.opened import open_step_encoder
+from isoglot.study.kinds.sentences import resampled_hits
+from isoglot.study.kinds.text import DICTIONARY, TEXT
+from isoglot.study.numbers import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from isoglot.align.layers import LayerRows
+    from isoglot.study.numbers import Coordinate
+    from isoglot.study.steps import Work
+    from isoglot.text.dictionary import Entry
+    from isoglot.text.vectors import Vectors
+
+FASTTEXT = "fasttext.safetensors"
+_KIND = "vectors of words"
+
+
+def train_fasttext(work: Work) -> list[Number]:
+    """Train fastText on the words of a text, in lower case as MUSE's dictionaries are.
+
+    Settings: ``language``; ``config``, the values of :class:`FastTextConfig` that are not the default; ``words``, how
+    many get a vector at most; input ``text``.
+    """
+    from isoglot.core.artifact import save_arrays
+    from isoglot.core.config import build_config
+    from isoglot.static.settings import FastTextConfig
+    from isoglot.static.word_training import train_on_words
+
+    settings = work.settings
+    config = build_config(FastTextConfig, values=dict(settings["config"]))
+    sentences = ([word.lower() for word in words] for words in _sentences(work, settings["language"], "text", None))
+    vectors = train_on_words(sentences, config, most=settings["words"], progress=work.progress)
+    save_arrays(work.folder / FASTTEXT, _KIND, {"words": vectors.words}, {"vectors": vectors.matrix_ND})
+    return [Number("fasttext_words", len(vectors), {"language": settings["language"]})]
+
+
+def map_embeddings(work: Work) -> list[Number]:
+    """Map rows of the embedding matrix, of words that are one subword, and fastText's vectors of the same words.
+
+    Settings: ``languages``, two; ``align``, the values of :class:`AlignConfig` that are not the default; inputs
+    ``encoder`` and ``other``, ``fasttext.LANG``, ``dictionary.train`` and ``dictionary.test`` (missing: a share of the
+    first is held out).
+    """
+    from isoglot.align.layers import LayerRows
+    from isoglot.represent import embedding_rows
+    from isoglot.text.vectors import Vectors
+
+    languages, fasttext = _languages(work), _fasttext(work)
+    rows = []
+    for name, language, baseline in zip(("encoder", "other"), languages, fasttext, strict=True):
+        found = embedding_rows(open_step_encoder(work, name), baseline.words, language)
+        rows.append(Vectors(list(found.words), found.vectors_ND).with_direction())
+    baselines = [some.only(set(one.words)) for some, one in zip(fasttext, rows, strict=True)]
+    systems = {
+        "encoder": [LayerRows(0, 0, rows[0].matrix_ND, rows[1].matrix_ND)],
+        "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
+    }
+    return _scored(work, [rows[0].words, rows[1].words], systems, "embeddings")
+
+
+def map_contexts(work: Work) -> list[Number]:
+    """Map words averaged over their contexts, in every layer, and fastText's vectors of the same words.
+
+    Settings as :func:`map_embeddings`, and ``sentences``, lines of each text that are read, and ``words`` of each side
+    at most, beside the dictionaries'; inputs as there, and ``text.LANG``.
+    """
+    from isoglot.align.layers import LayerRows
+    from isoglot.represent import word_types
+
+    languages, fasttext, settings = _languages(work), _fasttext(work), work.settings
+    asked = [{(entry.source, entry.target)[side] for entry in _every_entry(work)} for side in (0, 1)]
+    types = []
+    for side, (name, language) in enumerate(zip(("encoder", "other"), languages, strict=True)):
+        words = fasttext[side].words
+        types.append(
+            word_types(
+                open_step_encoder(work, name),
+                _sentences(work, language, f"text.{language}", settings["sentences"]),
+                [word for row, word in enumerate(words) if row < settings["words"] or word in asked[side]],
+                case="lower",
+                language=language,
+                progress=work.progress,
+            )
+        )
+    met = [list(each.words or ()) for each in types]
+    baselines = [some.only(set(own)) for some, own in zip(fasttext, met, strict=True)]
+    systems = {
+        "encoder": [LayerRows(one, one, types[0][one], types[1][one]) for one in types[0].layers],
+        "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
+    }
+    return _scored(work, met, systems, "contexts")
+
+
+# --- inputs ---
+
+
+def _languages(work: Work) -> tuple[str, str]:
+    one, other = work.settings["languages"]
+    return one, other
+
+
+def _fasttext(work: Work) -> list[Vectors]:
+    from isoglot.core.artifact import load_arrays
+    from isoglot.text.vectors import Vectors
+
+    found = []
+    for language in _languages(work):
+        path = work.inputs[f"fasttext.{language}"] / FASTTEXT
+        facts, arrays = load_arrays(path, _KIND, remedy="run the study again")
+        found.append(Vectors(facts["words"], arrays["vectors"]).with_direction())
+    return found
+
+
+def _entries(work: Work, split: str) -> list[Entry] | None:
+    from isoglot.text.dictionary import read_dictionary
+
+    path: Path | None = work.inputs.get(f"dictionary.{split}")
+    return None if path is None else list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
+
+
+def _every_entry(work: Work) -> list[Entry]:
+    return [entry for split in ("train", "test") for entry in _entries(work, split) or ()]
+
+
+def _sentences(work: Work, language: str, name: str, count: int | None) -> list[list[str]]:
+    """The first lines of a text as lists of words; kept for the next step of the worker."""
+    from itertools import islice
+
+    from isoglot.represent.sentences import SegmentedFile
+
+    path = work.inputs[name] / TEXT
+
+    def read() -> list[list[str]]:
+        return [words for _, words in islice(SegmentedFile(path, language).sentences(), count)]
+
+    found: list[list[str]] = work.cached(("segmented", str(path), count), read)
+    return found
+
+
+# --- scores ---
+
+
+def _scored(
+    work: Work, words: Sequence[Sequence[str]], systems: Mapping[str, Sequence[LayerRows]], vectors: str
+) -> list[Number]:
+    """Fit a map for every layer of every system and look for translations among all words of the target."""
+    from hashlib import sha256
+
+    from isoglot.align.layers import align_layers
+    from isoglot.align.settings import AlignConfig
+    from isoglot.align.word_pairs import WordSplit
+    from isoglot.core.config import build_config
+
+    config = build_config(AlignConfig, values={"resamples": 1, **work.settings.get("align", {})})
+    split = WordSplit(_entries(work, "train") or [], _entries(work, "test"), config)
+    pairs = split.rows(*words)
+    language, device = _languages(work)[1], open_step_encoder(work).device
+    counts = {"entries": len(pairs.test_P2), "train_entries": len(pairs.train_P2), "candidates": len(words[1])}
+    at: dict[str, Coordinate] = {"vectors": vectors, "language": language}
+    numbers = [Number(f"word_{name}", count, at) for name, count in counts.items()]
+    for system, rows in systems.items():
+        for layer in align_layers(rows, *pairs[:2], config, fitted="all", alike=pairs.alike, device=device):
+            scores = layer.after.of(config.retrieval)
+            asked = [words[0][row] for row in scores.queries_Q.tolist()]
+            items = sha256("\n".join(asked).encode()).hexdigest()[:16]
+            hits_Q = (scores.ranks_Q == 1).astype(float)
+            here = {**at, "system": system}
+            if layer.layer is not None:
+                here |= {"layer": layer.layer, "depth": open_step_encoder(work).depth}
+            numbers.append(Number("word_p1", float(hits_Q.mean()), here, resampled_hits(hits_Q, items), items))
+    return numbers
