@@ -106,6 +106,12 @@ class Result(NamedTuple):
     out: str
     err: str
 
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of a command that failed with ``--json``: its code, message, place and remedy."""
+        found: dict[str, Any] = json.loads(self.err.splitlines()[-1])["error"]
+        return found
+
 
 @pytest.fixture
 def isoglot(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:

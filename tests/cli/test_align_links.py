@@ -247,16 +247,16 @@ def test_gold_counts_words_between_blanks(isoglot, tmp_path: Path):
     assert isoglot("align", "links", *files, "--out", tmp_path / "out").code == 0
     assert (tmp_path / "out" / "en.txt").read_text() != "don't go\n" * 4
     (tmp_path / "far.txt").write_text("0-0\n0-1 1-9\n0-0\n0-0\n")
-    far = f"far.txt:2: the link 1-9 points past the 2 words of zh in {tmp_path}/en.txt:2; positions count from 0"
+    far = f"the link 1-9 points past the 2 words of zh in {tmp_path}/en.txt:2"
     for command in (["links", "--gold"], ["dictionary", "--links"]):
         result = isoglot("align", *command, tmp_path / "far.txt", *files, "--out", tmp_path / "out")
         assert (result.code, result.out) == (2, "")
-        assert far in result.err
+        assert (result.error["message"], result.error["file"], result.error["line"]) == (far, f"{tmp_path}/far.txt", 2)
     dev = [each.replace("--parallel", "--dev-parallel") for each in files[:4]]
     command = ["align", "links", "--model", "isoglot-mini", *files, *dev, "--dev-gold", f"{tmp_path}/far.txt"]
     result = isoglot(*command, "--out", tmp_path / "out")
     assert (result.code, result.out) == (2, "")
-    assert far in result.err
+    assert (result.error["message"], result.error["file"], result.error["line"]) == (far, f"{tmp_path}/far.txt", 2)
 
 
 def test_gold_that_is_only_possible(isoglot, bitext: list[str], tmp_path: Path):
@@ -270,7 +270,8 @@ def test_gold_that_is_only_possible(isoglot, bitext: list[str], tmp_path: Path):
     assert (scores["sure"], scores["hit_sure"], scores["hit_possible"]) == (3, 2, 3)
     (tmp_path / "far.txt").write_text("0?9\n" + "\n" * 29)
     result = isoglot("align", "links", *given, "--gold", tmp_path / "far.txt", "--out", tmp_path / "out")
-    assert "far.txt:1: the link 0-9 points past the 4 words of de in" in result.err
+    assert (result.error["file"], result.error["line"]) == (f"{tmp_path}/far.txt", 1)
+    assert result.error["message"].startswith("the link 0-9 points past the 4 words of de in ")
 
 
 def test_no_more_is_cut_into_words_than_is_wanted(

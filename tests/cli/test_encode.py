@@ -123,11 +123,10 @@ def test_the_embedding_matrix_as_word_vectors(isoglot, folder: Path, tmp_path: P
     assert read_vectors(out).words == ["cat", "the"]
     for option, value in (("--text", str(folder / "text.txt")), ("--layers", "1")):
         refused = isoglot(*common, "--lang", "en", "--out", str(out), option, value)
-        error = json.loads(refused.err)["error"]
-        assert (refused.code, refused.out, error["code"]) == (2, "", "config")
-        assert error["message"] == f"{option} and --pool embeddings exclude each other"
+        assert (refused.code, refused.out, refused.error["code"]) == (2, "", "config")
+        assert refused.error["message"] == f"{option} and --pool embeddings exclude each other"
     other = isoglot(*common, "--lang", "en", "--out", str(tmp_path / "w.safetensors"))
-    assert json.loads(other.err)["error"]["remedy"] == "vectors of words are text: name it words.vec"
+    assert other.error["remedy"] == "vectors of words are text: name it words.vec"
 
 
 def test_words_of_every_kind_of_vocabulary(ours_of_two_languages, tmp_path: Path):

@@ -148,7 +148,7 @@ def test_plans_dictionaries_and_pairs(isoglot, made, given, tmp_path: Path):
     assert open_encoder(tmp_path / "b" / "last").provenance.words("fr") == {"le", "un"}
     (tmp_path / "x.en").write_text("A train left.\nLeo sleeps.\n")
     (tmp_path / "x.fr").write_text("Un train est parti.\nLeo dort.\n")
-    words = use_dictionary("fr", "en", tmp_path / "words.txt", [Entry("train", "train")])
+    (words,) = use_dictionary("fr", "en", tmp_path / "words.txt", [Entry("train", "train")])
     write_provenance(tmp_path / "x.fr", Provenance((Source("mine.fr"),), (words,)))
     pairs = ["--parallel", f"en={tmp_path}/x.en", "--parallel", f"fr={tmp_path}/x.fr", "--set", "pairs.share=1"]
     assert isoglot(*run, *pairs, "--out", f"{tmp_path}/c").code == 0

@@ -204,3 +204,30 @@ def test_a_text_is_declared_once(isoglot, switched: Path):
     changed = isoglot("text", "clean", "--text", "en=en.txt", "--out", "c")
     assert changed.code == 2
     assert "the text has changed since en.txt.provenance.json was written" in changed.err
+
+
+def test_an_induced_dictionary_hands_on_what_went_into_its_bitext(isoglot, switched: Path):
+    """Bitext that was code-switched by *cat* gives a dictionary; text that is code-switched by that has seen *cat*."""
+    same = [f"en={switched}", f"fr={switched}"]
+    parallel = [word for each in same for word in ("--parallel", each)]
+    assert isoglot("align", "dictionary", *parallel, "--out", "induced", "-q").code == 0
+    switch = (
+        "text",
+        "switch",
+        "--text",
+        "fr=fr.txt",
+        "--dictionary",
+        "en-fr=induced/en-fr.tsv",
+        "-q",
+        "--out",
+        "again",
+    )
+    assert isoglot(*switch).code == 0
+    used = provenance_of(Path("again/fr.txt")).dictionaries
+    assert [each.file for each in used] == ["en-fr.tsv", "en-fr.txt"]
+    assert used[1].source_words == {"cat"}
+    with Path("induced/en-fr.tsv").open("a") as file:
+        file.write("dog\tchien\t1\n")
+    changed = isoglot(*switch)
+    assert changed.code == 2
+    assert "has changed since en-fr.tsv.provenance.json was written" in changed.err

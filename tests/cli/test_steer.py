@@ -269,13 +269,17 @@ def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, t
     encoder.provenance = given_words(["Cat", "dog", "zebra"], ["chat"])
     save_encoder(encoder, tmp_path / "m")
     options = (*WAY[:4], "--model", str(tmp_path / "m"), "--means", "means", "--alpha", "1", "--json")
-    line = "isoglot: en-fr.txt: training has seen 2 of 10 source words of the dictionary, such as 'cat', 'dog'; "
+    line = "training has seen 2 of 10 source words of the dictionary, such as 'cat', 'dog'"
     swept = ("sweep", *FILES, "--layers", "1", *options[4:])
     for verb in (("translate", "cat sees man", *options), swept):
-        assert steer(*verb, *DICTIONARY) == (2, "", f"{line}give --leave-out-known or --allow-leak\n")
+        refused = steer(*verb, *DICTIONARY)
+        assert (refused.code, refused.out, refused.error["code"]) == (2, "", "input.leak")
+        assert (refused.error["file"], refused.error["message"]) == ("en-fr.txt", line)
+        assert refused.error["remedy"] == "give --leave-out-known or --allow-leak"
     (folder / "new.txt").write_text("zebu zébu\n")
-    two = steer("translate", "cat sees man", *options, "--dictionary", "en-fr=new.txt", *DICTIONARY).err
-    assert two.startswith("isoglot: new.txt, en-fr.txt: training has seen 2 of 11 source words of the dictionary")
+    two = steer("translate", "cat sees man", *options, "--dictionary", "en-fr=new.txt", *DICTIONARY).error
+    assert (two["code"], two["file"]) == ("input.leak", "new.txt, en-fr.txt")
+    assert "2 of 11" in two["message"]
     rest = json.loads(steer("translate", "cat sees man", *options, *DICTIONARY, "--leave-out-known").out)
     assert (rest["left_out_known"], rest["scores"][0]["judged"]) == ({"en-fr": 2}, 2)
     rest = json.loads(steer(*swept, *DICTIONARY, "--leave-out-known").out)

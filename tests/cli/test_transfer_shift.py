@@ -102,10 +102,8 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
     wrong = isoglot("transfer", "shift", str(runs / "all"), *given, "--out", str(tmp_path / "out"))
     assert (wrong.code, wrong.out) == (2, "")
     assert not (tmp_path / "out").exists()
-    assert wrong.err == (
-        "isoglot: the means are of the encoder before fine-tuning, which has changed layer 1; learn those of the "
-        "fine-tuned one from text\n"
-    )
+    assert wrong.error["message"] == "the means are of the encoder before fine-tuning, which has changed layer 1"
+    assert wrong.error["remedy"] == "learn those of the fine-tuned one from text"
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import pytest
-
 from isoglot.core.compressed import compressed, is_stored, store_bytes, stored_bytes, stored_json
-from isoglot.core.errors import CorruptFileError, InputError, StorageError
+from tests.errors import raises
 
 
 def test_either_form_is_the_content(tmp_path: Path):
@@ -25,19 +23,19 @@ def test_either_form_is_the_content(tmp_path: Path):
 
 def test_what_is_damaged_or_missing_is_named(tmp_path: Path):
     path, small = tmp_path / "a.json", tmp_path / "a.json.zst"
-    with pytest.raises(StorageError, match=r"a\.json: cannot read: no such file"):
+    with raises("storage.not-found", "a.json"):
         stored_bytes(path)
     whole = compressed(b'{"a": 1}')
     for wrong in (whole[:-1], whole + b"x", b"", b'{"a": 1}'):
         small.write_bytes(wrong)
-        with pytest.raises(CorruptFileError, match=r"a\.json\.zst: no whole Zstandard frame; the file was cut short"):
+        with raises("corrupt-file", "a.json"):
             stored_json(path)
     small.write_bytes(whole)
-    with pytest.raises(CorruptFileError, match=r"a\.json\.zst: 8 bytes with SHA-256 "):
+    with raises("corrupt-file.hash", "a.json"):
         stored_bytes(path, sha256="0" * 64)
     small.write_bytes(compressed(b"{"))
-    with pytest.raises(CorruptFileError, match=r"a\.json\.zst: no JSON inside"):
+    with raises("corrupt-file", "a.json"):
         stored_json(path)
     path.write_bytes(b"{")
-    with pytest.raises(InputError, match="malformed JSON"):
+    with raises("input.malformed-json"):
         stored_json(path)

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from isoglot.core.config import Config, build_config, key_line, parse_setting
 from isoglot.core.errors import ConfigError
 from isoglot.core.recipe import Recipe
+from tests.errors import raises
 
 
 class Colour(StrEnum):
@@ -125,7 +126,7 @@ def test_nearest_name_inside_an_optional_table():
     class House(Config):
         oven: Oven | None = None
 
-    with pytest.raises(ConfigError, match=r"unknown key 'oven\.degree'; did you mean 'degrees'"):
+    with raises("config.unknown-key", "'oven.degree'"):
         build_config(House, settings=["oven.degree=3"])
 
 
@@ -133,7 +134,7 @@ def test_missing_key():
     class Needs(Config):
         size: int
 
-    with pytest.raises(ConfigError, match="'size' is missing; set it in the recipe or with --set size="):
+    with raises("config.missing-key", "'size'"):
         build_config(Needs)
 
 

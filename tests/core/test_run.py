@@ -15,10 +15,11 @@ import pytest
 
 import isoglot
 from isoglot.core import folders
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.errors import StorageError
 from isoglot.core.files import read_json, write_text
 from isoglot.core.peak import PeakConfig
 from isoglot.core.run import out_folder, record_run, sole_writer
+from tests.errors import raises
 
 
 def test_record_of_a_run_that_ends_well(tmp_path: Path):
@@ -157,19 +158,19 @@ def test_no_file_of_the_user_is_ever_removed(tmp_path: Path, monkeypatch: pytest
     out.mkdir()
     build(out, "first")  # an empty folder is free
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match=r"out holds notes\.txt, which is not as an earlier run wrote it"):
+    with raises("config.would-overwrite", "notes.txt"):
         build(out, "new")
     (out / "notes.txt").unlink()
     (out / "a.txt").write_text("edited")
-    with pytest.raises(ConfigError, match=r"out holds a\.txt, which is not as an earlier run wrote it"):
+    with raises("config.would-overwrite", "a.txt"):
         build(out, "new")
     (out / "a.txt").write_text("first")
-    with pytest.raises(ConfigError, match=r"a\.txt would be replaced while it is read"):
+    with raises("config.would-overwrite", "a.txt"):
         build(out, "new", inputs=[out / "a.txt"])
-    with pytest.raises(ConfigError, match=r"out holds b/c\.txt of an earlier run, which this one does not write again"):
+    with raises("config.would-overwrite", "c.txt"):
         build(out, "new", writes=["a.txt"])
     monkeypatch.chdir(out)
-    with pytest.raises(ConfigError, match="is the current folder, which would be replaced"):
+    with raises("config.current-folder"):
         build(Path(), "new")
     assert content(out) == {"a.txt": "first", "b/c.txt": "first"}
 
@@ -181,7 +182,7 @@ def test_a_link_to_a_folder_stays_one(tmp_path: Path):
     assert (tmp_path / "out").is_symlink()
     assert set(content(tmp_path / "disk").values()) == {"new"}
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(StorageError, match="symbolic links lead in a circle"):
+    with raises("storage.link-cycle"):
         build(tmp_path / "loop", "new")
 
 

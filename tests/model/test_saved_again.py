@@ -63,7 +63,7 @@ def test_until_all_is_written_the_earlier_one_is_there(saves, tmp_path: Path, mo
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(folders, "_put", killed)
+        patched.setattr(folders, "put_folder", killed)
         with pytest.raises(StorageError):
             saves[1](target)
     assert contents(target) == before
@@ -74,6 +74,15 @@ def test_until_all_is_written_the_earlier_one_is_there(saves, tmp_path: Path, mo
     saves[1](only)
     assert contents(target) == contents(only) | {"README.md": b"mine"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["only", "out"]
+
+
+def test_a_first_save_is_refused_while_another_process_writes_there(saves, tmp_path: Path):
+    target = tmp_path / "out"
+    with another_process(target), pytest.raises(StorageError, match="another process is writing there"):
+        saves[0](target)
+    assert not contents(target)
+    saves[0](target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
 def test_files_are_named_where_they_are(encoders, tmp_path: Path):

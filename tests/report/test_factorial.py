@@ -22,7 +22,7 @@ from tests.study.test_factorial import made_up
 
 @pytest.fixture(scope="module")
 def result() -> FactorialResult:
-    return analyze_factorial(made_up(0.1), resamples=100)
+    return analyze_factorial(made_up(0.1), threshold=0.25, resamples=100)
 
 
 def parsed(svg: str) -> ET.Element:

@@ -50,7 +50,8 @@ def test_the_first_blocks_are_made_in_turn_and_the_rest_by_the_faster(monkeypatc
     monkeypatch.setattr(module, "_product", slow)
     monkeypatch.setattr(module, "_openblas", object)
     monkeypatch.setattr(module, "_LARGE", 0)
-    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    for name in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(f"time.{name}", lambda: clock[0])
     for _ in range(10):
         multiply(torch.zeros(4, 3), torch.zeros(5, 3), torch.zeros(4, 5))
     assert used == ["torch", "numpy"] * 3 + ["numpy"] * 4
@@ -59,6 +60,14 @@ def test_the_first_blocks_are_made_in_turn_and_the_rest_by_the_faster(monkeypatc
     assert used[-1] == "numpy"
     multiply(torch.zeros(4, 7), torch.zeros(5, 7), torch.zeros(4, 5))  # for as many columns
     assert used[-1] == "torch"
+
+
+def test_a_search_times_its_blocks():
+    if _openblas() is None:
+        pytest.skip("NumPy has another BLAS here")
+    X = np.random.default_rng(0).normal(size=(6200, 60)).astype(np.float32)
+    nearest(X[:4096], X, k=1)
+    assert all(len(times) == 3 for times in module._TIMES[torch.get_num_threads(), 60].values())
 
 
 def test_without_openblas_torch_multiplies(monkeypatch):

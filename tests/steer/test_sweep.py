@@ -12,7 +12,7 @@ import pytest
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import EncoderLike
 from isoglot.steer import LanguageMeans, TokenSets, choose_shift, score_translation, sweep_shifts, translate_tokens
-from isoglot.steer.bleu import Bleu
+from isoglot.steer.bleu import Bleu, bleu_of_parts, bleu_parts
 from isoglot.steer.shifted_pass import Cell
 
 ALPHAS = (-1.0, 0.0, 1.0, 2.0)
@@ -133,3 +133,15 @@ def test_the_choice_switches_most_among_the_best(ours, texts):
     assert known.without_covariances().choices == known.choices
     with pytest.raises(ConfigError, match="nothing to choose from: no BLEU-1"):
         choose_shift(replace(swept, source_bleu=None), text="here")
+
+
+def test_figures_are_ratios_of_sums_over_sentences(encoder: EncoderLike, means, texts, sets):
+    swept = sweep_shifts(encoder, texts["en"], "en", "fr", means, alphas=[2.0], sets=sets, references=texts["fr"])
+    for (layer, alpha), scores in swept.scores.items():
+        switched, counted = swept.converted(layer, alpha).sum(axis=0)
+        outside, tokens = swept.outside(layer, alpha).sum(axis=0)
+        assert scores.convert_rate == (switched / counted if counted else None)
+        assert scores.neither == pytest.approx(outside / tokens)
+        parts_N3 = bleu_parts(swept.translations[Cell(layer, alpha)].texts, texts["fr"], "fr")
+        assert scores.bleu is not None
+        assert bleu_of_parts(parts_N3.sum(axis=0)[None])[0] == pytest.approx(scores.bleu.score)

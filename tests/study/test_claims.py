@@ -171,6 +171,15 @@ def test_a_claim_on_tasks_is_at_floor_where_the_reference_is(claim: str):
     assert verdict_on(claim, measured(floors)).outcome == "undecided: at floor"
 
 
+def test_arms_that_have_learned_nothing_are_at_floor():
+    """Every score is the same, trained or not: nothing is divided by 0."""
+    flat = Numbers(Number(one.measure, 0.0, one.at, (0.0,) * 20, "items") for one in holding("wu2020"))
+    outcomes = {one.claim: one.outcome for one in verify(flat)}
+    at_floor = {claim for claim, one in outcomes.items() if one == "undecided: at floor"}
+    assert at_floor == {*CLAIMS[:12], "W14", "W16", "W17"}
+    assert outcomes["W13"] == outcomes["W15"] == "undecided"
+
+
 def test_a_part_that_fails_above_the_floor_decides():
     """NLI at floor says nothing of parsing."""
     numbers = changed(holding("wu2020"), "nli", lambda _: 66.0, arm="default", variant="untrained")

@@ -36,6 +36,49 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
         {"encoder": "1" * 20},
         "67b40716483299bd481b",
     ),
+    "first-sentences": (1, {"language": "en", "sentences": 200_000}, {"text": "1" * 20}, "a241cf7fc0b11d1c5435"),
+    "static": (
+        1,
+        {"method": "glove", "config": {"dimensions": 384}},
+        {"vocabulary": "1" * 20, "shards.en": "2" * 20},
+        "e1185b20473282699f11",
+    ),
+    "shifted-transfer": (
+        1,
+        {"task": "nli", "config": {"epochs": 4}, "source": "en", "targets": ["de"], "alphas": [0.5, 1]},
+        {"encoder": "1" * 20, "means": "2" * 20},
+        "86c48eeef17d26c6f5c5",
+    ),
+    "word-vectors": (
+        1,
+        {"language": "en", "sentences": 100_000, "contexts": 20, "length": 256},
+        {"encoder": "1" * 20, "text": "2" * 20},
+        "0bdb9ebc6b8c9d6a917a",
+    ),
+    "word-retrieval": (
+        1,
+        {"source": "en", "target": "de", "systems": {"glove-200000": {"system": "glove", "sentences": 200_000}}},
+        {"dictionary": "1" * 20},
+        "6cf6a9483495930699a9",
+    ),
+    "language-means": (
+        1,
+        {"sentences": 10_000},
+        {"encoder": "1" * 20, "text.en": "2" * 20},
+        "2fa518b67e4403a30e42",
+    ),
+    "steering": (
+        1,
+        {"languages": ["en", "de"], "alphas": [-1, 1, 2, 3], "count": 1000},
+        {"encoder": "1" * 20, "means": "2" * 20},
+        "b7b996e6e95f2fc50aac",
+    ),
+    "masked-language": (
+        1,
+        {"language": "en", "languages": ["en", "de"], "count": 1000},
+        {"encoder": "1" * 20, "means": "2" * 20},
+        "4f7708d193a63b5c9cc4",
+    ),
     "fasttext": (
         1,
         {"language": "en", "config": {"dimensions": 300}, "words": 200000},
@@ -69,6 +112,25 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
         {"languages": ["en", "de"], "tokens_per_step": 65024},
         {"encoder": "1" * 20},
         "eee6a1b5c9878413f89a",
+    ),
+    "twin-text": (
+        1,
+        {
+            "language": "en-x-twin",
+            "seed": 0,
+            "sentences": 40_000,
+            "order": "verb-last",
+            "anchors": 0.2,
+            "domain": "other",
+        },
+        {},
+        "00e8e40622899a608f37",
+    ),
+    "twin-retrieval": (
+        1,
+        {"order": "verb-last", "anchors": 0.2, "seed": 0, "count": 500, "tokens_per_step": 1920},
+        {"encoder": "1" * 20, "untrained": "2" * 20},
+        "54ce28bc59e1b4213d18",
     ),
 }
 

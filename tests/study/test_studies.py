@@ -11,7 +11,8 @@ from isoglot.core.errors import ConfigError, StorageError
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
-from isoglot.study.engines.local import RunOptions, run_local
+from isoglot.study.engines import RunOptions
+from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
 from isoglot.study.plan import estimate
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names

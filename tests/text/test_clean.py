@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.text.bad import Skip
 from isoglot.text.clean import ChunkCleaner, CleanConfig, clean_files, clean_line
+from tests.errors import raises
 
 odd = st.sampled_from(
     list("\x00\x07\t\x1c\x7f\x85\xa0\xad\u200b\u200c\u200d\u200e\u2028\u3000\ufeff\uffff\ue000ﬁ½№ｅé\u0301¨，？… ")
@@ -106,7 +106,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path):
 
 def test_bad_lines(tmp_path: Path):
     (tmp_path / "a.txt").write_bytes(b"good\n\xff\nfine\n")
-    with pytest.raises(InputError, match=r"a\.txt:2: byte ff is not UTF-8"):
+    with raises("input.not-utf8", "a.txt", "ff", line=2):
         clean_files([tmp_path / "a.txt"], tmp_path / "b.txt", "en", CleanConfig())
     assert not (tmp_path / "b.txt").exists()
     skip = Skip(1)
@@ -115,5 +115,5 @@ def test_bad_lines(tmp_path: Path):
 
 
 def test_limits_that_contradict():
-    with pytest.raises(ConfigError, match="max_characters must not be below min_characters"):
+    with raises("config.invalid-value"):
         build_config(CleanConfig, settings=["min_characters=5", "max_characters=4"])

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import InputError
 from isoglot.text.dictionary import Entry, read_dictionary, write_dictionary
+from tests.errors import raises
 
 phrases = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1).filter(
     lambda phrase: not phrase.isspace()
@@ -84,6 +85,6 @@ def test_refused(tmp_path: Path):
         write_dictionary(path, [Entry("a", " ")], "weighted")
     with pytest.raises(InputError, match="the weight inf of 'a'; weights are finite numbers"):
         write_dictionary(path, [Entry("a", "b", math.inf)], "weighted")
-    with pytest.raises(ConfigError, match="no layout 'moses'; did you mean 'muse'"):
+    with raises("config.unknown-name", "'moses'"):
         write_dictionary(path, [], "moses")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())

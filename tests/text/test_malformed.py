@@ -19,6 +19,7 @@ from isoglot.text.inference import read_inference
 from isoglot.text.lines import read_lines
 from isoglot.text.parallel import read_aligned, read_parallel
 from isoglot.text.plain import read_documents
+from tests.errors import raises
 
 Reader = Callable[[Path], Iterator[Any]]
 
@@ -110,5 +111,5 @@ def test_reading_streams(tmp_path: Path, name: str):
     (tmp_path / "a").write_bytes(start.encode() + b"\xff")
     records = READERS[name](tmp_path / "a")
     next(records)
-    with pytest.raises(InputError, match="byte ff is not UTF-8"):
+    with raises("input.not-utf8", "ff"):
         list(records)

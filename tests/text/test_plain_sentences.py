@@ -12,6 +12,7 @@ from isoglot.retrieve.parallel_sets import aligned_set
 from isoglot.text.parallel import read_aligned
 from isoglot.text.plain import read_sentence_lines
 from isoglot.vocab import build_shards, train_vocabulary
+from tests.errors import raises
 
 ROW = "It rains.\tThe sun shines.\tcontradiction\n"
 
@@ -46,6 +47,6 @@ def test_an_inference_table_is_refused_wherever_sentences_are_read(table: Path, 
 def test_any_other_tab_is_refused_in_sentences_and_left_in_running_text(tmp_path: Path):
     path = tmp_path / "en.txt"
     path.write_text("One.\nTwo\tthree.\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"en\.txt:2: a tab in a file with a sentence a line: 'Two\\tthree\.'"):
+    with raises("input.malformed-line", "en.txt", "'Two\\tthree.'", line=2):
         list(read_sentences(path, "text"))
     assert len(train_vocabulary({"en": [path]}, mode="joint", size=290, coverage=1.0))

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from isoglot.core.errors import InputError
 from isoglot.text.vectors import read_vectors, write_vectors
+from tests.errors import raises
 
 words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=6)
 numbers = st.floats(-1024, 1024, width=32)
@@ -48,7 +49,7 @@ def test_an_empty_file(tmp_path: Path):
 def test_malformed(tmp_path: Path, line: str):
     path = tmp_path / "a.vec"
     path.write_text(f"a 1 2\n{line}\n")
-    with pytest.raises(InputError, match=r"a\.vec:2: '.*' is not a word and 2 numbers; write word, blank, numbers"):
+    with raises("input.malformed-line", "a.vec", line=2):
         read_vectors(path)
 
 

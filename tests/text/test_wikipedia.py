@@ -159,27 +159,30 @@ LAUGHS = b"""<?xml version="1.0"?>
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "code", "said"),
     [
-        ("d.xml", LAUGHS, "document type declaration"),
-        ("d.xml", b"<html><body>no</body></html>", "'html'"),
-        ("d.xml", b"", "no element found"),
-        ("d.xml", dump(*PAGES)[:-20], "malformed XML"),
-        ("d.xml", dump(*PAGES).replace(b"</title>", b"</titel>", 1), "d.xml:3"),
-        ("d.xml", b"<mediawiki>&undefined;</mediawiki>", "undefined entity"),
-        ("d.xml", b'<?xml version="1.0" encoding="klingon"?><mediawiki/>', "encoding"),
-        ("d.xml", dump(page("Talk:A", "b", namespace=1)), "no articles"),
-        ("d.xml.bz2", bz2.compress(dump(*PAGES))[:-20], "damaged"),
-        ("d.xml.bz2", dump(*PAGES), "damaged"),
-        ("d.xml.bz2", bz2.compress(dump(*PAGES)).replace(b"1AY&SY", b"1AY&SX"), "damaged"),
-        ("d.xml.gz", gzip.compress(dump(*PAGES))[:-20], "damaged"),
-        ("d.xml.xz", lzma.compress(dump(*PAGES))[:-20], "damaged"),
-        ("d.xml.zst", zstandard.compress(dump(*PAGES))[:-5], "damaged"),
+        ("d.xml", LAUGHS, "input.malformed-xml", "document type declaration"),
+        ("d.xml", b"<html><body>no</body></html>", "input.unknown-format", "'html'"),
+        ("d.xml", b"", "input.malformed-xml", "no element found"),
+        ("d.xml", dump(*PAGES)[:-20], "input.malformed-xml", "malformed XML"),
+        ("d.xml", dump(*PAGES).replace(b"</title>", b"</titel>", 1), "input.malformed-xml", "d.xml:3"),
+        ("d.xml", b"<mediawiki>&undefined;</mediawiki>", "input.malformed-xml", "undefined entity"),
+        ("d.xml", b'<?xml version="1.0" encoding="klingon"?><mediawiki/>', "input.malformed-xml", "encoding"),
+        ("d.xml", dump(page("Talk:A", "b", namespace=1)), "input.empty", "no articles"),
+        ("d.xml.bz2", bz2.compress(dump(*PAGES))[:-20], "input.damaged-compression", "damaged"),
+        ("d.xml.bz2", dump(*PAGES), "input.damaged-compression", "damaged"),
+        ("d.xml.bz2", bz2.compress(dump(*PAGES)).replace(b"1AY&SY", b"1AY&SX"), "input.damaged-compression", "damaged"),
+        ("d.xml.gz", gzip.compress(dump(*PAGES))[:-20], "input.damaged-compression", "damaged"),
+        ("d.xml.xz", lzma.compress(dump(*PAGES))[:-20], "input.damaged-compression", "damaged"),
+        ("d.xml.zst", zstandard.compress(dump(*PAGES))[:-5], "input.damaged-compression", "damaged"),
     ],
 )
-def test_what_is_no_dump_is_refused_in_a_line_and_leaves_nothing(tmp_path: Path, name: str, content: bytes, said: str):
+def test_what_is_no_dump_is_refused_in_a_line_and_leaves_nothing(
+    tmp_path: Path, name: str, content: bytes, code: str, said: str
+):
     with pytest.raises(IsoglotError) as error:
         written(tmp_path, content, name)
+    assert error.value.code == code
     assert said in str(error.value)
     assert name in str(error.value)
     assert "\n" not in str(error.value)

@@ -15,7 +15,7 @@ def test_the_dictionary_of_a_switched_text_is_passed_on(trained, tmp_path: Path)
     text.write_text("the chat sleeps\n\nthe dog sees the chat\n")
     entries = [Entry("cat", "chat"), Entry("dog", "chien")]
     write_dictionary(words, entries)
-    write_provenance(text, Provenance(dictionaries=(use_dictionary("en", "fr", words, entries),)))
+    write_provenance(text, Provenance(dictionaries=tuple(use_dictionary("en", "fr", words, entries))))
     build_shards([text], trained("joint"), "en", tmp_path / "out", dev_share=0.0)
     shards = Shards.open(tmp_path / "out")
     assert shards.words_seen("eng") == {"cat", "dog"}

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from isoglot.retrieve.best import Best, indices_of, values_of
+from isoglot.retrieve.blocked import block_shape, blocks
 from isoglot.retrieve.rows import full_precision, paired_rows
+from isoglot.retrieve.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 _ENTRIES = 2**24  # similarities at a time, 64 MB
 _WHOLE = 2**25  # similarities that are kept: of 5,000 rows with 6,000, 128 MB
@@ -62,61 +65,38 @@ def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood:
     Values are cosines less half the mean of the answer's neighborhood: CSLS but for what a row has in common.
 
     Similarities are multiplied once for both directions, and once for both steps where they fit in memory; else a block
-    of rows at a time, twice.
+    at a time, twice.
     """
-    blocks_BM: Iterable[torch.Tensor] = _Products(x_ND, y_MD)
-    if len(x_ND) * len(y_MD) <= _WHOLE:
-        blocks_BM = list(blocks_BM)
-    rows, columns = _best(blocks_BM, neighborhood)
-    mean_N, mean_M = (each.values.mean(dim=1) for each in (rows, columns))
-    return _best(blocks_BM, count, mean_N / -2, mean_M / -2)
-
-
-class _Products:
-    """X Yᵀ a block of rows at a time, computed anew each time it is gone through."""
-
-    def __init__(self, x_ND: torch.Tensor, y_MD: torch.Tensor) -> None:
-        self.x_ND, self.y_MD = x_ND, y_MD
-
-    def __iter__(self) -> Iterator[torch.Tensor]:
-        for rows_BD in self.x_ND.split(max(1, _ENTRIES // len(self.y_MD))):
-            with full_precision():
-                product_BM = rows_BD @ self.y_MD.T
-            yield product_BM
+    whole = len(x_ND) * len(y_MD) <= _WHOLE
+    shape = (len(x_ND), len(y_MD)) if whole else block_shape(x_ND.device)
+    rule = Rule()
+    with full_precision():
+        made = list(blocks(x_ND, y_MD, rule, shape)) if whole else None
+        rows, columns = _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, neighborhood)
+        shift_N, shift_M = (each.values.mean(dim=1) / -2 for each in (rows, columns))
+        return _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, count, (shift_N, shift_M))
 
 
 def _best(
-    blocks_BM: Iterable[torch.Tensor],
+    blocks_BC: Iterable[tuple[slice, slice, torch.Tensor]],
+    x_ND: torch.Tensor,
+    y_MD: torch.Tensor,
     count: int,
-    shift_N: torch.Tensor | None = None,
-    shift_M: torch.Tensor | None = None,
+    shifts: tuple[torch.Tensor, torch.Tensor] | None = None,
 ) -> tuple[Top, Top]:
-    """The highest entries of every row, the columns shifted, and of every column, the rows shifted; best first."""
-    rows: list[Top] = []
-    columns: Top | None = None
-    first = 0
-    for block_BM in blocks_BM:
-        last = first + len(block_BM)
-        rows.append(_highest(block_BM if shift_M is None else block_BM + shift_M, count))
-        block_MB = block_BM.T.contiguous()  # a copy, along whose rows a search is twice as fast
-        new = _highest(block_MB if shift_N is None else block_MB.add_(shift_N[first:last]), count)
-        new = Top(new.values, new.indices + first)
-        columns = new if columns is None else _merged(columns, new, count)
-        first = last
-    assert columns is not None  # noqa: S101 - for the type checker: there are rows
-    return Top(torch.cat([each.values for each in rows]), torch.cat([each.indices for each in rows])), columns
-
-
-def _highest(values_LW: torch.Tensor, count: int) -> Top:
-    if count == 1:
-        return Top(*values_LW.max(dim=1, keepdim=True))
-    return Top(*values_LW.topk(min(count, values_LW.shape[1]), dim=1))
-
-
-def _merged(one: Top, other: Top, count: int) -> Top:
-    """The best of two lists for every line; of equals, those of the first."""
-    best = _highest(torch.cat([one.values, other.values], dim=1), count)
-    return Top(best.values, torch.cat([one.indices, other.indices], dim=1).gather(1, best.indices))
+    """The highest products of every row, the columns shifted, and of every column, the rows shifted; best first."""
+    best_N, best_M = (
+        Best.none(len(lines), min(count, len(others)), x_ND.device) for lines, others in ((x_ND, y_MD), (y_MD, x_ND))
+    )
+    for rows, columns, block_BC in blocks_BC:
+        along_BC, across_BC = block_BC, block_BC
+        if shifts is not None:
+            # The second step is the last use of a block.
+            along_BC, across_BC = block_BC + shifts[1][columns], block_BC.add_(shifts[0][rows, None])
+        best_N.take(rows, along_BC, columns.start, axis=1)
+        best_M.take(columns, across_BC, rows.start, axis=0)
+    in_rows, in_columns = (Top(values_of(best.keys), indices_of(best.keys)) for best in (best_N, best_M))
+    return in_rows, in_columns
 
 
 class Top(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from isoglot.core.config import Config, parse_setting
 from isoglot.core.errors import ConfigError
@@ -19,20 +19,28 @@ MapMethod = Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "ref
 """``procrustes``: a rotation; ``least-squares`` and ``ridge``: any matrix, spaces of any width; ``cca``: the directions
 both agree on; ``rcsls``: learned for CSLS itself; ``refinement``: Procrustes on the dictionary it induces itself;
 ``self-learning``: the same from a few pairs, with chance."""
-Normalize = Literal["none", "center", "unit", "iterative"]
-"""Before the map, each space by itself: nothing, zero mean, unit length, or both at once (Zhang et al. 2019)."""
+Normalize = Literal["none", "center", "unit", "unit-center-unit", "iterative"]
+"""Before the map, each space by itself: nothing, zero mean, unit length, unit length before and after zero mean (the
+default of vecmap; Artetxe et al. 2018), or both at once (Zhang et al. 2019)."""
 Candidates = Literal["all", "gold"]
 """``all``: every word of the target's vocabulary; ``gold``: only the target words of the test."""
 
 
 class AlignConfig(Config):
-    """The defaults are the first paper's: iterative normalization, Procrustes, CSLS with K = 10."""
+    """The defaults are the first paper's: iterative normalization, Procrustes, CSLS with K = 10.
+
+    Self-learning is normalized as vecmap does unless another normalization is chosen.
+
+    >>> AlignConfig().normalize, AlignConfig(method="self-learning").normalize
+    ('iterative', 'unit-center-unit')
+    """
 
     method: MapMethod = "procrustes"
     """The map that is fitted in every layer."""
 
     normalize: Normalize = "iterative"
-    """What both spaces go through before the map."""
+    """What both spaces go through before the map; by default ``iterative``, and ``unit-center-unit`` for
+    self-learning."""
 
     options: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
     """Options of the map by name, such as the penalty of ridge."""
@@ -72,11 +80,23 @@ class AlignConfig(Config):
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
     """Decides the split and every draw."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _normalized_by_default(cls, values: Any) -> Any:  # noqa: ANN401 - what pydantic is given
+        if not isinstance(values, dict) or values.get("normalize") is not None:
+            return values
+        return values | {"normalize": default_normalize(values.get("method"))}
 
-def spell_out(settings: Iterable[str], method: str, normalize: str) -> list[str]:
+
+def default_normalize(method: Any) -> Normalize:  # noqa: ANN401 - not validated yet
+    """The normalization of a map for which none is chosen."""
+    return "unit-center-unit" if method == "self-learning" else "iterative"
+
+
+def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> list[str]:
     """``key=value`` settings with the options of the map and of the normalization under their full names.
 
-    >>> spell_out(["cutoff=4000", "seed=1"], "refinement", "iterative")
+    >>> spell_out(["cutoff=4000", "seed=1"], "refinement", None)
     ['options.cutoff=4000', 'seed=1']
     >>> spell_out(["rounds=5"], "procrustes", "iterative")
     ['normalization.rounds=5']
@@ -87,11 +107,11 @@ def spell_out(settings: Iterable[str], method: str, normalize: str) -> list[str]
     given = [(parse_setting(setting)[0], setting) for setting in settings]
     for path, setting in given:
         value = parse_setting(setting)[1]
-        method, normalize = (
-            value if path == (key,) else old for key, old in (("method", method), ("normalize", normalize))
-        )
+        method = value if path == ("method",) else method
+        normalize = value if path == ("normalize",) else normalize
     homes: dict[str, list[str]] = {}
-    for home, kind in (("options", _MAPS.get(method)), ("normalization", _STEPS.get(normalize))):
+    steps = _STEPS.get(normalize or default_normalize(method), ())
+    for home, kind in (("options", _MAPS.get(method)), *(("normalization", step) for step in steps)):
         for name in () if kind is None else _estimator(kind).get_params():
             homes.setdefault(name, []).append(home)
     found = []
@@ -115,7 +135,13 @@ _MAPS = {
     "refinement": "Refinement",
     "self-learning": "SelfLearning",
 }
-_STEPS = {"center": "Center", "unit": "UnitLength", "iterative": "IterativeNormalization"}
+_STEPS = {
+    "none": (),
+    "center": ("Center",),
+    "unit": ("UnitLength",),
+    "unit-center-unit": ("UnitLength", "Center", "UnitLength"),
+    "iterative": ("IterativeNormalization",),
+}
 
 
 def _estimator(name: str) -> Any:  # noqa: ANN401 - a map or a step
@@ -139,13 +165,13 @@ def make_map(config: AlignConfig) -> PairMap:
     if config.method == "self-learning":
         made.set_params(seed=config.seed)
     made.set_params(**config.options).check_options()
-    if config.normalize == "none":
-        if config.normalization:
-            raise ConfigError(
-                f"options of a normalization ({', '.join(config.normalization)}), and none is chosen",
-                remedy="choose one, such as iterative",
-            )
-        return made
-    step: Step = _estimator(_STEPS[config.normalize])
-    step.set_params(**config.normalization).check_options()
-    return Steps([step, made])
+    steps: list[Step] = [_estimator(step) for step in _STEPS[config.normalize]]
+    known = {name for step in steps for name in step.get_params()}
+    if not known and config.normalization:
+        raise ConfigError(
+            f"normalization {config.normalize} has no options ({', '.join(config.normalization)})",
+            remedy="choose one that has, such as iterative, or leave them out",
+        )
+    for step in steps:
+        step.set_params(**config.normalization).check_options()
+    return Steps([*steps, made]) if steps else made

@@ -90,10 +90,11 @@ Method = Annotated[
     typer.Option("--method", help=f"The map. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}."),
 ]
 Normalize = Annotated[
-    Literal["none", "center", "unit", "iterative"],
+    Literal["none", "center", "unit", "unit-center-unit", "iterative"] | None,
     typer.Option(
         "--normalize",
-        help="What both spaces go through first; iterative is the paper's. --set normalization.NAME=VALUE changes its "
+        help="What both spaces go through first; default: iterative, the paper's, and for self-learning "
+        "unit-center-unit, vecmap's. --set normalization.NAME=VALUE changes its "
         f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME.",
     ),
 ]
@@ -119,7 +120,7 @@ AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on wha
 
 def align_config(
     method: str,
-    normalize: str,
+    normalize: str | None,
     allow_leak: bool,
     seed: int,
     settings: list[str] | None,

@@ -75,7 +75,7 @@ def words(
     ] = "one",
     layers: LayerList = "all",
     method: Method = "procrustes",
-    normalize: Normalize = "iterative",
+    normalize: Normalize = None,
     allow_leak: AllowLeak = False,
     settings: Settings = None,
     weights: Weights = "best",

@@ -13,6 +13,7 @@ from isoglot.cli.output import Output
 if TYPE_CHECKING:
     from isoglot.study.build import StudyOptions
     from isoglot.study.data import StudyData
+    from isoglot.study.engines import EngineName, RunOptions
     from isoglot.study.study import Study
 
 app = typer.Typer(
@@ -26,7 +27,7 @@ RecipeArgument = Annotated[
 StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")]
 _OUT = typer.Option("--out", metavar="DIR", help=OUT)  # several processes may work on one study: no lock
 StudyOut = Annotated[Path, _OUT]
-_INPUT, _SIZE, _RUNNING = "Input", "Size", "Running"
+_INPUT, _SIZE, _RUNNING, _CLUSTER = "Input", "Size", "Running", "Cluster"
 Text = Annotated[
     list[str] | None,
     typer.Option("--text", metavar="LANG=PATH", rich_help_panel=_INPUT, help="Text to train on; repeat for each file."),
@@ -91,6 +92,15 @@ KeepTests = Annotated[
     bool,
     typer.Option("--keep-test-sentences", rich_help_panel=_INPUT, help="Leave test sentences in the training text."),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        rich_help_panel=_INPUT,
+        help="Measure this encoder instead of pretraining one: a folder, isoglot-mini, or a hub name.",
+    ),
+]
 Pair = Annotated[
     list[str] | None,
     typer.Option("--pair", metavar="PAIR", rich_help_panel=_SIZE, help="Languages, such as en-de. May be repeated."),
@@ -130,6 +140,33 @@ Engine = Annotated[
 ]
 
 
+Gpus = Annotated[
+    int, typer.Option("--gpus", min=1, max=1024, rich_help_panel=_RUNNING, help="GPUs of a training step (torchrun).")
+]
+Partition = Annotated[
+    str | None,
+    typer.Option("--partition", metavar="NAME", rich_help_panel=_CLUSTER, help="slurm: partition of the jobs."),
+]
+TimeLimit = Annotated[
+    str | None,
+    typer.Option("--time", metavar="TIME", rich_help_panel=_CLUSTER, help="slurm: time limit of a job, as 4:00:00."),
+]
+Sbatch = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sbatch",
+        metavar="OPTION",
+        rich_help_panel=_CLUSTER,
+        help='slurm: any option of sbatch, as --sbatch "--account=x". May be repeated.',
+    ),
+]
+Wait = Annotated[bool, typer.Option("--wait", rich_help_panel=_CLUSTER, help="slurm: wait until the jobs have ended.")]
+Address = Annotated[
+    str | None,
+    typer.Option("--address", metavar="HOST:PORT", rich_help_panel=_CLUSTER, help="ray: head of the cluster, or auto."),
+]
+
+
 def _data(file: Path | None, **options: list[str] | None) -> StudyData:
     from isoglot.study.data import data_from, data_options, laid_over, read_tables
 
@@ -146,6 +183,7 @@ def _options(
     arm: list[str] | None,
     segment: list[str] | None,
     keep_tests: bool,
+    model: str | None,
 ) -> StudyOptions:
     from isoglot.study.build import StudyOptions
     from isoglot.study.data import named_values, pair_name
@@ -158,6 +196,7 @@ def _options(
         arms=tuple(arm or ()),
         keep_test_sentences=keep_tests,
         segmentation=named_values("segment", segment or ()),
+        model=model,
     )
 
 
@@ -192,6 +231,7 @@ def plan(
     data: DataFile = None,
     segment: Segment = None,
     keep_test_sentences: KeepTests = False,
+    model: Model = None,
     pair: Pair = None,
     scale: Scale = None,
     seeds: Seeds = None,
@@ -222,7 +262,7 @@ def plan(
         ner=ner,
         nli=nli,
     )
-    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
+    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences, model)
     built = build_study(recipe, files, options)
     found = estimate(built, out=out, device=device, progress=output.progress)
     output.result(found.as_dict(), found.table().rich())
@@ -243,6 +283,7 @@ def run(
     data: DataFile = None,
     segment: Segment = None,
     keep_test_sentences: KeepTests = False,
+    model: Model = None,
     pair: Pair = None,
     scale: Scale = None,
     seeds: Seeds = None,
@@ -250,8 +291,14 @@ def run(
     settings: Settings = None,
     engine: Engine = "local",
     workers: Workers = None,
+    gpus: Gpus = 1,
     keep: Keep = "all",
     stop_after: StopAfter = None,
+    partition: Partition = None,
+    time: TimeLimit = None,
+    sbatch: Sbatch = None,
+    wait: Wait = False,
+    address: Address = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
@@ -262,7 +309,7 @@ def run(
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
     """
     from isoglot.study.build import build_study
-    from isoglot.study.engines.local import RunOptions
+    from isoglot.study.engines import ClusterOptions, RunOptions
     from isoglot.study.study import Study
 
     output = Output(json=json, quiet=quiet)
@@ -277,24 +324,33 @@ def run(
         ner=ner,
         nli=nli,
     )
-    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences)
+    options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences, model)
     study = Study.create(out, build_study(recipe, files, options))
     for reason in study.left_out:
         output.remark(f"left out: {reason}")
-    _run(study, engine, RunOptions(device=device, workers=workers, keep=keep, stop_after=_seconds(stop_after)), output)
+    how = RunOptions(
+        device=device,
+        workers=workers,
+        gpus=gpus,
+        keep=keep,
+        stop_after=_seconds(stop_after),
+        cluster=ClusterOptions(partition=partition, time=time, sbatch=tuple(sbatch or ()), wait=wait, address=address),
+    )
+    _run(study, engine, how, output)
 
 
-def _run(study: Study, engine: str, options: Any, output: Output) -> None:  # noqa: ANN401 - RunOptions
+def _run(study: Study, engine: EngineName, options: RunOptions, output: Output) -> None:
     import time
 
     from isoglot.core.errors import IsoglotError
-    from isoglot.study.engines.local import in_words, run_local
+    from isoglot.study.engines import run_study
 
     start = time.monotonic()
-    result = run_local(study, options, progress=output.progress, say=output.remark)
-    output.say(in_words(result, time.monotonic() - start))
+    result = run_study(study, engine, options, progress=output.progress, say=output.remark)
+    output.say(result.in_words(time.monotonic() - start))
     counts = dict(study.counts())
-    output.result({"study": str(study.out), "steps": counts, "failed": result.failed}, _shown_numbers(study))
+    value = {"study": str(study.out), "steps": counts, "failed": result.failed}
+    output.result(value | ({"jobs": result.jobs} if result.jobs else {}), _shown_numbers(study))
     if result.failed:
         first = next(iter(result.failed.values()))
         raise IsoglotError(
@@ -312,26 +368,29 @@ def _seconds(text: str | None) -> float | None:
 @app.command("status", epilog="Example: isoglot study status studies/first")
 def status(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show what is done, running and failed, and why."""
+    from collections import Counter
+
     from rich.table import Table
 
     from isoglot.core.progress import duration
+    from isoglot.study.engines.slurm import queued_jobs
     from isoglot.study.study import Study
 
     opened = Study.open(study)
-    states = opened.states()
+    states = opened.states(queued_jobs(opened))
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("step", "status", "time", "what", "error"):
+    for column in ("step", "status", "time", "what", "where or error"):
         table.add_column(column, overflow="fold")
     for one in states:
         spent = duration(one.seconds) if one.seconds else ""
-        table.add_row(one.step.key[:8], one.status, spent, one.step.title, one.error)
-    counts = opened.counts()
+        table.add_row(one.step.key[:8], one.status, spent, one.step.title, one.error or one.where)
+    counts = Counter(one.status for one in states)
     value = {
         "about": opened.about,
         "counts": dict(counts),
         "steps": [
             {"key": one.step.key, "kind": one.step.kind, "title": one.step.title, "status": one.status}
-            | ({"error": one.error} if one.error else {})
+            | {name: text for name, text in (("error", one.error), ("where", one.where)) if text}
             for one in states
         ],
     }
@@ -344,20 +403,37 @@ def status(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug
 def step(
     study: StudyArgument,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The step's key, or how it begins.")],
+    gpus: Gpus = 1,
+    keep: Keep = "all",
+    stop_after: StopAfter = None,
     device: Device = "auto",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compute one step whose inputs are there; what engines of clusters call."""
+    """Compute one step whose inputs are there; what jobs of a cluster call.
+
+    The exit code is 75 if the step has paused, at a signal or after --stop-after: the same command goes on.
+    """
     from rich.text import Text as RichText
 
+    from isoglot.core.errors import IsoglotError
+    from isoglot.study.engines import RunOptions
+    from isoglot.study.engines.local import run_step
+    from isoglot.study.engines.slurm import PAUSED
     from isoglot.study.study import Study
 
     output = Output(json=json, quiet=quiet)
     opened = Study.open(study)
-    record = opened.store.run(opened.find(key), device=device, progress=output.progress, say=output.remark)
-    output.result(record, RichText(f"{record['title'] or record['key']}: done"))
+    one = opened.find(key)
+    how = RunOptions(device=device, gpus=gpus, keep=keep, stop_after=_seconds(stop_after))
+    result = run_step(opened, one, how, progress=output.progress, say=output.remark)
+    if result.failed:
+        raise IsoglotError(result.failed[one.key], remedy="the same command tries again")
+    status = "done" if result.done else "paused"
+    output.result({"key": one.key, "title": one.title, "status": status}, RichText(f"{one.title or one.key}: {status}"))
+    if not result.done:
+        raise typer.Exit(PAUSED)
 
 
 @app.command("verify", epilog="Example: isoglot study verify studies/first --against expected.json")

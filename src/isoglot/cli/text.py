@@ -186,7 +186,12 @@ def switch(
     for pair, found in entries.items():
         if not found:
             raise InputError("no entries", remedy="name a dictionary that has some", file=pairs[pair][0])
-    used = [use_dictionary(*pair, path, read_dictionary(path)) for pair, paths in pairs.items() for path in paths]
+    used = [
+        each
+        for pair, paths in pairs.items()
+        for path in paths
+        for each in use_dictionary(*pair, path, read_dictionary(path))
+    ]
     switcher = Switcher(entries, rate=config.rate, cap=config.cap, seed=seed, used=used)
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:

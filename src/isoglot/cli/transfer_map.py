@@ -123,7 +123,7 @@ def map_(
     ] = None,
     layers: LayerList = "all",
     method: Method = "procrustes",
-    normalize: Normalize = "iterative",
+    normalize: Normalize = None,
     recipe: Annotated[str, typer.Option("--recipe", metavar="RECIPE", help="map, micro, or a .toml file.")] = "map",
     seeds: Seeds = 1,
     sentences: Annotated[

@@ -73,7 +73,7 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
         return
     target = real_path(path)
     _remove_left_behind(target)
-    scratch = target.with_name(f".{target.name}.{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    scratch = target.with_name(f".{target.name}.{this_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         # os.open rather than tempfile: the file gets the user's ordinary permissions, not 0600.
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -185,7 +185,7 @@ def move_into_place(scratch: Path, path: str | Path) -> None:
 
 
 @cache
-def _here() -> str:
+def this_machine() -> str:
     """What tells this machine and its process numbers from others that may share the disk."""
     facts = [platform.node()]
     with suppress(OSError):  # the running Linux; a container has process numbers of its own
@@ -195,7 +195,7 @@ def _here() -> str:
 
 def _remove_left_behind(target: Path) -> None:
     """Remove temporary files whose writers were killed: their names have the process, and it is gone."""
-    for old in target.parent.glob(f".{escape(target.name)}.{_here()}-*-*.tmp") if os.name == "posix" else ():
+    for old in target.parent.glob(f".{escape(target.name)}.{this_machine()}-*-*.tmp") if os.name == "posix" else ():
         try:
             os.kill(int(old.name.split("-")[-2]), 0)  # sends nothing
         except ProcessLookupError:

@@ -80,6 +80,19 @@ def remove_folder(path: Path) -> None:
         shutil.rmtree(scratch)
 
 
+def link_file(path: str | Path, place: str | Path) -> None:
+    """Give a file a second name; where the disk cannot do that, a copy."""
+    try:
+        os.link(path, place, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, place, follow_symlinks=False)
+
+
+def link_folder(folder: Path, place: Path) -> None:
+    """Give the files of a folder second names in another, which must not exist."""
+    shutil.copytree(folder, place, copy_function=link_file)
+
+
 def sweep(folder: Path) -> None:
     """Remove what killed processes left in a folder of folders."""
     for rest in (*folder.glob(".*.new"), *folder.glob(".*.old")):

@@ -36,6 +36,7 @@ PARTS = (
     Part(extra="bleu", libraries=("sacrebleu",)),
     Part(extra="frames", libraries=("pandas", "pyarrow")),
     Part(extra="tensorboard", libraries=("tensorboard",)),
+    Part(extra="cluster", libraries=("ray",)),
 )
 
 _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensors", "tokenizers", "zstandard")

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -44,7 +43,7 @@ from isoglot.core.files import (
     writable_folder,
     write_json,
 )
-from isoglot.core.folders import built_aside
+from isoglot.core.folders import built_aside, link_file
 from isoglot.core.parts import versions
 
 if TYPE_CHECKING:
@@ -397,7 +396,7 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
                 if (path.is_dir() and not path.is_symlink()) or name in stale or os.path.lexists(scratch / name):
                     continue
                 (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-                _linked(path, scratch / name)
+                link_file(path, scratch / name)
         except OSError as error:
             raise storage_error(error, target, doing="write to this folder") from error
 
@@ -419,15 +418,8 @@ def renewed_folder(folder: str | Path, index: str, *, stale: Collection[str] = (
     """
     target = writable_folder(folder)
     if not is_stored(target / index):
-        yield target
+        with sole_writer(target):
+            yield target
         return
     with written_together(target, stale=stale) as scratch:
         yield scratch
-
-
-def _linked(path: Path, place: Path) -> None:
-    """The same file under another name; where the disk has no such thing, a copy."""
-    try:
-        os.link(path, place, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(path, place, follow_symlinks=False)

@@ -396,7 +396,7 @@ def dictionaries_record(
     for pair, found in dictionaries.items():
         entries = [entry for entry in found if entry.weight]
         if files and pair in files:
-            used.append(use_dictionary(*pair, files[pair], entries))
+            used += use_dictionary(*pair, files[pair], entries)
             continue
         used.append(use_entries(*pair, entries))
     return list(merged([], used).dictionaries)

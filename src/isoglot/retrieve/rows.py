@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Matrix: TypeAlias = "np.ndarray | torch.Tensor"
 
-_CHUNK = 8192  # rows that are float64 at a time
+_CHUNK = 1024  # rows that are float64 at a time: they stay in the cache
+_LARGEST = torch.finfo(torch.float32).max
 _RANGE = 1e15  # sums of squares are far from the ends of float32 (1e-38, 1e38) below it, and above 1 over it
 
 
@@ -61,8 +62,10 @@ def _rows(matrix: Matrix, name: str, *, unit: bool, place: torch.device | str) -
     for first in range(0, len(tensor), _CHUNK):
         chunk_CD = tensor[first : first + _CHUNK].to(place, torch.float64)
         length_C = chunk_CD.norm(dim=1)
-        # A float64 beyond float32 would become infinite below.
-        bad_C = ~(chunk_CD.abs() <= torch.finfo(torch.float32).max).all(dim=1)
+        # A float64 beyond float32 would become infinite below; a row that is not longer than that has none.
+        bad_C = ~(length_C <= _LARGEST)
+        if bool(bad_C.any()):
+            bad_C = ~(chunk_CD.abs() <= _LARGEST).all(dim=1)
         if bool(bad_C.any()):
             row = first + int(bad_C.nonzero()[0, 0])
             raise InputError(

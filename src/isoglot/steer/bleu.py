@@ -92,15 +92,39 @@ def bleu_interval(
     """
     import numpy as np
 
+    parts_N3 = bleu_parts(texts, references, language, tokens=tokens, vocabulary=vocabulary)
+    low, high = np.percentile(bleu_of_parts(parts_N3[draws_MN].sum(axis=1)), (2.5, 97.5))
+    return float(low), float(high)
+
+
+def bleu_parts(
+    texts: Sequence[str],
+    references: Sequence[str],
+    language: str,
+    *,
+    tokens: BleuTokens = "standard",
+    vocabulary: Vocabulary | None = None,
+) -> np.ndarray:
+    """Tokens of each sentence that are right, that were made, and of the reference (N × 3).
+
+    :func:`bleu_of_parts` of their sum over a set of sentences is the set's BLEU-1.
+    """
+    import numpy as np
+
     metric = _metric(language, tokens, effective_order=True)
     sides = [_counted(side, language, tokens, vocabulary) for side in (texts, references)]
     each = [metric.sentence_score(text, [reference]) for text, reference in zip(*sides, strict=True)]
-    parts_N3 = np.array([[one.counts[0], one.sys_len, one.ref_len] for one in each], dtype=np.float64)
-    right_M, made_M, wanted_M = parts_N3[draws_MN].sum(axis=1).T
+    return np.array([[one.counts[0], one.sys_len, one.ref_len] for one in each], dtype=np.float64)
+
+
+def bleu_of_parts(sums_M3: np.ndarray) -> np.ndarray:
+    """BLEU-1 of sets of sentences, from the sums of their parts."""
+    import numpy as np
+
+    right_M, made_M, wanted_M = sums_M3.T
     shorter_M = np.minimum(0.0, 1 - wanted_M / np.maximum(made_M, 1e-9))
-    scores_M = 100 * np.exp(shorter_M) * right_M / np.maximum(made_M, 1e-9)
-    low, high = np.percentile(scores_M, (2.5, 97.5))
-    return float(low), float(high)
+    scores_M: np.ndarray = 100 * np.exp(shorter_M) * right_M / np.maximum(made_M, 1e-9)
+    return scores_M
 
 
 def _metric(language: str, tokens: BleuTokens, **options: bool) -> Any:  # noqa: ANN401 - sacrebleu has no types

@@ -9,7 +9,7 @@ Shapes: ``N`` sentences.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,10 +60,12 @@ class MaskedLanguages:
     languages: dict[str, float]
     threshold: int
     """how often a token must have been met to be one of a language's"""
+    other_N: np.ndarray = field(repr=False, compare=False)
+    """whether each masked token was decoded in another language"""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+        """For JSON: the shares alone."""
+        return {name: value for name, value in asdict(self).items() if name != "other_N"}
 
 
 def masked_languages(
@@ -151,4 +153,5 @@ def masked_languages(
         neither=float((~own_V[made_N] & ~other_N).mean()),
         languages={other: float(has_N.mean()) for other, has_N in known.items()},
         threshold=sets.threshold,
+        other_N=other_N,
     )

@@ -137,15 +137,27 @@ class Sweep:
                 vocabulary=translation.vocabulary,
                 draws_MN=draws_MN,
             )
-        sets = translation.sets
-        assert sets is not None  # noqa: S101 - a sweep has them
-        only_V = sets.only(translation.target, but_not=translation.source)
-        counted_V = ~(sets.mask(translation.source) & sets.mask(translation.target))
-        counted_V[sorted(translation.vocabulary.special.values())] = False
-        parts_N2 = np.array([[only_V[made].sum(), counted_V[made].sum()] for made in translation.made], dtype=float)
-        switched_M, all_M = parts_N2[draws_MN].sum(axis=1).T
+        switched_M, all_M = self.converted(layer, alpha)[draws_MN].sum(axis=1).T
         low, high = np.percentile(switched_M / np.maximum(all_M, 1), (2.5, 97.5))
         return float(low), float(high)
+
+    def converted(self, layer: int, alpha: float) -> np.ndarray:
+        """Tokens of each sentence that only the target has, and that not both languages have (N × 2).
+
+        The convert rate is the ratio of their sums.
+        """
+        translation = self.translations[Cell(layer, float(alpha))]
+        sets = _sets_of(translation)
+        only_V = sets.only(translation.target, but_not=translation.source)
+        counted_V = ~(sets.mask(translation.source) & sets.mask(translation.target))
+        return _counts(translation, only_V, counted_V)
+
+    def outside(self, layer: int, alpha: float) -> np.ndarray:
+        """Tokens of each sentence that neither language has, and all (N × 2): ``neither`` as a ratio of sums."""
+        translation = self.translations[Cell(layer, float(alpha))]
+        sets = _sets_of(translation)
+        known_V = sets.mask(translation.source) | sets.mask(translation.target)
+        return _counts(translation, ~known_V, np.ones_like(known_V))
 
     @property
     def signature(self) -> str | None:
@@ -182,6 +194,19 @@ class Sweep:
             "cells": [{**cell._asdict(), **found.as_dict()} for cell, found in self.scores.items()],
             "seconds": asdict(self.seconds),
         }
+
+
+def _sets_of(translation: Translation) -> TokenSets:
+    assert translation.sets is not None  # noqa: S101 - a sweep has them
+    return translation.sets
+
+
+def _counts(translation: Translation, some_V: np.ndarray, counted_V: np.ndarray) -> np.ndarray:
+    """How many tokens of each sentence are among some, and among those that are counted; special ones are not."""
+    special = sorted(set(translation.vocabulary.special.values()) - {translation.vocabulary.unknown_id})
+    some_V, counted_V = some_V.copy(), counted_V.copy()
+    some_V[special] = counted_V[special] = False
+    return np.array([[some_V[made].sum(), counted_V[made].sum()] for made in translation.made], dtype=np.float64)
 
 
 def sweep_shifts(

@@ -15,7 +15,7 @@ from isoglot.core.recipe import load_recipe
 from isoglot.languages import LANGUAGES
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
 from isoglot.study.kinds.vocabulary import SHARDS
-from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, load_scale, load_study
+from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
 from isoglot.study.steps import SourceFile, Step
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoglot.study.numbers import Coordinate
 
 BUILTIN_SEED = 0
+_CHECKPOINTS_EVERY = 1000  # training steps: what a kill can cost at most
 TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
 """The task of each measure."""
 
@@ -50,6 +51,8 @@ class StudyOptions:
         arms: Names of the arms to run; empty: all.
         keep_test_sentences: Whether test sentences stay in the training text.
         segmentation: How text is segmented into words, by language.
+        model: A released encoder that is measured instead of pretraining one: a folder, ``isoglot-mini``, or a name on
+            the Hugging Face hub.
     """
 
     scale: str | None = None
@@ -59,6 +62,7 @@ class StudyOptions:
     arms: tuple[str, ...] = ()
     keep_test_sentences: bool = False
     segmentation: Mapping[str, str] = field(default_factory=dict)
+    model: str | None = None
 
 
 @dataclass
@@ -98,24 +102,45 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     names, recipes = _with_included(name)
     scale_name = options.scale or recipes[0].scale or ("nano" if data.is_builtin else "hour")
     scale = load_scale(scale_name, options.scale_settings)
-    pairs = options.pairs or _default_pairs(data)
+    multilingual = [recipe for recipe in recipes if recipe.is_multilingual]
+    _check_model(name, options, recipes)
+    pairs = options.pairs or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
         _check_pair(pair, data)
     built = BuiltStudy(names, recipes, scale_name, scale, pairs, options.seeds or max(one.seeds for one in recipes))
     left_out: dict[str, None] = {}
     moments = any("emergence" in recipe.measures for recipe in recipes)  # else one arm of two recipes is trained twice
     for seed in range(built.seeds):
-        for pair in pairs:
-            for recipe in recipes:
-                builder = StudyBuilder(recipe, scale, data, pair, options)
-                builder.keeps_moments = builder.keeps_moments or moments
-                built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
-                left_out |= dict.fromkeys(builder.left_out)
+        for builder in _builders(recipes, scale, data, pairs, options):
+            builder.keeps_moments = builder.keeps_moments or moments
+            built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
+            left_out |= dict.fromkeys(builder.left_out)
     built.left_out = list(left_out)
     if not built.measurements:
         problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
         raise ConfigError(problem, remedy="give it the data that it needs")
     return built
+
+
+def _builders(
+    recipes: tuple[StudyRecipe, ...], scale: ScaleConfig, data: StudyData, pairs: tuple[str, ...], options: StudyOptions
+) -> Iterator[StudyBuilder]:
+    """One for every pair and recipe of pairs, and one for every recipe of all languages."""
+    from isoglot.study.multilingual import MultilingualBuilder
+
+    for pair in pairs:
+        for recipe in recipes:
+            if not recipe.is_multilingual:
+                yield StudyBuilder(recipe, scale, data, tuple(pair.split("-")), options)
+    languages = tuple(dict.fromkeys(code for pair in pairs for code in pair.split("-")))
+    for recipe in recipes:
+        if recipe.is_multilingual:
+            yield MultilingualBuilder(recipe, scale, data, languages, options)
+
+
+def _check_model(name: str, options: StudyOptions, recipes: tuple[StudyRecipe, ...]) -> None:
+    if options.model is not None and not all(recipe.is_multilingual for recipe in recipes if recipe.measures):
+        raise ConfigError(f"{name} pretrains its encoders", remedy="run a recipe of liu2020 with a released model")
 
 
 def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]:
@@ -136,8 +161,8 @@ def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Meas
     return [one for one in new if (one.step.key, tuple(sorted(one.at.items()))) not in known]
 
 
-def _default_pairs(data: StudyData) -> tuple[str, ...]:
-    languages = list(data.text) if data.text else ["en", "de"]
+def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]:
+    languages = list(data.text) if data.text else list(builtin)
     first = "en" if "en" in languages else languages[0]
     pairs = tuple(f"{first}-{code}" for code in languages if code != first)
     if not pairs:
@@ -162,17 +187,21 @@ class StudyBuilder:
         recipe: What is trained and measured.
         scale: How large.
         data: The user's files.
-        pair: Two languages, such as ``en-de``; tasks are learned in the first.
+        languages: Two languages; tasks are learned in the first.
         options: What the user asks for.
     """
 
     def __init__(
-        self, recipe: StudyRecipe, scale: ScaleConfig, data: StudyData, pair: str, options: StudyOptions
+        self,
+        recipe: StudyRecipe,
+        scale: ScaleConfig,
+        data: StudyData,
+        languages: tuple[str, ...],
+        options: StudyOptions,
     ) -> None:
         self.recipe, self.scale, self.data, self.options = recipe, scale, data, options
-        self.pair = pair
-        one, other = pair.split("-")
-        self.languages = one, other
+        self.languages = languages
+        self.pair = "-".join(languages)
         self.left_out: list[str] = []
         self.keeps_moments = "emergence" in recipe.measures
 
@@ -270,6 +299,9 @@ class StudyBuilder:
         return Step("cut-text", settings, inputs, title=f"text {language}{words}", heavy=("text.txt",))
 
     def _texts(self, arm: ArmConfig) -> dict[str, Step]:
+        """The text of each language that an arm reads, before it is cut to a number of sentences."""
+        if arm.languages == "all":
+            return {code: self.text(code) for code in self.languages}
         one, other = self.languages
         both = {one: self.text(one), other: self.text(other, domain=arm.text)}
         return {
@@ -278,6 +310,14 @@ class StudyBuilder:
             "second": {other: both[other]},
             "twice": {one: both[one], f"{one}-x-two": both[one]},
         }[arm.languages]
+
+    def _cut(self, text: Step, language: str, sentences: int | None) -> Step:
+        """The first so many sentences of a text."""
+        if sentences is None:
+            return text
+        settings = {"language": language, "sentences": sentences}
+        title = f"{text.title}, {sentences:,} sentences"
+        return Step("first-sentences", settings, {"text": text}, title=title, heavy=("text.txt",))
 
     def vocabulary(self, arm: ArmConfig) -> Step:
         """The vocabulary of an arm: joint ones have as many subwords as two of one language."""
@@ -303,7 +343,7 @@ class StudyBuilder:
                     "domain": "other" if arm.text == "other" and code == self.languages[1] else "main",
                     "dev_share": self.scale.dev_share,
                 },
-                {"text": text, "vocabulary": vocabulary},
+                {"text": self._cut(text, code, arm.sentences), "vocabulary": vocabulary},
                 title=f"shards {code} for {vocabulary.title}",
                 heavy=(SHARDS,),
             )
@@ -329,8 +369,14 @@ class StudyBuilder:
             whole["init_seed"] = arm.init_seed
         whole.pop("extends", None)
         config = build_config(PretrainConfig, values=whole)
+        if arm.window is not None:
+            whole = laid_over(whole, {"batch": _short_inputs(config, arm.window)})
+            config = build_config(PretrainConfig, values=whole)
         every = max(1, _steps(config) // self.scale.moments)
-        changes: dict[str, Any] = {"evaluation": {"every": every}, "checkpoints": {"every": every}}
+        changes: dict[str, Any] = {
+            "evaluation": {"every": every},
+            "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)},
+        }
         if not trained:
             changes = {"budget": "0steps"}
         return build_config(PretrainConfig, values=laid_over(whole, changes))
@@ -370,34 +416,36 @@ class StudyBuilder:
         self, measure: str, encoder: Step, arm: ArmConfig, seed: int, *, frozen: str | None = None
     ) -> Step | None:
         """A task learned in the first language and tested in both; None where there are no examples."""
-        from isoglot.transfer.settings import TuneConfig
-
-        task, (one, other) = TASKS[measure], self.languages
+        task = TASKS[measure]
         scale = self.scale.tasks.get(task)
         if scale is None:
             return None
-        recipe = load_recipe(scale.recipe, room="transfer")
-        values = {**recipe.values, **scale.settings, "seed": seed}
-        if frozen is not None:
-            values["frozen"] = frozen
+        words = "" if frozen is None else f", {frozen} frozen"
+        changes = {"seed": seed} if frozen is None else {"seed": seed, "frozen": frozen}
+        return self.task_step(task, scale, encoder, changes, title=f"{measure} on {encoder.title}{words}")
+
+    def task_step(
+        self, task: str, scale: TaskScale, encoder: Step | SourceFile, changes: Mapping[str, Any], *, title: str
+    ) -> Step | None:
+        """A task learned in the first language and tested in all that have a test set; None where no other has one."""
+        from isoglot.transfer.settings import TuneConfig
+
+        one, *others = self.languages
+        values = {**load_recipe(scale.recipe, room="transfer").values, **scale.settings, **changes}
         config = build_config(TuneConfig, values=values).model_dump(mode="json", exclude_defaults=True)
-        settings: dict[str, Any] = {"task": task, "config": config, "source": one, "targets": [other]}
+        settings: dict[str, Any] = {"task": task, "config": config, "source": one}
         settings |= {"examples": scale.examples, "test_examples": scale.test_examples}
         inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
         if self.data.is_builtin:
-            settings["builtin"] = scale.builtin
-        else:
-            files = self.data.tasks.get(task, {})
-            first, second = files.get(one, {}), files.get(other, {})
-            if not {"train", "dev"} <= set(first) or "test" not in second:
-                return None
-            inputs |= {f"train.{one}": first["train"], f"dev.{one}": first["dev"], f"test.{other}": second["test"]}
-            if "test" in first:
-                inputs[f"test.{one}"] = first["test"]
-            if "dev" in second:
-                inputs[f"dev.{other}"] = second["dev"]
-        words = "" if frozen is None else f", {frozen} frozen"
-        return Step("transfer", settings, inputs, title=f"{measure} on {encoder.title}{words}")
+            return Step("transfer", {**settings, "targets": others, "builtin": scale.builtin}, inputs, title=title)
+        files = self.data.tasks.get(task, {})
+        targets = [code for code in others if "test" in files.get(code, {})]
+        if not {"train", "dev"} <= set(files.get(one, {})) or not targets:
+            return None
+        for code in (one, *targets):
+            splits = ("train", "dev", "test") if code == one else ("dev", "test")
+            inputs |= {f"{split}.{code}": files[code][split] for split in splits if split in files[code]}
+        return Step("transfer", {**settings, "targets": targets}, inputs, title=title)
 
     def sentences(self, measure: str, encoder: Step, other: Step | None = None, **settings: object) -> Step | None:
         """Retrieval, CKA, or both over training; None where there are no parallel sentences."""
@@ -457,11 +505,22 @@ def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurem
 # --- sizes ---
 
 
-def _tokens_per_step(config: PretrainConfig) -> int:
+def input_length(config: PretrainConfig) -> int:
+    """Tokens of an input in training."""
     from isoglot.model.settings import SIZES
 
-    length = config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
-    return config.batch.size * (length - 2)  # a row begins and ends with a special token
+    return config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
+
+
+def _tokens_per_step(config: PretrainConfig) -> int:
+    return config.batch.size * (input_length(config) - 2)  # a row begins and ends with a special token
+
+
+def _short_inputs(config: PretrainConfig, window: int) -> dict[str, int]:
+    """Settings of a batch with shorter rows and about as many tokens."""
+    parts = config.batch.gradient_accumulation
+    rows = round(_tokens_per_step(config) / (window - 2) / parts) * parts
+    return {"sequence_length": window, "size": max(parts, rows)}
 
 
 def _steps(config: PretrainConfig) -> int:

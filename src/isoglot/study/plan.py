@@ -28,11 +28,19 @@ if TYPE_CHECKING:
 
 SECONDS = {
     "cut-text": 20.0,
+    "first-sentences": 20.0,
     "builtin-text": 5.0,
     "builtin-dictionary": 1.0,
     "vocabulary": 60.0,
     "shards": 60.0,
+    "static": 900.0,
     "transfer": 30.0,
+    "shifted-transfer": 60.0,
+    "word-vectors": 10.0,
+    "word-retrieval": 5.0,
+    "language-means": 20.0,
+    "steering": 30.0,
+    "masked-language": 3.0,
     "fasttext": 600.0,
     "mapped-embeddings": 20.0,
     "mapped-contexts": 120.0,
@@ -46,7 +54,14 @@ SECONDS = {
     "twin-retrieval": 10.0,
 }
 """Rough time of steps that are not training, at scale ``hour``, where nothing of their kind has run yet."""
-MEGABYTES = {"cut-text": 100.0, "shards": 60.0, "vocabulary": 3.0}
+MEGABYTES = {
+    "cut-text": 100.0,
+    "first-sentences": 60.0,
+    "static": 100.0,
+    "word-vectors": 30.0,
+    "shards": 60.0,
+    "vocabulary": 3.0,
+}
 _TIMED_STEPS = 3
 
 

@@ -22,6 +22,9 @@ similarity: CKA; emergence: the last two over training."""
 PairMeasure = Literal["figure4a", "figure4b", "figure5", "figure6", "figure7", "factorial"]
 """What compares encoders of several arms: figures of Wu et al. (2020); factorial brings its own arms, on twins of
 English."""
+MultilingualMeasure = Literal["data-size", "steering", "shift"]
+"""What is measured on an encoder of all languages. data-size: word retrieval and NLI beside static vectors, by size of
+the text and length of the input; steering: token translation by a shift; shift: NLI with a shift."""
 
 
 class ArmConfig(Config):
@@ -33,12 +36,16 @@ class ArmConfig(Config):
     """how the languages share ids, as --mode of isoglot vocab train"""
     plan: str = "default"
     """what each language has to itself: default, sep-emb, sep-l1-3 …"""
-    languages: Literal["both", "first", "second", "twice"] = "both"
-    """which languages of the pair it reads: both, one for a monolingual encoder, or twice: the first one under two
-    names"""
+    languages: Literal["both", "first", "second", "twice", "all"] = "both"
+    """which languages it reads: both of the pair, one for a monolingual encoder, twice (the first one under two names),
+    or all there is text of"""
     text: Literal["same", "other", "cut"] = "same"
     """text of the second language: same (the main text), other (the other domain's), or cut (the main text, cut to the
     size of the other domain's)"""
+    sentences: int | None = Field(None, ge=1)
+    """the first so many sentences of each language are read; None: all. The vocabulary is that of all text"""
+    window: int | None = Field(None, ge=4)
+    """longest input in tokens, with as many tokens a step; None: as the pretraining recipe says"""
     code_switching: bool = False
     """whether words are switched by the training dictionary"""
     settings: dict[str, Any] = Field({})
@@ -67,7 +74,7 @@ class StudyRecipe(Config):
     """recipes that are run as well; steps that they have in common are run once"""
     arms: dict[str, ArmConfig] = Field({})
     """encoders by name"""
-    measures: tuple[ArmMeasure | PairMeasure, ...] = ()
+    measures: tuple[ArmMeasure | PairMeasure | MultilingualMeasure, ...] = ()
     """what is measured"""
     baseline: str = "default"
     """the arm that others are compared with"""
@@ -85,6 +92,11 @@ class StudyRecipe(Config):
     """the pretraining recipe; None: the scale's"""
     scale: str | None = None
     """the scale, unless another is asked for"""
+
+    @property
+    def is_multilingual(self) -> bool:
+        """Whether its encoders read all languages, and not one pair after another."""
+        return any(arm.languages == "all" for arm in self.arms.values())
 
     @model_validator(mode="after")
     def _arms_exist(self) -> Self:
@@ -137,6 +149,20 @@ class ScaleConfig(Config):
     """test pairs of sentences, at most"""
     map_pairs: int = Field(10_000, ge=20)
     """pairs that maps are fitted on, at most"""
+    sizes: tuple[int, ...] = Field((50_000, 200_000, 450_000), min_length=1)
+    """sentences a language, where encoders and static vectors are trained on more and more text"""
+    short_window: int = Field(20, ge=4)
+    """tokens of the short inputs that are compared with long ones there"""
+    static: dict[str, dict[str, Any]] = Field({"word2vec": {}, "glove": {}})
+    """static vectors that are trained there, with changes to their settings"""
+    context_sentences: int = Field(100_000, ge=1)
+    """lines of a language in which words are looked for"""
+    contexts: int = Field(20, ge=1)
+    """sentences of a word that its vector is averaged over, at most"""
+    mean_sentences: int = Field(10_000, ge=1)
+    """lines that the mean and the token set of a language are learned from"""
+    alphas: tuple[float, ...] = (-1.0, 1.0, 2.0, 3.0)
+    """factors of the shift from language to language"""
     fasttext: dict[str, Any] = Field({})
     """changes to the settings of fastText, which words of encoders are compared with"""
     words: int = Field(50_000, ge=20)
@@ -146,7 +172,8 @@ class ScaleConfig(Config):
     map_transfer: dict[str, Any] = Field({})
     """changes to the recipe map of isoglot transfer, for tasks that are read through maps"""
     tasks: dict[str, TaskScale] = Field({})
-    """fine-tuning by task: nli, ner and parse"""
+    """fine-tuning by task: nli, ner and parse; nli-static for static vectors, and nli-liu2020 for studies of Liu et al.
+    where that differs from nli"""
 
 
 def study_names() -> list[str]:

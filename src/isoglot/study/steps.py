@@ -40,12 +40,19 @@ KEY_LENGTH = 20
 KINDS: dict[str, tuple[int, str]] = {
     "cut-text": (1, "isoglot.study.kinds.text:cut_text"),
     "builtin-text": (1, "isoglot.study.kinds.text:builtin_text"),
+    "first-sentences": (1, "isoglot.study.kinds.text:first_sentences"),
     "builtin-dictionary": (1, "isoglot.study.kinds.text:builtin_dictionary"),
     "vocabulary": (1, "isoglot.study.kinds.vocabulary:train"),
     "shards": (1, "isoglot.study.kinds.vocabulary:encode"),
     "pretrain": (1, "isoglot.study.kinds.pretrain:train"),
     "static": (1, "isoglot.study.kinds.words:train_static"),
     "transfer": (1, "isoglot.study.kinds.transfer:fine_tune"),
+    "shifted-transfer": (1, "isoglot.study.kinds.transfer:fine_tune_shifted"),
+    "word-vectors": (1, "isoglot.study.kinds.words:word_vectors"),
+    "word-retrieval": (1, "isoglot.study.kinds.words:retrieve_words"),
+    "language-means": (1, "isoglot.study.kinds.steering:learn_means"),
+    "steering": (1, "isoglot.study.kinds.steering:sweep"),
+    "masked-language": (1, "isoglot.study.kinds.steering:decode_masked"),
     "fasttext": (1, "isoglot.study.kinds.mapped_words:train_fasttext"),
     "mapped-embeddings": (1, "isoglot.study.kinds.mapped_words:map_embeddings"),
     "mapped-contexts": (1, "isoglot.study.kinds.mapped_words:map_contexts"),
@@ -59,6 +66,12 @@ KINDS: dict[str, tuple[int, str]] = {
     "twin-retrieval": (1, "isoglot.study.kinds.twins:retrieve"),
 }
 """Version and function of every kind of step."""
+
+
+ON_CPU = ("cut-text", "first-sentences", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
+"""Kinds of steps that do not use a GPU."""
+RESUMABLE = ("pretrain",)
+"""Kinds of steps that can pause and go on; others begin again."""
 
 
 class Run(Protocol):
@@ -207,6 +220,7 @@ class Work:
         folder: Where to write the payload; empty at first, or as an interrupted attempt left it.
         scratch: A folder for what is not payload, such as checkpoints; kept by interrupted attempts.
         device: Where to compute.
+        processes: How many processes train as one, each on a GPU of its own.
         deadline: Moment of ``time.monotonic`` after which the work should stop with :class:`Paused`; None: never.
         progress: Shows how far it is.
         say: Told what the user should know.
@@ -219,6 +233,7 @@ class Work:
     folder: Path
     scratch: Path
     device: str
+    processes: int = 1
     deadline: float | None
     progress: Progress
     say: Callable[[str], None]
@@ -242,6 +257,6 @@ class Paused(Exception):  # noqa: N818 - not an error: the work goes on later
     """Raised by a step's function that stopped at its deadline and can be resumed."""
 
 
-Status = Literal["done", "dropped", "running", "paused", "failed", "blocked", "waiting"]
-"""done: the payload is there; dropped: the numbers are, and heavy files were removed; paused: an attempt was
-interrupted; blocked: an input has failed."""
+Status = Literal["done", "dropped", "running", "queued", "paused", "failed", "blocked", "waiting"]
+"""done: the payload is there; dropped: the numbers are, and heavy files were removed; queued: a cluster has a job for
+it; paused: an attempt was interrupted; blocked: an input has failed."""

@@ -6,9 +6,10 @@
     steps/KEY/numbers.json    the numbers that were measured, if any
     steps/KEY/…               the rest of the payload: a vocabulary, shards, an encoder …
     steps/.KEY.work/          the payload and scratch files of an attempt that runs or was interrupted
+    steps/.KEY.owner          which process computes the step now (:mod:`isoglot.study.step_owner`)
     attempts/KEY.jsonl        attempts that failed, with the reason
 
-Several processes may use one store: a step is computed under a lock of its own.
+Several processes, on one machine or on many with a common disk, may use one store: a step has one owner at a time.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import CorruptFileError, StorageError, one_line
 from isoglot.core.files import file_hash, storage_error, writable_folder
-from isoglot.core.folders import put_folder
+from isoglot.core.folders import put_folder, restore_folder
 from isoglot.core.parts import versions
-from isoglot.core.run import sole_writer
 from isoglot.study.numbers import Number, Numbers
+from isoglot.study.step_owner import StepTakenError, owned, owner_of
 from isoglot.study.steps import KINDS, Paused, Work, canonical, kind_function
 
 if TYPE_CHECKING:
@@ -103,13 +104,9 @@ class Store:
         """Whether an attempt has left files to go on with, or is running."""
         return self._work(key).exists()
 
-    def is_running(self, key: str) -> bool:
-        """Whether a process of this machine is computing the step now."""
-        try:
-            with sole_writer(self.folder(key)):
-                return False
-        except StorageError:
-            return True
+    def owner(self, key: str) -> str | None:
+        """Where the step is being computed now, in words; None if nowhere."""
+        return owner_of(self.folder(key))
 
     def numbers(self, key: str) -> Numbers:
         """The numbers that a step measured; none if it is not done.
@@ -157,6 +154,7 @@ class Store:
         step: Step,
         *,
         device: str = "auto",
+        processes: int = 1,
         deadline: float | None = None,
         progress: Progress,
         say: Callable[[str], None] = lambda _: None,
@@ -167,15 +165,15 @@ class Store:
         Raises:
             IsoglotError: The step cannot be computed; the attempt is recorded.
             Paused: The deadline has come.
-            StorageError: Another process is computing it.
+            StepTakenError: Another process is computing it.
         """
-        with sole_writer(self.folder(step.key)):
+        with owned(self.folder(step.key)):
             if self.is_whole(step.key):  # another process was quicker
                 return self.record(step.key) or {}
-            work = writable_folder(self._work(step.key))
-            shutil.rmtree(work / "payload", ignore_errors=True)
             started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
             try:
+                work = writable_folder(self._work(step.key))
+                shutil.rmtree(work / "payload", ignore_errors=True)
                 numbers = kind_function(step.kind)(
                     Work(
                         settings=step.settings,
@@ -184,23 +182,24 @@ class Store:
                         folder=writable_folder(work / "payload"),
                         scratch=writable_folder(work / "scratch"),
                         device=device,
+                        processes=processes,
                         deadline=deadline,
                         progress=progress,
                         say=say,
                         cache={} if cache is None else cache,
                     )
                 )
-            except (Paused, KeyboardInterrupt, SystemExit):
+                if numbers:
+                    rows = [number.as_json() for number in numbers]
+                    write_sealed(work / "payload" / NUMBERS, {"numbers": rows}, indented=False)
+                about = {"started": started, "seconds": round(time.monotonic() - clock, 3), "device": device}
+                return self._finish(step, work, about)
+            except Paused:
                 raise
             except Exception as error:
                 reason = one_line(str(error)) or type(error).__name__
                 self.add_failure(step.key, started, time.monotonic() - clock, reason)
                 raise
-            if numbers:
-                rows = [number.as_json() for number in numbers]
-                write_sealed(work / "payload" / NUMBERS, {"numbers": rows}, indented=False)
-            about = {"started": started, "seconds": round(time.monotonic() - clock, 3), "device": device}
-            return self._finish(step, work, about)
 
     def _inputs(self, step: Step) -> dict[str, Path]:
         from isoglot.study.steps import Step as StepClass
@@ -243,31 +242,33 @@ class Store:
     def _put(self, payload: Path, key: str) -> None:
         """Give a folder the place of a step; one whose heavy files had been removed goes."""
         try:
+            restore_folder(self.folder(key))  # where names cannot be exchanged, a kill may have left the old one aside
             put_folder(payload, self.folder(key))
         except OSError as error:
             raise storage_error(error, self.folder(key), doing="write") from error
         shutil.rmtree(payload.parent, ignore_errors=True)
 
     def add_failure(self, key: str, started: str, seconds: float, reason: str) -> None:
-        """Record an attempt that failed."""
-        folder = writable_folder(self.attempts_folder)
+        """Record an attempt that failed; where the disk is full, that is all that can be said."""
         attempt = Attempt(started=started, seconds=round(seconds, 3), error=reason)
-        with (folder / f"{key}.jsonl").open("a", encoding="utf-8") as out:
-            out.write(attempt.line() + "\n")
+        with suppress(OSError, StorageError):
+            path = writable_folder(self.attempts_folder) / f"{key}.jsonl"
+            with path.open("a", encoding="utf-8") as out:
+                out.write(attempt.line() + "\n")
 
     # --- room ---
 
     def drop(self, step: Step) -> int:
         """Remove the heavy files of a step; its record and numbers stay. Returns the bytes that were freed."""
-        with sole_writer(self.folder(step.key)):
+        with owned(self.folder(step.key)):
             record = self.record(step.key)
-            if record is None or not step.heavy:
+            if record is None:
                 return 0
-            gone = [name for name in record["payload"] if _is_in(name, step.heavy) and name not in record["dropped"]]
-            if not gone:
-                return 0
-            # The record first: a kill in between leaves files that nobody reads, never a record of files that are gone.
-            write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": sorted({*record["dropped"], *gone})})
+            gone = sorted(name for name in record["payload"] if _is_in(name, step.heavy))
+            if gone != record["dropped"]:
+                # The record first: a kill in between leaves files that nobody reads, which go the next time, never a
+                # record of files that are gone.
+                write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": gone})
             freed = 0
             for name in gone:
                 path = self.folder(step.key) / name
@@ -275,6 +276,16 @@ class Store:
                     freed += path.stat().st_size
                     path.unlink()
             return freed
+
+    def sweep(self) -> None:
+        """Remove what killed processes left of steps that are done."""
+        for path in (*self.steps.glob(".*.work"), *self.steps.glob(".*.owner"), *self.steps.glob(".*.lock")):
+            key = path.name[1:].rpartition(".")[0]
+            with suppress(StepTakenError):
+                if path.exists() and self.owner(key) is None:
+                    with owned(self.folder(key)):  # whose lock and owner go when it ends
+                        if self.is_whole(key):
+                            shutil.rmtree(self._work(key), ignore_errors=True)
 
     def size(self) -> int:
         """Bytes of all files."""
@@ -294,7 +305,7 @@ class Store:
             if theirs is None or self.is_whole(key) or (self.is_done(key) and theirs["dropped"]):
                 continue
             other.check(key)
-            with sole_writer(self.folder(key)):
+            with owned(self.folder(key)):
                 work = writable_folder(self._work(key))
                 shutil.rmtree(work / "payload", ignore_errors=True)
                 shutil.copytree(path.parent, work / "payload")
@@ -312,14 +323,21 @@ def _is_in(name: str, places: Iterable[str]) -> bool:
 
 
 _CHECKED: dict[tuple[str, int, int], str] = {}
+_NOT_CONTENT = (".md", ".h5", ".msgpack", ".ot", ".onnx")
+"""Files of an encoder's folder that say nothing about it here: notes, and weights in formats that are not read."""
 
 
 def source_hash(path: str | Path) -> str:
-    """SHA-256 of a file; computed once for a file that does not change.
+    """SHA-256 of a file, or of the names and contents of a folder's files; computed once for what does not change.
 
     Raises:
         StorageError: It cannot be read.
     """
+    folder = Path(path)
+    if folder.is_dir():
+        files = sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+        kept = [one for one in files if not one.endswith(_NOT_CONTENT) and not f"/{one}".count("/.")]
+        return hashlib.sha256(canonical({one: source_hash(folder / one) for one in kept}).encode()).hexdigest()
     try:
         facts = Path(path).stat()
     except OSError as error:
@@ -332,7 +350,8 @@ def source_hash(path: str | Path) -> str:
 
 def _checked_file(path: str, sha256: str) -> Path:
     if source_hash(path) != sha256:
+        what = "folder" if Path(path).is_dir() else "file"
         raise StorageError(
-            "the file has changed since the study was planned", remedy="restore it, or plan a new study", file=path
+            f"the {what} has changed since the study was planned", remedy="restore it, or plan a new study", file=path
         )
     return Path(path)

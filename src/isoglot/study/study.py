@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,11 +22,12 @@ from isoglot.core.files import writable_folder
 from isoglot.core.run import sole_writer
 from isoglot.study.build import BuiltStudy, Measurement, StudyOptions
 from isoglot.study.numbers import Numbers
+from isoglot.study.step_owner import StepTakenError
 from isoglot.study.steps import SourceFile, Status, Step
 from isoglot.study.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 INDEX = "study.json"
 FORMAT = 1
@@ -39,6 +42,8 @@ class StepState:
     status: Status
     seconds: float = 0.0
     error: str = ""
+    where: str = ""
+    """Where it runs, or its job in a queue."""
 
 
 class Study:
@@ -120,7 +125,7 @@ class Study:
             "left_out": self.left_out,
         }
         writable_folder(self.out)
-        with sole_writer(self.out / INDEX):
+        with _patient_writer(self.out / INDEX):
             write_index(self.out / INDEX, "study", FORMAT, content)
 
     @classmethod
@@ -184,8 +189,13 @@ class Study:
             want(one.step, payload=False)
         return [step for key, step in self.steps.items() if key in wanted]
 
-    def states(self) -> list[StepState]:
-        """Where every step stands, inputs first."""
+    def states(self, queued: Mapping[str, str] | None = None) -> list[StepState]:
+        """Where every step stands, inputs first.
+
+        Args:
+            queued: Steps that a cluster has jobs for, and the jobs, by key.
+        """
+        queued = queued or {}
         needed = {step.key for step in self.needed()}
         found: dict[str, StepState] = {}
         for key, step in self.steps.items():
@@ -194,8 +204,10 @@ class Study:
             if record is not None and key not in needed:
                 status: Status = "dropped" if record["dropped"] else "done"
                 found[key] = StepState(step, status, float(record.get("seconds", 0.0)))
-            elif self.store.is_begun(key) and self.store.is_running(key):
-                found[key] = StepState(step, "running")
+            elif (where := self.store.owner(key)) is not None:
+                found[key] = StepState(step, "running", where=where)
+            elif key in queued:
+                found[key] = StepState(step, "queued", where=f"job {queued[key]}")
             elif any(found[one.key].status in ("failed", "blocked") for one in step.steps.values()):
                 found[key] = StepState(step, "blocked")
             elif failures:
@@ -218,9 +230,9 @@ class Study:
             raise ConfigError(problem, remedy=f"isoglot study status {self.out} lists them")
         return found[0]
 
-    def counts(self) -> Counter[Status]:
+    def counts(self, queued: Mapping[str, str] | None = None) -> Counter[Status]:
         """How many steps stand where."""
-        return Counter(state.status for state in self.states())
+        return Counter(state.status for state in self.states(queued))
 
     def numbers(self) -> Numbers:
         """All numbers so far, with the coordinates of the study."""
@@ -238,6 +250,29 @@ class Study:
             for key, step in self.steps.items()
             if step.heavy and key in finished and all(reader in finished for reader in self.readers[key])
         ]
+
+    def drop_unneeded(self, done: Iterable[str]) -> None:
+        """Remove heavy files that no step has to read any more; those that another process is at stay for now."""
+        for step in self.droppable(done):
+            if self.store.is_whole(step.key):
+                with suppress(StepTakenError):
+                    self.store.drop(step)
+
+
+@contextmanager
+def _patient_writer(path: Path, seconds: float = 20.0) -> Iterator[None]:
+    """Be the only writer of a file; several commands may start on one study at the same moment, so wait for others."""
+    end = time.monotonic() + seconds
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(sole_writer(path))
+                break
+            except StorageError:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(0.05)
+        yield
 
 
 def merge_studies(folders: Sequence[str | Path], out: str | Path) -> tuple[Study, list[str]]:

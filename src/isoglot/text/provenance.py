@@ -215,14 +215,15 @@ def unknown(name: str) -> Provenance:
     return Provenance((Source(name, known=False),))
 
 
-def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable[Entry]) -> UsedDictionary:
-    """The record of one dictionary.
+def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable[Entry]) -> list[UsedDictionary]:
+    """The record of one dictionary, and of those that went into the text it was induced from, by its own record.
 
     Raises:
+        CorruptFileError: The dictionary has a record, as one that was induced, and has changed since.
         StorageError: The file cannot be read.
     """
     pairs = list(entries)
-    return UsedDictionary(
+    own = UsedDictionary(
         source=language_code(source),
         target=language_code(target),
         file=Path(path).name,
@@ -230,6 +231,8 @@ def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable
         source_words=frozenset(entry.source for entry in pairs),
         target_words=frozenset(entry.target for entry in pairs),
     )
+    origin = read_provenance(path)
+    return [own, *(origin.dictionaries if origin is not None else ())]
 
 
 def use_entries(source: str, target: str, entries: Iterable[Entry]) -> UsedDictionary:

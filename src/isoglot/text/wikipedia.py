@@ -143,6 +143,7 @@ def extract_wikipedia(
                 raise InputError(
                     f"no articles of {min_words} words or more among {report.pages:,} pages",
                     remedy="name a pages-articles dump, or ask for fewer words",
+                    code="input.empty",
                     file=path,
                 )
     return report
@@ -198,14 +199,18 @@ def read_pages(
         raise
     except expat.ExpatError as error:
         problem = f"malformed XML: {expat.ErrorString(error.code)}"
-        remedy = "download the dump again"
-        raise InputError(problem, remedy=remedy, file=path, line=error.lineno, column=error.offset + 1) from error
+        line, column = error.lineno, error.offset + 1
+        raise _malformed(problem, path, line=line, column=column) from error
     except (LookupError, ValueError) as error:
-        raise InputError("not in the encoding it names", remedy="download the dump again", file=path) from error
+        raise _malformed("not in the encoding it names", path) from error
     except damaged() as error:
         raise damaged_file(error, path) from error
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
+
+
+def _malformed(problem: str, path: str | Path, **place: int) -> InputError:
+    return InputError(problem, remedy="download the dump again", code="input.malformed-xml", file=path, **place)
 
 
 def _parts(file: IO[bytes]) -> Iterator[bytes]:
@@ -250,6 +255,7 @@ class _DumpReader:
         raise InputError(
             "a document type declaration, which may declare entities without end",
             remedy="name a dump as Wikimedia publishes it",
+            code="input.malformed-xml",
             file=self._path,
             line=self._parser.CurrentLineNumber,
         )
@@ -261,6 +267,7 @@ class _DumpReader:
                 raise InputError(
                     f"no Wikipedia dump: it begins with {shown(name)}",
                     remedy="name a pages-articles.xml file",
+                    code="input.unknown-format",
                     file=self._path,
                     line=self._parser.CurrentLineNumber,
                 )

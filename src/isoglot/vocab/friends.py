@@ -49,7 +49,7 @@ class Friends:
         entries = {path: list(read_dictionary(path)) for path in paths}
         folded = {(one.source.casefold(), one.target.casefold()) for found in entries.values() for one in found}
         return cls(
-            tuple(use_dictionary(*pair, path, found) for path, found in entries.items()),
+            tuple(used for path, found in entries.items() for used in use_dictionary(*pair, path, found)),
             frozenset(word for both in folded for word in both),
             frozenset(source for source, target in folded if source == target),
         )

@@ -508,8 +508,6 @@ class Vocabulary:
             InputError: ``vocabulary.json`` is not one of ours, or a ``tokenizer.json`` describes no tokenizer.
             StorageError: A file is missing.
         """
-        import numpy as np
-
         folder = Path(folder)
         if not is_stored(folder / INDEX):
             raise storage_error(FileNotFoundError(), folder / INDEX, doing="read a vocabulary")
@@ -532,7 +530,7 @@ class Vocabulary:
         counts = {}
         if index["counted"]:
             check_form(files, {"counts.npy": bytes}, folder / INDEX, remedy=remedy)
-            table = np.load(io.BytesIO(files["counts.npy"]), allow_pickle=False)
+            table = _count_table(files["counts.npy"], folder / "counts.npy", remedy)
             if table.shape != (len(index["counted"]), size):
                 raise CorruptFileError(
                     f"counts of the shape {table.shape} for {len(index['counted'])} languages and {size:,} pieces",
@@ -574,6 +572,23 @@ class Vocabulary:
                 problem = f"the id {shown(index, 30)} of {shown(name)} is not below {size:,}"
         if problem is not None:
             raise CorruptFileError(problem, remedy=remedy, file=path)
+
+
+def _count_table(data: bytes, path: Path, remedy: str) -> np.ndarray:
+    """The counts in ``counts.npy``: numbers from 0.
+
+    Raises:
+        CorruptFileError: The file holds something else.
+    """
+    import numpy as np
+
+    try:
+        table = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False, max_header_size=10_000)
+    except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError) as error:
+        raise CorruptFileError("not an array of counts", remedy=remedy, file=path) from error
+    if table.dtype.kind not in "iuf" or not bool((table >= 0).all()):
+        raise CorruptFileError("counts that are not numbers from 0", remedy=remedy, file=path)
+    return table
 
 
 def vocabulary_files(folder: str | Path) -> list[str]:

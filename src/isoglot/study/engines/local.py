@@ -9,59 +9,35 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
+from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import writable_folder
-from isoglot.core.progress import SILENT, duration
+from isoglot.core.progress import SILENT
+from isoglot.study.child_process import child_environment
+from isoglot.study.engines import RunOptions, RunResult
+from isoglot.study.steps import ON_CPU, RESUMABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.core.progress import Progress, Task
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
 
-Keep = Literal["all", "results"]
-"""all: every file; results: encoders, shards and text go once every step that reads them is done."""
 _WAIT = 1.0
-ON_CPU = ("cut-text", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
-"""Kinds of steps that do not use a GPU."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How the steps of a study are run.
-
-    Attributes:
-        device: ``auto``, ``cpu``, ``cuda`` …; auto takes every GPU there is.
-        workers: Processes; None: one per GPU, or one on a CPU.
-        attempts: How often a step is tried.
-        keep: What stays on disk.
-        stop_after: Seconds after which the run ends cleanly; None: when all is done.
-    """
-
-    device: str = "auto"
-    workers: int | None = None
-    attempts: int = 2
-    keep: Keep = "all"
-    stop_after: float | None = None
-
-
-@dataclass
-class RunResult:
-    """What a run of the engine came to."""
-
-    done: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    stopped: bool = False
-    """Whether time was up before all was done."""
+_PATIENCE = 30.0
+"""Seconds that a step which can pause has for it when the run is to end."""
+_VISIBLE = 60.0
+"""Seconds after which a shared disk shows what another node wrote."""
 
 
 def run_local(
@@ -80,25 +56,86 @@ def run_local(
         say: Told what the user should know.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; workers have been ended, and what they were at can be resumed.
+        ConfigError: There are not as many GPUs.
+        KeyboardInterrupt: Ctrl-C; workers have ended, those at steps that can be resumed with a checkpoint.
         StorageError: The store cannot be written.
+        SystemExit: SIGTERM, likewise.
+    """
+    study.store.sweep()
+    result, interrupt = _run(study, study.needed(), options or RunOptions(), progress, say)
+    if interrupt is not None:
+        raise interrupt
+    return result
+
+
+def run_step(
+    study: Study,
+    step: Step,
+    options: RunOptions | None = None,
+    *,
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> RunResult:
+    """Run one step whose inputs are there, as a job of a cluster does; if another process is at it, wait for that.
+
+    At a signal (SIGINT, SIGTERM) a step that can be resumed pauses. One that cannot is recorded as failed, so that
+    the study's status shows why it did not go on.
+
+    Raises:
+        KeyboardInterrupt: SIGINT, and the step cannot be resumed.
+        StorageError: An input is not there.
+        SystemExit: SIGTERM, likewise.
     """
     options = options or RunOptions()
-    needed = study.needed()
-    with progress.task("study", total=len(needed), unit="steps") as task:
-        engine = _Engine(study, options, needed, task, say)
+    _wait_for_inputs(study, step)
+    result, interrupt = _run(study, [step], replace(options, keep="all"), progress, say)
+    if result.done and options.keep == "results":
+        needed = {one.key for one in study.needed()}
+        study.drop_unneeded(key for key in study.steps if key not in needed)
+    if interrupt is not None and not (result.paused or result.done):
+        reason = f"ended by a signal (a time limit, preemption); steps of kind {step.kind} cannot be resumed"
+        study.store.add_failure(step.key, datetime.now(UTC).isoformat(timespec="seconds"), 0.0, reason)
+        raise interrupt
+    return result
+
+
+def _run(
+    study: Study, steps: Sequence[Step], options: RunOptions, progress: Progress, say: Callable[[str], None]
+) -> tuple[RunResult, BaseException | None]:
+    """Run steps; returns what came of them, and the interrupt that ended the run early, if one did."""
+    with progress.task("study", total=len(steps), unit="steps") as task:
+        engine = _Engine(study, options, steps, task, say)
         try:
             engine.run()
+        except (KeyboardInterrupt, SystemExit) as interrupt:  # a second one ends at once
+            engine.stop(interrupt=True)
+            engine.run()
+            return engine.result, interrupt
         finally:
             engine.close()
-    return engine.result
+    return engine.result, None
+
+
+def _wait_for_inputs(study: Study, step: Step) -> None:
+    """Wait until the disk shows the inputs that another node may just have written."""
+    end = time.monotonic() + (_VISIBLE if "SLURM_JOB_ID" in os.environ else 0)
+    while missing := [one for one in step.steps.values() if not study.store.is_whole(one.key)]:
+        if time.monotonic() >= end:
+            raise StorageError(
+                f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there",
+                remedy=f"isoglot study step {study.out} {missing[0].key}",
+            )
+        time.sleep(_WAIT)
+        with suppress(OSError):
+            list(study.store.steps.iterdir())  # makes a network disk look again
 
 
 class _Worker:
     """A worker process and what it is at."""
 
     def __init__(self, study: Study, number: int, device: str, environment: Mapping[str, str]) -> None:
-        log = writable_folder(study.out / "log") / f"worker-{number}.log"
+        job = os.environ.get("SLURM_JOB_ID")
+        log = writable_folder(study.out / "log") / f"worker-{number if job is None else f'of-job-{job}'}.log"
         self.number = number
         self.log = log.open("ab")
         self.process = subprocess.Popen(  # noqa: S603 - this program itself
@@ -106,7 +143,8 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env={**os.environ, **environment},
+            env=child_environment(environment),
+            start_new_session=True,  # Ctrl-C is for this process, which tells its workers
         )
         self.buffer = b""
         self.key: str | None = None
@@ -117,9 +155,9 @@ class _Worker:
     def output(self) -> IO[bytes]:
         return cast("IO[bytes]", self.process.stdout)
 
-    def give(self, key: str, seconds: float | None) -> None:
+    def give(self, key: str, seconds: float | None, processes: int) -> None:
         self.key, self.started = key, time.monotonic()
-        line = json.dumps({"key": key, "seconds": seconds}) + "\n"
+        line = json.dumps({"key": key, "seconds": seconds, "processes": processes}) + "\n"
         with suppress(BrokenPipeError):
             stdin = cast("IO[bytes]", self.process.stdin)
             stdin.write(line.encode())
@@ -147,10 +185,10 @@ class _Engine:
     """Gives steps to workers as their inputs become ready."""
 
     def __init__(
-        self, study: Study, options: RunOptions, needed: list[Step], task: Task, say: Callable[[str], None]
+        self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Callable[[str], None]
     ) -> None:
         self.study, self.options, self.task, self.say = study, options, task, say
-        self.waiting = {step.key: step for step in needed}
+        self.waiting = {step.key: step for step in steps}
         self.failures: Counter[str] = Counter()
         self.result = RunResult()
         self.finished = {key for key in study.steps if key not in self.waiting}
@@ -159,16 +197,19 @@ class _Engine:
         self.places = _places(options, study.about.get("threads"))
         self.workers: dict[int, _Worker] = {}
         self.retry_at: dict[str, float] = {}
+        self.end_by: float | None = None  # once it is to stop
 
     def run(self) -> None:
         """Run until nothing is left that can run, or time is up."""
         while self.waiting or self._busy():
-            if self._time_is_up():
-                self.result.stopped = True
+            if self.end_by is None and self.deadline is not None and time.monotonic() >= self.deadline:
+                self.stop()
+            if self.end_by is None:
+                self._give()
+                if not self._busy() and not any(key in self.retry_at for key in self.waiting):
+                    return  # what is left waits for a step that failed
+            elif not self._pausing() or time.monotonic() >= self.end_by:
                 return
-            self._give()
-            if not self._busy() and not any(key in self.retry_at for key in self.waiting):
-                return  # what is left waits for a step that failed
             for key, _ in self.selector.select(timeout=_WAIT):
                 worker: _Worker = key.data
                 events = worker.events()
@@ -187,15 +228,25 @@ class _Engine:
     def _busy(self) -> bool:
         return any(worker.key is not None for worker in self.workers.values())
 
-    def _time_is_up(self) -> bool:
-        """Whether no step may go on: those that can be resumed have stopped by themselves shortly before."""
-        if self.deadline is None:
-            return False
-        late = time.monotonic() - self.deadline
-        return late >= (30 if any(self._resumable(worker) for worker in self.workers.values()) else 0)
+    def stop(self, *, interrupt: bool = False) -> None:
+        """Give no more steps; those that can pause have a while for it.
 
-    def _resumable(self, worker: _Worker) -> bool:
-        return worker.key is not None and self.study.steps[worker.key].kind == "pretrain"
+        Args:
+            interrupt: Tell them; at the deadline they stop by themselves.
+        """
+        self.result.stopped = True
+        self.end_by = time.monotonic() + _PATIENCE
+        for worker in self._pausing() if interrupt else ():
+            with suppress(OSError):
+                worker.process.send_signal(signal.SIGINT)
+
+    def _pausing(self) -> list[_Worker]:
+        """Workers at steps that can be resumed."""
+        return [
+            worker
+            for worker in self.workers.values()
+            if worker.key is not None and self.study.steps[worker.key].kind in RESUMABLE
+        ]
 
     def _ready(self, device: str) -> Step | None:
         """The first step in order whose inputs are there; for a worker without a GPU beside others, one of its kind."""
@@ -223,7 +274,7 @@ class _Engine:
                 worker = self.workers[number] = _Worker(self.study, number, device, environment)
                 self.selector.register(worker.output, selectors.EVENT_READ, worker)
             left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic() - 5)
-            worker.give(step.key, left)
+            worker.give(step.key, left, self.options.gpus if step.kind == "pretrain" else 1)
 
     def _took_place(self, worker: _Worker, event: dict[str, Any]) -> None:
         match event["event"]:
@@ -244,12 +295,14 @@ class _Engine:
                 self._failed(event["key"], event["error"], final=event.get("final", False))
             case "paused":
                 worker.key = None
-                self.deadline = min(self.deadline or 0.0, time.monotonic())
-            case "taken":
+                self.result.paused.append(event["key"])
+                if self.end_by is None:
+                    self.stop(interrupt=self.deadline is None)
+            case "taken":  # another process computes it
                 worker.key = None
-                if self.study.store.is_done(event["key"]):
+                if self.study.store.is_whole(event["key"]):
                     self._done(event["key"])
-                else:  # another process computes it
+                else:
                     self.retry_at[event["key"]] = time.monotonic() + 2 * _WAIT
 
     def _done(self, key: str) -> None:
@@ -259,8 +312,7 @@ class _Engine:
         self.result.done.append(key)
         self.task.advance()
         if self.options.keep == "results":
-            for step in self.study.droppable(self.finished):
-                self.study.store.drop(step)
+            self.study.drop_unneeded(self.finished)
 
     def _failed(self, key: str, reason: str, *, final: bool = False) -> None:
         self.failures[key] += self.options.attempts if final else 1
@@ -276,7 +328,7 @@ class _Engine:
         self.selector.unregister(worker.output)
         status = worker.process.wait()
         if worker.key is not None:
-            reason = f"the worker ended with status {status}; see {worker.log.name}"
+            reason = f"the worker {_ending(status)}; see {worker.log.name}"
             started = datetime.now(UTC).isoformat(timespec="seconds")
             self.study.store.add_failure(worker.key, started, time.monotonic() - worker.started, reason)
             self._failed(worker.key, reason)
@@ -284,33 +336,41 @@ class _Engine:
         del self.workers[worker.number]
 
 
+def _ending(status: int) -> str:
+    """How a process has ended, in words."""
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+
 def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[str, str]]]:
     """The device and the environment of each worker."""
     from isoglot.core.devices import choose_device
 
-    chosen = choose_device(options.device)
-    if chosen.type == "cuda":
+    # A CPU needs no library to be found, which takes seconds.
+    if options.device != "cpu" and choose_device(options.device).type == "cuda":
         import torch
 
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         names = visible.split(",") if visible else [str(number) for number in range(torch.cuda.device_count())]
+        if options.gpus > len(names):
+            raise ConfigError(
+                f"a training step is to have {options.gpus} GPUs, and there are {len(names)}",
+                remedy=f"--gpus {len(names)}",
+            )
         if options.device not in ("auto", "cuda"):
             return [(options.device, {})] * (options.workers or 1)
-        count = options.workers or len(names)
-        places = [("cuda", {"CUDA_VISIBLE_DEVICES": names[number % len(names)]}) for number in range(count)]
+        groups = [",".join(names[at : at + options.gpus]) for at in range(0, len(names), options.gpus)]
+        groups = [group for group in groups if len(group.split(",")) == options.gpus]
+        count = options.workers or len(groups)
+        places = [("cuda", {"CUDA_VISIBLE_DEVICES": groups[number % len(groups)]}) for number in range(count)]
         return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": ""})]
     count = options.workers or 1
     if threads is None and count > 1:
         threads = max(1, (os.cpu_count() or 1) // count)
     environment = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     return [(options.device, environment)] * count
-
-
-def in_words(result: RunResult, seconds: float) -> str:
-    """What a run came to, in a sentence."""
-    parts = [f"{len(result.done)} steps in {duration(seconds)}"]
-    if result.failed:
-        parts.append(f"{len(result.failed)} failed")
-    if result.stopped:
-        parts.append("time is up: the same command goes on")
-    return ", ".join(parts) + "."

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from isoglot.core.errors import IsoglotError, StorageError, one_line
+from isoglot.study.child_process import end_with_parent
+from isoglot.study.step_owner import StepTakenError
 from isoglot.study.steps import Paused
 from isoglot.study.study import Study
 
@@ -28,7 +30,9 @@ _EVERY = 0.5  # seconds between two reports of progress
 
 def work(out: str | Path, device: str) -> None:
     """Compute steps as they are asked for on standard input, until it ends."""
-    _end_with_parent()
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has the processes in its background ignore it
+    signal.signal(signal.SIGTERM, lambda *_: None)  # of a whole job: whoever started the worker says when to end
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to the log
     report = Report(channel)
@@ -39,27 +43,29 @@ def work(out: str | Path, device: str) -> None:
         asked = json.loads(line)
         if asked["key"] not in study.steps:
             study = Study.open(out)
-        report(**compute(study, asked["key"], device, asked.get("seconds"), report, cache))
+        report(**compute(study, asked, device, report, cache))
 
 
-def compute(
-    study: Study,
-    key: str,
-    device: str,
-    seconds: float | None,
-    report: Report,
-    cache: dict[Any, Any],
-) -> dict[str, Any]:
+def compute(study: Study, asked: dict[str, Any], device: str, report: Report, cache: dict[Any, Any]) -> dict[str, Any]:
     """Compute a step; returns what became of it."""
-    step = study.steps[key]
-    deadline = None if seconds is None else time.monotonic() + seconds
+    key, seconds = asked["key"], asked["seconds"]
+    if key not in study.steps:
+        return {"event": "failed", "key": key, "error": "the study has another plan now", "final": True}
     try:
-        record = study.store.run(step, device=device, deadline=deadline, progress=report, say=report.say, cache=cache)
-    except Paused:
+        record = study.store.run(
+            study.steps[key],
+            device=device,
+            processes=asked["processes"],
+            deadline=None if seconds is None else time.monotonic() + seconds,
+            progress=report,
+            say=report.say,
+            cache=cache,
+        )
+    except (Paused, KeyboardInterrupt):
         return {"event": "paused", "key": key}
-    except StorageError as error:
-        if study.store.is_done(key) or study.store.is_running(key):
-            return {"event": "taken", "key": key}
+    except StepTakenError:
+        return {"event": "taken", "key": key}
+    except StorageError as error:  # of the disk: another attempt may end better
         return {"event": "failed", "key": key, "error": one_line(str(error))}
     except IsoglotError as error:  # of its input or settings: another attempt would end the same
         return {"event": "failed", "key": key, "error": one_line(str(error)), "final": True}
@@ -116,17 +122,6 @@ class _Task:
     def send(self) -> None:
         facts = {"label": self.label, "done": self.done, "total": self.total, "unit": self.unit, "note": self.words}
         self.report(event="progress", **facts)
-
-
-def _end_with_parent() -> None:
-    """End when the process that started this one does, however that ends; Linux only."""
-    with contextlib.suppress(OSError, AttributeError):
-        import ctypes
-
-        set_death_signal = 1
-        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
-        if os.getppid() == 1:
-            os._exit(1)
 
 
 if __name__ == "__main__":

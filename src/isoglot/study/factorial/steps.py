@@ -48,8 +48,7 @@ class CellBuilder(StudyBuilder):
     """
 
     def __init__(self, study: StudyBuilder, cell: FactorialCell, seed: int) -> None:
-        super().__init__(study.recipe, study.scale, study.data, study.pair, study.options)
-        self.pair, self.languages = "-".join(CODES), (CODES[0], CODES[1])
+        super().__init__(study.recipe, study.scale, study.data, tuple(CODES), study.options)
         self.keeps_moments = True
         self.cell, self.seed = cell, seed
 

@@ -8,18 +8,18 @@ from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.study.steps import Work
 
 
 def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
-    """The encoder of an input step, or a released one; a worker keeps the latest two."""
+    """The encoder of an input step, or of an input folder that has a released one; a worker keeps the latest two."""
     from isoglot.model import load_encoder
     from isoglot.study.kinds.pretrain import ENCODER
 
-    source: str | Path = work.inputs[name] / ENCODER if name in work.inputs else work.settings["model"]
+    folder = work.inputs[name]
+    source = folder / ENCODER if (folder / ENCODER).is_dir() else folder
     kept: dict[str, Any] = work.cached("encoders", dict)
     if str(source) not in kept:
         while len(kept) > 1:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.study.steps import Work
 
-ENCODER, MOMENTS = "encoder", "moments"
+ENCODER, MOMENTS, RUN = "encoder", "moments", "run"
 
 EXECUTION = ("log", "checkpoints", "compile")
 """Tables of :class:`PretrainConfig` that do not change what is trained; they are no part of a step's key."""
@@ -41,11 +41,26 @@ def train(work: Work) -> list[Number]:
     encoder is kept at every evaluation, for curves over training; inputs ``vocabulary``, ``shards.LANG``,
     ``dictionary.SOURCE-TARGET``.
     """
-    import shutil
+    from isoglot.core.folders import link_folder
+    from isoglot.model.load import BEST, LAST
+    from isoglot.study.kinds.torchrun import train_with_torchrun
 
+    done = train_with_torchrun(work) if work.processes > 1 else train_here(work)
+    if not done["finished"]:
+        raise Paused
+    run = work.scratch / RUN
+    # Linked, never moved: if the process is killed before the payload is in its place, the next attempt finds the run
+    # as it was.
+    link_folder(run / BEST if (run / BEST).exists() else run / LAST, work.folder / ENCODER)
+    if (run / MOMENTS).exists():
+        link_folder(run / MOMENTS, work.folder / MOMENTS)
+    return _numbers(done["perplexity"], done["tokens"], done["steps"])
+
+
+def train_here(work: Work) -> dict[str, Any]:
+    """Train in this process, alone or as one of several that ``torchrun`` started; returns what came out."""
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
-    from isoglot.model.load import BEST, LAST
     from isoglot.pretrain.settings import PretrainConfig
     from isoglot.pretrain.train import pretrain
     from isoglot.text.dictionary import read_dictionary
@@ -55,34 +70,27 @@ def train(work: Work) -> list[Number]:
     if execution.get("compile") == "auto":  # which takes a minute and pays where there is much to compute
         execution["compile"] = "on" if choose_device(work.device).type == "cuda" else "off"
     config = build_config(PretrainConfig, values={**work.settings["config"], **execution})
-    run = work.scratch / "run"
-    probes = [Keeper(run / MOMENTS)] if work.settings.get("moments") else []
+    run = work.scratch / RUN
     dictionaries = {}
     for pair, path in work.named("dictionary"):
         source, target = pair.split("-")
         dictionaries[source, target] = list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
-    shards = {code: Shards.open(path / SHARDS, check="sizes") for code, path in work.named("shards")}
     done = pretrain(
         config,
-        shards,
+        {code: Shards.open(path / SHARDS, check="sizes") for code, path in work.named("shards")},
         Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY),
         run,
         device=work.device,
         dictionaries=dictionaries,
-        probes=probes,
+        probes=[Keeper(run / MOMENTS)] if work.settings.get("moments") else [],
         resume=(run / "run.json").exists(),
         stop_after=None if work.deadline is None else max(0.0, work.deadline - time.monotonic()),
         command="isoglot study",
         progress=work.progress,
         say=work.say,
     )
-    if not done.finished:
-        raise Paused
-    folder = run / BEST if (run / BEST).exists() else run / LAST
-    shutil.move(folder, work.folder / ENCODER)
-    if probes and (run / MOMENTS).exists():
-        shutil.move(run / MOMENTS, work.folder / MOMENTS)
-    return _numbers(done.position.dev, done.position.tokens, done.position.step)
+    at = done.position
+    return {"finished": done.finished, "perplexity": dict(at.dev), "tokens": at.tokens, "steps": at.step}
 
 
 def _numbers(perplexity: Mapping[str, float], tokens: int, steps: int) -> list[Number]:

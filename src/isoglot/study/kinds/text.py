@@ -102,3 +102,51 @@ def builtin_dictionary(work: Work) -> list[Number]:
 
     count = write_dictionary(work.folder / DICTIONARY, entries_of(work.settings["source"], work.settings["target"]))
     return [Number("dictionary_entries", count)]
+
+
+def first_sentences(work: Work) -> list[Number]:
+    """Cut a text to its first sentences; a larger number of sentences contains a smaller one.
+
+    Settings: ``language``, ``sentences``; input ``text``, a paragraph or sentence a line.
+
+    Raises:
+        InputError: It has fewer.
+    """
+    from isoglot.text.plain import read_documents, write_documents
+    from isoglot.text.provenance import derived
+    from isoglot.text.sentences import sentence_spans
+
+    language, wanted, source = work.settings["language"], work.settings["sentences"], work.inputs["text"] / TEXT
+    left = wanted
+
+    def chosen() -> Iterator[list[str]]:
+        nonlocal left
+        for document in read_documents(source):
+            kept = []
+            for line in document:
+                spans = sentence_spans(line, language)
+                if left > 0:
+                    kept.append(line[: spans[min(left, len(spans)) - 1][1]] if spans else line)
+                left -= len(spans)
+            if kept:
+                yield kept
+            if left <= 0:
+                return
+
+    provenance = derived([source], {"step": "first sentences", "sentences": wanted})
+    write_documents(work.folder / TEXT, chosen(), provenance=provenance)
+    if left > 0:
+        raise InputError(
+            f"the text of {language} has {wanted - left:,} sentences, not {wanted:,}",
+            remedy="give more text, or set smaller sizes: --set sizes=[…]",
+        )
+    return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
+
+
+def first_lines(path: Path, count: int) -> list[str]:
+    """The first lines of a text that are not blank."""
+    from itertools import islice
+
+    from isoglot.text.stream import read_stream
+
+    return list(islice((line for line in read_stream([path]) if line), count))

@@ -1,0 +1,229 @@
+"""Steps about words: static vectors, vectors of words over their contexts, and retrieval by a dictionary.
+
+Shapes: ``W`` words, ``D`` hidden size, ``P`` right pairs, ``Q`` source words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import InputError
+from isoglot.study.kinds.opened import open_step_encoder
+from isoglot.study.kinds.pretrain import ENCODER
+from isoglot.study.kinds.resamples import items_hash, ratio_number
+from isoglot.study.kinds.text import DICTIONARY, TEXT
+from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
+from isoglot.study.numbers import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.retrieve import Gold
+    from isoglot.study.numbers import Coordinate
+    from isoglot.study.steps import Work
+    from isoglot.text.dictionary import Entry
+
+VECTORS = "vectors.safetensors"
+_KIND = "vectors of words"
+
+
+def train_static(work: Work) -> list[Number]:
+    """Train static vectors on the shards of all languages together.
+
+    Settings: ``method`` (word2vec, glove or fasttext) and ``config``, the values of its config that are not the
+    default; inputs ``vocabulary`` and ``shards.LANG``. The payload is opened like an encoder's.
+    """
+    import shutil
+
+    from isoglot.core.config import build_config
+    from isoglot.core.run import RECORD
+    from isoglot.static.train import IDENTITY, KINDS, train_static
+    from isoglot.vocab import Shards, Vocabulary
+
+    config = build_config(KINDS[work.settings["method"]], values=dict(work.settings["config"]))
+    run = work.scratch / "run"
+    done = train_static(
+        config,
+        {code: Shards.open(path / SHARDS, check="sizes") for code, path in work.named("shards")},
+        Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY),
+        run,
+        resume=(run / IDENTITY).exists(),
+        command="isoglot study",
+        progress=work.progress,
+        say=work.say,
+    )
+    assert done is not None  # noqa: S101 - it is not told to stop
+    for name in (RECORD, IDENTITY):  # times and paths are no result
+        (run / name).unlink(missing_ok=True)
+    shutil.move(run, work.folder / ENCODER)
+    passes = 1 if work.settings["method"] == "glove" else config.epochs  # GloVe counts once, and learns from the counts
+    return [
+        Number("training_tokens", sum(done.facts["tokens"].values()) * passes),
+        Number("known_subwords", done.facts["known"]),
+    ]
+
+
+def word_vectors(work: Work) -> list[Number]:
+    """Average the words of dictionaries over their contexts in a text, in every layer.
+
+    Settings: ``language``; ``sentences``, the lines of the text that are read at most; ``contexts``, sentences of a
+    word that count at most; ``length``, tokens of an input at most, longer lines go through in windows; inputs
+    ``encoder``, ``text`` and ``dictionary.PAIR``, of which the language's side is read.
+    """
+    from isoglot.compare.sentences import language_for
+    from isoglot.core.artifact import save_arrays
+    from isoglot.model.table import TableEncoder
+    from isoglot.represent import word_types
+
+    settings, encoder = work.settings, open_step_encoder(work)
+    words = _words(work)
+    found = word_types(
+        encoder,
+        _segmented(work),
+        words,
+        layers=[0] if isinstance(encoder, TableEncoder) else "all",
+        case="lower" if all(word == word.lower() for word in words) else "keep",
+        contexts=settings.get("contexts"),
+        language=language_for(encoder, settings["language"]),
+        length=settings.get("length"),
+        progress=work.progress,
+    )
+    met = list(found.words or ())
+    facts = {"words": met, "layers": list(found.layers)}
+    save_arrays(work.folder / VECTORS, _KIND, facts, {f"layer.{layer}": found[layer] for layer in found.layers})
+    at = {"language": settings["language"]}
+    return [Number("dictionary_words", len(words), at), Number("dictionary_words_met", len(met), at)]
+
+
+def _words(work: Work) -> list[str]:
+    """The words of a language in all dictionaries, each once."""
+    found: dict[str, None] = {}
+    for pair, path in work.named("dictionary"):
+        side = pair.split("-").index(work.settings["language"])
+        found |= dict.fromkeys((entry.source, entry.target)[side] for entry in _entries(path))
+    return list(found)
+
+
+def _entries(path: Path) -> list[Entry]:
+    from isoglot.text.dictionary import read_dictionary
+
+    return list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
+
+
+def _segmented(work: Work) -> list[list[str]]:
+    """The first lines of the text as lists of words; kept for the other systems of a worker."""
+    from itertools import islice
+
+    from isoglot.text.segment import split_words, word_method
+    from isoglot.text.stream import read_stream
+
+    language, path = work.settings["language"], work.inputs["text"] / TEXT
+
+    def read() -> list[list[str]]:
+        method = word_method(language)
+        lines = islice((line for line in read_stream([path]) if line), work.settings.get("sentences"))
+        return [cut for line in lines if (cut := split_words(line, language, method))]
+
+    sentences: list[list[str]] = work.cached(("words", str(path), work.settings.get("sentences")), read)
+    return sentences
+
+
+def retrieve_words(work: Work) -> list[Number]:
+    """Look for the translations of words in several systems, all on the same entries and among the same candidates.
+
+    Entries are those both of whose words every system has; candidates are their targets, as Liu et al. (2020) rank.
+    The layer of a system with several is chosen on one half of the source words and scored on the other, both ways.
+
+    Settings: ``source``, ``target``; ``systems``, the coordinates of each system by name; inputs ``dictionary``, and
+    ``NAME.source`` and ``NAME.target``, word vectors of each system.
+    """
+    from isoglot.retrieve.words import match_dictionary
+
+    settings = work.settings
+    sides = {name: _sides(work, name) for name in settings["systems"]}
+    known = [set.intersection(*(set(found[side][0]) for found in sides.values())) for side in (0, 1)]
+    every = _entries(work.inputs["dictionary"])
+    entries = [entry for entry in every if entry.source in known[0] and entry.target in known[1]]
+    if not entries:
+        raise InputError(
+            f"no entry of {settings['source']}-{settings['target']} has both words in all systems",
+            remedy="give text with more of the dictionary's words",
+        )
+    words = [
+        list(dict.fromkeys(entry.source for entry in entries)),
+        list(dict.fromkeys(entry.target for entry in entries)),
+    ]
+    gold, _ = match_dictionary(entries, *words)
+    items = items_hash([[words[0][row], words[1][other]] for row, other in gold.pairs_P2.tolist()])
+    at: dict[str, Coordinate] = {"language": settings["target"]}
+    numbers = [Number("word_entries", len(gold), at), Number("word_candidates", len(words[1]), at)]
+    for name, coordinates in settings["systems"].items():
+        numbers += _scores(dict(_ranks(sides[name], words, gold)), gold, words, {**at, **coordinates}, items)
+    return numbers
+
+
+def _sides(work: Work, name: str) -> tuple[Any, Any]:
+    """Words and vectors by layer of both languages."""
+    from isoglot.core.artifact import load_arrays
+
+    found = []
+    for side in ("source", "target"):
+        facts, arrays = load_arrays(work.inputs[f"{name}.{side}"] / VECTORS, _KIND, remedy="run the study again")
+        found.append((facts["words"], {layer: arrays[f"layer.{layer}"] for layer in facts["layers"]}))
+    return found[0], found[1]
+
+
+def _ranks(sides: tuple[Any, Any], words: Sequence[Sequence[str]], gold: Gold) -> Iterator[tuple[int, np.ndarray]]:
+    """The rank of the right word of every pair by cosine, in each layer."""
+    from isoglot.retrieve import gold_ranks
+
+    rows = []
+    for (known, _), wanted in zip(sides, words, strict=True):
+        row = {word: number for number, word in enumerate(known)}
+        rows.append([row[word] for word in wanted])
+    for layer, X in sides[0][1].items():
+        yield layer, gold_ranks(X[rows[0]], sides[1][1][layer][rows[1]], gold, "cosine")
+
+
+def _scores(
+    ranks: dict[int, np.ndarray], gold: Gold, words: Sequence[Sequence[str]], at: dict[str, Coordinate], items: str
+) -> list[Number]:
+    """MRR over entries and P@1 over source words: with the chosen layers, and of each layer."""
+    import numpy as np
+
+    from isoglot.retrieve.spelling import spelt_alike
+
+    parts = {layer: _parts(ranks_P, gold) for layer, ranks_P in ranks.items()}
+    half_Q = np.array([int(items_hash(word), 16) % 2 for word in words[0]], dtype=bool)
+    chosen_Q2, chosen_hits_Q2 = (np.zeros((len(half_Q), 2)) for _ in range(2))
+    for half in (half_Q, ~half_Q):
+        others = {layer: mrr_Q2[~half].sum(axis=0) for layer, (mrr_Q2, _) in parts.items()}
+        best = max(parts, key=lambda layer: others[layer][0])
+        chosen_Q2[half], chosen_hits_Q2[half] = (some_Q2[half] for some_Q2 in parts[best])
+    numbers = [
+        ratio_number("word_mrr", chosen_Q2, at, items),
+        ratio_number("word_p1", chosen_hits_Q2, at, items),
+    ]
+    other_Q = np.ones(len(half_Q), dtype=bool)
+    other_Q[spelt_alike(gold, *words).source_rows] = False  # found whatever was learned
+    if other_Q.any():
+        numbers.append(ratio_number("word_mrr_other_spelling", chosen_Q2 * other_Q[:, None], at, items))
+    if len(parts) > 1:
+        for layer, (mrr_Q2, hits_Q2) in parts.items():
+            here = {**at, "layer": layer, "depth": max(parts)}
+            numbers.append(ratio_number("word_mrr", mrr_Q2, here, items))
+            numbers.append(ratio_number("word_p1", hits_Q2, here, items))
+    return numbers
+
+
+def _parts(ranks_P: np.ndarray, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
+    """Of each source word: 1 / rank summed over its entries, and their number; whether the nearest is right, and 1."""
+    import numpy as np
+
+    rows_P = gold.pairs_P2[:, 0]
+    mrr_Q2 = np.stack([np.bincount(rows_P, weights=1 / ranks_P), np.bincount(rows_P)], axis=1)
+    hits_Q = np.bincount(rows_P, weights=ranks_P == 1) > 0
+    return mrr_Q2, np.stack([hits_Q.astype(float), np.ones(len(hits_Q))], axis=1)

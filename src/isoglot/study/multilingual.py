@@ -1,0 +1,303 @@
+"""Steps of studies on all languages at once: encoders and static vectors, and shifts from language to language.
+
+The first language is the one that dictionaries begin from and that tasks are learned in; English in Liu et al. (2020).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isoglot.study.build import BUILTIN_SEED, Measurement, StudyBuilder, input_length
+from isoglot.study.kinds.pretrain import ENCODER
+from isoglot.study.kinds.words import VECTORS
+from isoglot.study.released import released_model
+from isoglot.study.steps import SourceFile, Step
+from isoglot.transfer.shift import GRID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from isoglot.study.numbers import Coordinate
+    from isoglot.study.recipe import ArmConfig
+
+_SAMPLE = 1_000_000  # bytes of a text from which its number of sentences is estimated
+
+
+class System(NamedTuple):
+    """An encoder or static vectors that words are retrieved with, and its coordinates."""
+
+    encoder: Step | SourceFile
+    at: Mapping[str, Coordinate]
+    window: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Such as ``encoder-200000-20``."""
+        return "-".join(map(str, self.at.values()))
+
+
+class MultilingualBuilder(StudyBuilder):
+    """The steps of one recipe for all languages; parameters as :class:`StudyBuilder`, with any number of languages."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """All languages but the first."""
+        return self.languages[1:]
+
+    def measurements(self, seed: int) -> Iterator[Measurement]:
+        """All measurements of the recipe."""
+        for name, arm in self.recipe.arms.items():
+            for measure in self.recipe.measures:
+                yield from MEASURES[measure](self, name, arm, seed)
+
+    def released(self) -> SourceFile | None:
+        """The encoder that takes the place of pretraining, if there is one."""
+        return None if self.options.model is None else released_model(self.options.model)
+
+    # --- data of a pair ---
+
+    def pair_inputs(self, one: str, other: str) -> tuple[dict[str, Any], dict[str, Step | SourceFile]] | None:
+        """Settings and inputs for sentences of two languages that correspond; None where there are none."""
+        settings: dict[str, Any] = {"count": self.scale.pairs}
+        if self.data.is_builtin:
+            return {**settings, "builtin": BUILTIN_SEED}, {}
+        files = self.data.parallel.get(f"{one}-{other}") or self.data.parallel.get(f"{other}-{one}")
+        return None if files is None else (settings, {f"pairs.{code}": file for code, file in files.items()})
+
+    def dictionaries(self) -> dict[str, Step | SourceFile]:
+        """Test dictionaries from the first language to the others."""
+        first = self.languages[0]
+        found: dict[str, Step | SourceFile] = {}
+        for other in self.others:
+            pair = f"{first}-{other}"
+            if self.data.is_builtin:
+                settings = {"source": first, "target": other}
+                found[other] = Step("builtin-dictionary", settings, title=f"dictionary {pair}")
+            elif "test" in self.data.dictionary.get(pair, {}):
+                found[other] = self.data.dictionary[pair]["test"]
+            else:
+                self.left_out.append(f"word retrieval {pair}: no dictionary (--dictionary {pair}.test=FILE)")
+        return found
+
+    # --- sizes of text ---
+
+    def sizes(self) -> list[int]:
+        """Numbers of sentences that the text of every language has."""
+        found = []
+        there = {code: self._sentences(code) for code in self.languages}
+        least = min(there, key=lambda code: there[code])
+        for size in sorted(self.scale.sizes):
+            if size <= there[least]:
+                found.append(size)
+            else:
+                self.left_out.append(f"{size:,} sentences a language: {least} has about {there[least]:,}")
+        return found
+
+    def _sentences(self, language: str) -> int:
+        if self.data.is_builtin:
+            return self.scale.builtin_sentences
+        return sum(_estimated_sentences(file.path, file.sha256, language) for file in self.data.text[language])
+
+    # --- systems ---
+
+    def systems(self, name: str, arm: ArmConfig, seed: int) -> Iterator[System]:
+        """Static vectors and encoders of every size and window, the untrained encoder, and the released one."""
+        released = self.released()
+        if released is not None and not seed:  # a second seed would be the same model
+            yield System(released, {"system": "released"})
+        sizes = self.sizes()
+        for size in sizes:
+            for method in self.scale.static:
+                yield System(self.static(method, arm, seed, size, sizes[-1]), {"system": method, "sentences": size})
+            for window in (None, self.scale.short_window):
+                sized = arm.model_copy(update={"sentences": size, "window": window})
+                encoder = self.encoder(f"{name}, {size:,} sentences", sized, seed)
+                length = input_length(self.config(sized, seed))
+                if window is not None:
+                    encoder = _titled(encoder, f"{encoder.title}, inputs of {window} tokens")
+                yield System(encoder, {"system": "encoder", "sentences": size, "window": length}, length)
+        if sizes and self.recipe.untrained and not seed:
+            largest = arm.model_copy(update={"sentences": sizes[-1]})
+            untrained = self.encoder(name, largest, seed, trained=False)
+            length = input_length(self.config(largest, seed))
+            yield System(untrained, {"system": "encoder", "variant": "untrained"}, length)
+
+    def static(self, method: str, arm: ArmConfig, seed: int, size: int, largest: int) -> Step:
+        """Static vectors of the encoder's hidden size on the same shards.
+
+        Word2Vec and fastText read as many tokens whatever the size; GloVe goes as often through its co-occurrences.
+        """
+        from isoglot.core.config import build_config
+        from isoglot.static.train import KINDS
+
+        sized = arm.model_copy(update={"sentences": size})
+        model = self.config(sized, seed).model.encoder(vocabulary_size=10, languages=self.languages, pad_id=0, unk_id=1)
+        values = {"dimensions": model.hidden_size, "seed": seed, **self.scale.static[method]}
+        config = build_config(KINDS[method], values=values)
+        if method != "glove":
+            config = build_config(KINDS[method], values={**values, "epochs": round(config.epochs * largest / size)})
+        inputs: dict[str, Step | SourceFile] = {"vocabulary": self.vocabulary(sized)}
+        inputs |= {f"shards.{code}": one for code, one in self.shards(sized).items()}
+        settings = {"method": method, "config": config.model_dump(mode="json", exclude_defaults=True)}
+        title = f"{method} {self.pair}, {size:,} sentences, seed {seed}"
+        return Step("static", settings, inputs, title=title, heavy=(ENCODER,))
+
+    def nli(self, system: System, seed: int) -> Step | None:
+        """NLI learned in the first language; static vectors stay as they are, and a head learns."""
+        tasks = self.scale.tasks
+        is_static = system.at.get("system") in self.scale.static
+        scale = tasks.get("nli-static") if is_static else tasks.get("nli-liu2020", tasks.get("nli"))
+        if scale is None:
+            return None
+        return self.task_step("nli", scale, system.encoder, {"seed": seed}, title=f"nli on {_title(system.encoder)}")
+
+
+def _data_size(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
+    """Word retrieval and NLI of static vectors and encoders, by size of the text and length of the input."""
+    dictionaries = builder.dictionaries()
+    read = (builder.languages[0], *dictionaries) if dictionaries else ()
+    systems: list[tuple[System, dict[str, Step]]] = []
+    for system in builder.systems(name, arm, seed):
+        at = {**system.at, "seed": seed}
+        if isinstance(system.encoder, Step):
+            yield Measurement(system.encoder, at)
+        vectors = {code: _word_vectors(builder, system, arm, code, dictionaries) for code in read}
+        systems.append((system, vectors))
+        yield from (Measurement(step, at) for step in vectors.values())
+        step = builder.nli(system, seed)
+        if step is None:
+            builder.left_out.append("data-size: no examples of nli (--nli)")
+        else:
+            yield Measurement(step, at)
+    for other, dictionary in dictionaries.items():
+        first = builder.languages[0]
+        inputs: dict[str, Step | SourceFile] = {"dictionary": dictionary}
+        for system, vectors in systems:
+            inputs |= {f"{system.name}.source": vectors[first], f"{system.name}.target": vectors[other]}
+        settings = {
+            "source": first,
+            "target": other,
+            "systems": {system.name: dict(system.at) for system, _ in systems},
+        }
+        if systems:
+            yield Measurement(
+                Step("word-retrieval", settings, inputs, title=f"word retrieval {first}-{other}"), {"seed": seed}
+            )
+
+
+def _word_vectors(
+    builder: MultilingualBuilder,
+    system: System,
+    arm: ArmConfig,
+    language: str,
+    dictionaries: Mapping[str, Step | SourceFile],
+) -> Step:
+    """The words of a language in all dictionaries, over their contexts in its text."""
+    first, scale = builder.languages[0], builder.scale
+    settings = {
+        "language": language,
+        "sentences": scale.context_sentences,
+        "contexts": scale.contexts,
+        "length": system.window,
+    }
+    inputs: dict[str, Step | SourceFile] = {"encoder": system.encoder, "text": builder._texts(arm)[language]}
+    inputs |= {f"dictionary.{first}-{other}": one for other, one in dictionaries.items() if language in (first, other)}
+    title = f"words of {language} by {_title(system.encoder)}"
+    return Step("word-vectors", settings, inputs, title=title, heavy=(VECTORS,))
+
+
+def _means(builder: MultilingualBuilder, encoder: Step | SourceFile, arm: ArmConfig) -> Step:
+    inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
+    inputs |= {f"text.{code}": text for code, text in builder._texts(arm).items()}
+    settings = {"sentences": builder.scale.mean_sentences}
+    return Step("language-means", settings, inputs, title=f"means of languages in {_title(encoder)}")
+
+
+def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
+    """Convert rate and BLEU-1 by layer and alpha from the first language to each other and back; masked tokens."""
+    if builder.options.model is not None and seed:
+        return  # a released encoder is one model
+    encoder = builder.released() or builder.encoder(name, arm, seed)
+    at: dict[str, Coordinate] = {"seed": seed}
+    if isinstance(encoder, Step):
+        yield Measurement(encoder, {**at, "arm": name})
+    means = _means(builder, encoder, arm)
+    yield Measurement(means, at)
+    inputs: dict[str, Step | SourceFile] = {"encoder": encoder, "means": means}
+    first, masked = builder.languages[0], False
+    for other in builder.others:
+        found = builder.pair_inputs(first, other)
+        if found is None:
+            builder.left_out.append(f"steering {first}-{other}: no parallel sentences (--parallel)")
+            continue
+        settings, files = found
+        for source, target in ((first, other), (other, first)):
+            title = f"steering {source} to {target} in {_title(encoder)}"
+            asked = {**settings, "languages": [source, target], "alphas": list(builder.scale.alphas)}
+            yield Measurement(Step("steering", asked, {**inputs, **files}, title=title), at)
+            if target == first or not masked:
+                asked = {**settings, "languages": [first, other], "language": source}
+                title = f"masked tokens of {source} in {_title(encoder)}"
+                yield Measurement(Step("masked-language", asked, {**inputs, **files}, title=title), at)
+                masked = True
+
+
+def _shift(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
+    """NLI with all layers fine-tuned, with the upper half, and with a shift at the middle layer."""
+    at: dict[str, Coordinate] = {"seed": seed}
+    encoder = builder.released() or builder.encoder(name, arm, seed)
+    if isinstance(encoder, Step):
+        yield Measurement(encoder, {**at, "arm": name})
+    whole = builder.nli(System(encoder, {}), seed)
+    if whole is None:
+        builder.left_out.append("shift: no examples of nli (--nli)")
+        return
+    yield Measurement(whole, {**at, "arm": "tune-all"})
+    if builder.recipe.untrained and isinstance(encoder, Step) and not seed:
+        untrained = builder.nli(System(builder.encoder(name, arm, seed, trained=False), {}), seed)
+        if untrained is not None:
+            yield Measurement(untrained, {**at, "arm": "tune-all", "variant": "untrained"})
+    if not builder.data.is_builtin and not any(f"dev.{code}" in whole.inputs for code in whole.settings["targets"]):
+        builder.left_out.append("shift: no dev set of another language to choose alpha by (--nli de.dev=FILE)")
+        return
+    inputs = {**whole.inputs, "means": _means(builder, encoder, arm)}
+    settings = {**whole.settings, "alphas": list(GRID)}
+    title = f"shifted nli on {_title(encoder)}"
+    yield Measurement(Step("shifted-transfer", settings, inputs, title=title), at)
+
+
+MEASURES: dict[str, Callable[[MultilingualBuilder, str, ArmConfig, int], Iterator[Measurement]]] = {
+    "data-size": _data_size,
+    "steering": _steering,
+    "shift": _shift,
+}
+"""What is measured on encoders of all languages, by name."""
+
+
+def _title(encoder: Step | SourceFile) -> str:
+    from pathlib import Path
+
+    return encoder.title if isinstance(encoder, Step) else Path(encoder.path).name
+
+
+def _titled(step: Step, title: str) -> Step:
+    from dataclasses import replace
+
+    return replace(step, title=title)
+
+
+@cache
+def _estimated_sentences(path: str, sha256: str, language: str) -> int:  # noqa: ARG001 - part of the key of the cache
+    """The number of sentences of a text, estimated from its beginning; exact for a small one."""
+    from isoglot.text.lines import read_lines
+    from isoglot.text.sentences import sentence_spans
+
+    sentences = sampled = size = 0
+    for _, line in read_lines(path):
+        length = len(line.encode())
+        size += length
+        if sampled < _SAMPLE:
+            sampled += length
+            sentences += len(sentence_spans(line, language))
+    return round(sentences * size / max(1, sampled))

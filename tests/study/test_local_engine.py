@@ -1,0 +1,252 @@
+"""The local engine: crashes, signals, deadlines, and several processes on one store."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.progress import SILENT
+from isoglot.study import step_owner, store
+from isoglot.study.engines import ClusterOptions, RunOptions, run_study
+from isoglot.study.engines.local import run_local, run_step
+from isoglot.study.engines.slurm import PAUSED
+from isoglot.study.step_owner import StepTakenError, owned, owner_of
+from tests.study.fake_steps import Plan, command, fake_kinds, wait_until
+
+pytestmark = pytest.mark.usefixtures("fake_kinds")
+__all__ = ["fake_kinds"]
+CPU = RunOptions(device="cpu")
+RUN = """
+import sys
+from isoglot.study.engines import RunOptions
+from isoglot.study.engines.local import run_local
+from isoglot.study.study import Study
+result = run_local(Study.open(sys.argv[1]), RunOptions(device="cpu", workers=int(sys.argv[2])))
+sys.exit(bool(result.failed))
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return Plan(tmp_path)
+
+
+def test_a_crashed_worker_is_a_failed_attempt(plan: Plan) -> None:
+    once = plan.add("once", do="SIGKILL once")
+    plan.add("after", "once")
+    study = plan.study()
+    result = run_local(study, CPU)
+    assert not result.failed
+    assert plan.attempts() == ["once", "once", "after"]
+    assert "SIGKILL" in study.store.failures(once.key)[0].error
+
+
+@pytest.mark.parametrize("do", ["SIGSEGV", "fail"])
+def test_a_failed_step_stops_what_needs_it_and_nothing_else(plan: Plan, do: str) -> None:
+    plan.add("bad", do=do)
+    plan.add("after", "bad")
+    plan.add("other")
+    plan.add("last", "other")
+    study = plan.study()
+    result = run_local(study, CPU)
+    assert set(result.failed) == {plan.steps["bad"].key}
+    assert plan.status(study) == {"bad": "failed", "after": "blocked", "other": "done", "last": "done"}
+    # Bad input stays bad; a crash may have been the machine's.
+    assert plan.attempts().count("bad") == (1 if do == "fail" else 2)
+
+
+def test_at_the_deadline_a_step_pauses_and_goes_on_later(plan: Plan) -> None:
+    plan.add("long", kind="fake-resumable", do="long once", seconds=60.0)
+    plan.add("after", "long")
+    study = plan.study()
+    result = run_local(study, RunOptions(device="cpu", stop_after=0.5))
+    assert result.stopped
+    assert result.paused == [plan.steps["long"].key]
+    assert plan.status(study) == {"long": "paused", "after": "waiting"}
+    assert len(run_local(study, CPU).done) == 2
+    assert plan.attempts() == ["long", "long", "after"]
+
+
+def test_at_the_deadline_a_step_that_cannot_pause_is_ended(plan: Plan) -> None:
+    plan.add("long", seconds=60)
+    study = plan.study()
+    start = time.monotonic()
+    assert run_local(study, RunOptions(device="cpu", stop_after=0.5)).stopped
+    assert time.monotonic() - start < 20
+    assert plan.status(study)["long"] in ("paused", "waiting")  # or not yet begun, where the machine is slow
+
+
+def test_workers_end_with_the_engine_however_that_ends(plan: Plan) -> None:
+    plan.add("long", seconds=60)
+    study = plan.study()
+    engine = subprocess.Popen([sys.executable, "-c", RUN, str(study.out), "1"])
+    wait_until(plan.processes)
+    engine.kill()
+    engine.wait()
+    wait_until(lambda: not _is_alive(plan.processes()[0]))
+    assert plan.status(study) == {"long": "paused"}
+
+
+def test_a_signal_lets_steps_pause(plan: Plan) -> None:
+    step = plan.add("long", kind="fake-resumable", do="long once", seconds=60.0)
+    study = plan.study()
+    words = command("study", "step", str(study.out), step.key, "--device", "cpu", "--quiet")
+    job = subprocess.Popen(words)
+    wait_until(plan.processes)
+    time.sleep(0.3)
+    job.send_signal(signal.SIGTERM)
+    assert job.wait() == PAUSED
+    assert float((study.store.steps / f".{step.key}.work" / "scratch" / "spent").read_text()) > 0
+    assert not study.store.failures(step.key)
+    assert subprocess.run(words, check=False).returncode == 0
+    assert plan.status(study) == {"long": "done"}
+
+
+def test_a_signal_ends_a_step_that_cannot_pause_and_the_status_says_why(plan: Plan) -> None:
+    step = plan.add("long", seconds=60)
+    study = plan.study()
+    job = subprocess.Popen(command("study", "step", str(study.out), step.key, "--device", "cpu", "--quiet"))
+    wait_until(plan.processes)
+    job.send_signal(signal.SIGTERM)
+    assert job.wait() == 128 + signal.SIGTERM
+    assert "cannot be resumed" in next(state.error for state in study.states())
+    assert not _is_alive(plan.processes()[0])
+
+
+def test_two_engines_on_one_store_compute_no_step_twice(plan: Plan) -> None:
+    for number in range(6):
+        plan.add(f"first {number}", seconds=0.15)
+        plan.add(f"second {number}", f"first {number}", seconds=0.1)
+    study = plan.study()
+    both = [subprocess.Popen([sys.executable, "-c", RUN, str(study.out), "2"]) for _ in range(2)]
+    assert [engine.wait() for engine in both] == [0, 0]
+    assert sorted(plan.attempts()) == sorted(plan.steps)
+    assert set(plan.status(study).values()) == {"done"}
+    assert not list(study.store.steps.glob(".*"))
+
+
+def test_a_step_that_another_process_computes_is_waited_for(plan: Plan) -> None:
+    step = plan.add("long", seconds=1.0)
+    study = plan.study()
+    other = subprocess.Popen([sys.executable, "-c", RUN, str(study.out), "1"])
+    wait_until(plan.processes)
+    assert next(state for state in study.states()).status == "running"
+    assert run_step(study, step, CPU).done == [step.key]
+    assert other.wait() == 0
+    assert plan.attempts() == ["long"]
+
+
+def test_a_step_is_not_computed_before_its_inputs(plan: Plan) -> None:
+    plan.add("first")
+    step = plan.add("second", "first")
+    with pytest.raises(StorageError, match="first"):
+        run_step(plan.study(), step, CPU)
+    assert plan.attempts() == []
+
+
+def test_heavy_files_go_when_the_last_reader_is_done(plan: Plan) -> None:
+    first = plan.add("first")
+    readers = [plan.add("one", "first"), plan.add("two", "first")]
+    study = plan.study()
+    keep = RunOptions(device="cpu", keep="results")
+    for step, whole in zip((first, *readers), (True, True, False), strict=True):
+        assert run_step(study, step, keep).done
+        assert study.store.is_whole(first.key) is whole
+    assert study.needed() == []
+
+
+def test_what_killed_processes_left_is_swept(plan: Plan) -> None:
+    step = plan.add("one")
+    study = plan.study()
+    run_local(study, CPU)
+    work = study.store.steps / f".{step.key}.work"
+    (work / "scratch").mkdir(parents=True)  # killed after the folder had its name
+    (study.store.steps / f".{step.key}.lock").touch()
+    run_local(study, CPU)
+    assert not list(study.store.steps.glob(".*"))
+
+
+def test_a_full_disk_is_a_failed_attempt(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = plan.add("one")
+    study = plan.study()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "put_folder", full)
+        with pytest.raises(StorageError, match="full"):
+            study.store.run(step, progress=SILENT)
+    assert "full" in study.store.failures(step.key)[-1].error
+    assert not study.store.is_done(step.key)
+    assert run_step(study, step, CPU).done
+
+
+# --- owners on other machines ---
+
+
+def test_an_owner_on_another_machine_counts_while_its_heart_beats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "abc"
+    with monkeypatch.context() as there:
+        there.setattr(step_owner, "this_machine", lambda: "there")
+        block = owned(folder)
+        block.__enter__()
+        # The disk does not show locks to other nodes: what they see is the file.
+        about = (folder.parent / ".abc.owner").read_bytes()
+        block.__exit__(None, None, None)
+    assert owner_of(folder) is None
+    file = folder.parent / ".abc.owner"
+    file.write_bytes(about)
+    assert owner_of(folder)
+    with pytest.raises(StepTakenError), owned(folder):
+        pass
+    old = time.time() - step_owner.STALE - 5
+    os.utime(file, (old, old))
+    assert owner_of(folder) is None
+    with owned(folder):
+        assert file.read_bytes() != about
+    assert not file.exists()
+
+
+def test_the_heart_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_owner, "BEAT", 0.02)
+    with owned(tmp_path / "abc"):
+        file = tmp_path / ".abc.owner"
+        os.utime(file, (0, 0))
+        wait_until(lambda: file.stat().st_mtime > 0)
+
+
+# --- options ---
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "value"),
+    [
+        ("local", RunOptions(cluster=ClusterOptions(partition="gpu")), "--partition"),
+        ("slurm", RunOptions(workers=3), "--workers"),
+        ("ray", RunOptions(cluster=ClusterOptions(wait=True)), "--wait"),
+    ],
+)
+def test_options_of_other_engines_are_refused(plan: Plan, engine, options: RunOptions, value: str) -> None:
+    plan.add("one")
+    with pytest.raises(ConfigError, match=value):
+        run_study(plan.study(), engine, options)
+    assert plan.attempts() == []
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
