@@ -21,6 +21,7 @@ from isoglot.study.kinds.resamples import items_hash, ratio_number
 from isoglot.study.kinds.words import VECTORS
 from isoglot.study.numbers import RESAMPLES
 from isoglot.study.released import released_model
+from isoglot.study.results import result_tables
 from isoglot.study.steps import Step
 from isoglot.study.store import source_hash
 from isoglot.study.study import Study
@@ -38,6 +39,7 @@ TINY = (
     "mean_sentences=100",
     "tasks.nli.builtin={train = 24, test = 12}",
     "tasks.nli-static.builtin={train = 24, test = 12}",
+    "tasks.nli-static.settings={epochs = 1}",
 )
 OPTIONS = StudyOptions(scale="nano", scale_settings=TINY, pairs=("en-fr",))
 
@@ -150,6 +152,14 @@ def test_token_sets_and_examples_stand_beside_the_grid(steering: Study) -> None:
     assert set(examples["examples"][0]["decoded"]) == {"-1", "0", "1", "2", "3"}
 
 
+def test_tables_of_steering(steering: Study) -> None:
+    grid, sets = result_tables(steering)
+    assert grid.column("direction") == ["en → fr", "fr → en"]
+    best = max(number.value for number in steering.numbers().select("bleu1", source="en"))
+    assert grid.column("bleu")[0].startswith(f"{best:.1f} ±")
+    assert sets.column("language") == ["en", "fr"]
+
+
 # --- a released encoder ---
 
 
@@ -224,6 +234,13 @@ def test_a_shift_is_tested_on_the_same_examples_with_an_alpha_of_the_grid(shifte
     assert len(numbers.select("nli", arm="tune-upper+shift", language="en")) == 0  # what is shifted to stays
 
 
+def test_the_table_of_a_shift(shifted: Study) -> None:
+    (table,) = result_tables(shifted)
+    assert table.column("arm") == ["all layers", "upper half", "upper half, shift", "α"]
+    score = shifted.numbers().select("nli", arm="tune-upper", language="fr").one.value
+    assert table.column("fr")[1].startswith(f"{score:.1f} ±")
+
+
 # --- data size ---
 
 
@@ -277,6 +294,18 @@ def test_a_chosen_layer_is_no_better_than_the_best(sizes: Study) -> None:
     layers = {number.at["layer"]: number.value for number in numbers if "layer" in number.at}
     assert sorted(layers) == [0, 1, 2]
     assert min(layers.values()) - 0.05 <= numbers.select(layer=None).one.value <= max(layers.values()) + 0.05
+
+
+def test_the_table_of_sizes(sizes: Study) -> None:
+    (table,) = result_tables(sizes)
+    assert list(zip(table.column("system"), table.column("sentences"), table.column("window"), strict=True)) == [
+        ("encoder, untrained", None, None),
+        *(
+            (system, size, window)
+            for size in (100, 200)
+            for system, window in (("encoder", 12), ("encoder", 32), ("glove", None), ("word2vec", None))
+        ),
+    ]
 
 
 # --- parts ---

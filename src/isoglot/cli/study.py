@@ -496,6 +496,8 @@ def merge(
 
 
 def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
-    from isoglot.study.results import result_table
+    from rich.console import Group
 
-    return result_table(study).rich()
+    from isoglot.study.results import result_tables
+
+    return Group(*(table.rich() for table in result_tables(study)))

@@ -8,6 +8,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
+from isoglot.study.multilingual_tables import multilingual_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,12 @@ LEVEL = 0.95
 
 
 # --- scores ---
+
+
+def result_tables(study: Study) -> list[Table]:
+    """What a study has measured: a table of arms, or those of a study on all languages."""
+    found = multilingual_tables(study.numbers())
+    return found or [result_table(study)]
 
 
 def result_table(study: Study) -> Table:
