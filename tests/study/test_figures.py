@@ -12,7 +12,8 @@ from isoglot.static.settings import FastTextConfig
 from isoglot.static.word_training import train_on_words, word_stream
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData, data_from
-from isoglot.study.engines.local import RunOptions, run_local
+from isoglot.study.engines import RunOptions
+from isoglot.study.engines.local import run_local
 from isoglot.study.results import study_verdicts
 from isoglot.study.study import Study
 

@@ -156,7 +156,7 @@ def test_tables_of_steering(steering: Study) -> None:
     grid, sets = result_tables(steering)
     assert grid.column("direction") == ["en → fr", "fr → en"]
     best = max(number.value for number in steering.numbers().select("bleu1", source="en"))
-    assert grid.column("bleu")[0].startswith(f"{best:.1f} ±")
+    assert str(grid.column("bleu")[0]).startswith(f"{best:.1f} ±")
     assert sets.column("language") == ["en", "fr"]
 
 
@@ -238,7 +238,7 @@ def test_the_table_of_a_shift(shifted: Study) -> None:
     (table,) = result_tables(shifted)
     assert table.column("arm") == ["all layers", "upper half", "upper half, shift", "α"]
     score = shifted.numbers().select("nli", arm="tune-upper", language="fr").one.value
-    assert table.column("fr")[1].startswith(f"{score:.1f} ±")
+    assert str(table.column("fr")[1]).startswith(f"{score:.1f} ±")
 
 
 # --- data size ---

@@ -67,7 +67,7 @@ def steering_table(numbers: Numbers) -> Table:
         row["bleu"] = _shown([list(numbers.select("bleu1", layer=best[0], alpha=best[1], **at))], 1)
         row["source_bleu"] = _shown([list(numbers.select("bleu1_source", **at))], 1)
         for alpha in alphas:
-            row[f"rate_{alpha:g}"] = _shown([list(rates.select(layer=late, alpha=alpha, **at))], 100)
+            row[f"rate_{alpha:g}"] = _shown([list(numbers.select("convert_rate", layer=late, alpha=alpha, **at))], 100)
             row[f"outside_{alpha:g}"] = _shown(
                 [list(numbers.select("outside_share", layer=late, alpha=alpha, **at))], 100
             )
@@ -119,7 +119,7 @@ def shift_table(numbers: Numbers) -> Table:
     arms = {"tune-all": "all layers", "tune-upper": "upper half", "tune-upper+shift": "upper half, shift"}
     scores = numbers.select("nli", system=None)
     source = numbers.select("nli_dev", arm="tune-all").values_of("language")
-    languages = list(dict.fromkeys(one.at["language"] for one in scores if one.at.get("arm") in arms))
+    languages = list(dict.fromkeys(str(one.at["language"]) for one in scores if one.at.get("arm") in arms))
     others = [code for code in languages if code not in source]
     rows: list[dict[str, Any]] = []
     for arm, title in arms.items():
