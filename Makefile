@@ -12,7 +12,7 @@ export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types rooms tests bench format lock clean
+.PHONY: help demo test lint types rooms tests proof bench format lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -34,6 +34,13 @@ rooms: $(VENV)/.dev  ## import-linter: data flows one way
 
 tests: $(VENV)/.dev  ## pytest on all cores, with coverage
 	@$(BIN)/pytest -n $(JOBS) --cov
+
+proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers, damaged files
+	@failed=; for proof in "kill_study.py --kills 50" "fuzz.py readers --cases 20000" "fuzz.py cli --cases 2000" \
+	  "damage.py" "proof.py"; do \
+	  echo "== $$proof"; $(BIN)/python benchmarks/$$proof || failed="$$failed, $$proof"; \
+	done; \
+	test -z "$$failed" || { echo "== failed$$failed"; exit 1; }
 
 bench: $(VENV)/.dev  ## how fast: benchmarks/, those that need no arguments
 	@skipped=; failed=; for script in $$(grep -l __main__ benchmarks/*.py); do \

@@ -183,8 +183,9 @@ def test_a_full_disk_is_a_failed_attempt(plan: Plan, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "put_folder", full)
-        with pytest.raises(StorageError, match="full"):
+        with pytest.raises(StorageError) as error:
             study.store.run(step, progress=SILENT)
+    assert error.value.code == "storage.disk-full"
     assert "full" in study.store.failures(step.key)[-1].error
     assert not study.store.is_done(step.key)
     assert run_step(study, step, CPU).done
@@ -208,8 +209,9 @@ def test_an_owner_on_another_machine_counts_while_its_heart_beats(
     file = folder.parent / ".abc.owner"
     file.write_bytes(about)
     assert owner_of(folder)
-    with pytest.raises(StepTakenError), owned(folder):
+    with pytest.raises(StepTakenError) as error, owned(folder):
         pass
+    assert error.value.code == "storage.locked"
     old = time.time() - step_owner.STALE - 5
     os.utime(file, (old, old))
     assert owner_of(folder) is None

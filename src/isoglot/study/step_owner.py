@@ -33,6 +33,8 @@ STALE = 90.0
 class StepTakenError(StorageError):
     """Another process is computing the step."""
 
+    code = "storage.locked"
+
 
 @contextmanager
 def owned(folder: Path) -> Iterator[None]:

@@ -8,6 +8,7 @@ on from its last checkpoint. The study's folder has to be on a disk that all nod
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections import Counter
 from contextlib import suppress
@@ -75,9 +76,12 @@ def _connect(ray: Any, cluster: ClusterOptions) -> bool:  # noqa: ANN401 - the l
     if ray.is_initialized():
         return False
     address = cluster.address or os.environ.get("RAY_ADDRESS")
+    host, colon, port = (address or "").rpartition(":")
     try:
+        if colon and port.isdecimal() and "//" not in host:  # Ray itself would try for minutes
+            socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         raise ConfigError(
             f"no Ray cluster at {address}: {one_line(str(error))}", remedy="start one: ray start --head"
         ) from error
