@@ -167,12 +167,10 @@ Address = Annotated[
 ]
 
 
-def _data(file: Path | None, **options: list[str] | None) -> StudyData:
-    from isoglot.study.data import data_from, data_options, laid_over, read_tables
+def _data(recipe: str, file: Path | None, **options: list[str] | None) -> StudyData:
+    from isoglot.study.data import study_data
 
-    tables, folder = ({}, Path()) if file is None else (read_tables(file), file.parent)
-    given = data_options({name.replace("_", "-"): values or [] for name, values in options.items()})
-    return data_from(laid_over(tables, given), folder=folder, file=file)
+    return study_data(recipe, file, {name.replace("_", "-"): values or [] for name, values in options.items()})
 
 
 def _options(
@@ -252,6 +250,7 @@ def plan(
 
     output = Output(json=json, quiet=quiet)
     files = _data(
+        recipe,
         data,
         text=text,
         other_text=other_text,
@@ -314,6 +313,7 @@ def run(
 
     output = Output(json=json, quiet=quiet)
     files = _data(
+        recipe,
         data,
         text=text,
         other_text=other_text,

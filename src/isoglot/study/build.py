@@ -10,9 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.recipe import load_recipe
 from isoglot.languages import LANGUAGES
+from isoglot.study.data import pair_name
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
 from isoglot.study.kinds.vocabulary import SHARDS
 from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
@@ -100,11 +101,13 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     """
     options = options or StudyOptions()
     names, recipes = _with_included(name)
+    _check_arms(options.arms, recipes)
     scale_name = options.scale or recipes[0].scale or ("nano" if data.is_builtin else "hour")
     scale = load_scale(scale_name, options.scale_settings)
     multilingual = [recipe for recipe in recipes if recipe.is_multilingual]
     _check_model(name, options, recipes)
-    pairs = options.pairs or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
+    named = tuple(map(pair_name, recipes[0].pairs))
+    pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
         _check_pair(pair, data)
     built = BuiltStudy(names, recipes, scale_name, scale, pairs, options.seeds or max(one.seeds for one in recipes))
@@ -154,6 +157,13 @@ def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]
 
     visit(name)
     return tuple(found), tuple(found.values())
+
+
+def _check_arms(names: tuple[str, ...], recipes: tuple[StudyRecipe, ...]) -> None:
+    known = list(dict.fromkeys(arm for recipe in recipes for arm in recipe.arms))
+    unknown = [name for name in names if name not in known]
+    if unknown and known:
+        raise ConfigError(f"unknown arm {unknown[0]!r}", remedy=nearest_name(unknown[0], known))
 
 
 def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Measurement]:
@@ -209,11 +219,6 @@ class StudyBuilder:
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
         """All measurements, arm by arm, then those that compare arms."""
-        unknown = [name for name in self.options.arms if name not in self.recipe.arms]
-        if unknown and self.recipe.arms:
-            from isoglot.core.errors import nearest_name
-
-            raise ConfigError(f"unknown arm {unknown[0]!r}", remedy=nearest_name(unknown[0], self.recipe.arms))
         for name, arm in self.recipe.arms.items():
             if self.options.arms and name not in self.options.arms:
                 continue
@@ -357,7 +362,7 @@ class StudyBuilder:
         from isoglot.pretrain.settings import PretrainConfig
         from isoglot.study.data import laid_over
 
-        base = load_recipe(self.recipe.recipe or self.scale.recipe, room="pretrain")
+        base = load_recipe(arm.recipe or self.recipe.recipe or self.scale.recipe, room="pretrain")
         values = laid_over(laid_over(self.scale.settings, self.recipe.settings), arm.settings)
         values = laid_over(values, {"requires": dict.fromkeys(("vocabulary_size", "count", "domains"), "any")})
         values = laid_over(values, {"requires": {"vocabulary": "any", "plan": "any"}, "model": {"plan": arm.plan}})

@@ -114,6 +114,52 @@ def read_tables(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"malformed TOML: {error}", remedy="correct it there", file=path) from error
 
 
+def study_data(
+    recipe: str = "", file: str | Path | None = None, options: Mapping[str, Iterable[str]] | None = None
+) -> StudyData:
+    """The data of a study: what its recipe names, with a ``data.toml`` and options laid over it.
+
+    Args:
+        recipe: A recipe's name, or the path of a ``.toml`` file; its paths are relative to that file.
+        file: A ``data.toml``; its paths are relative to itself.
+        options: As :func:`data_options` takes them; paths are relative to the current folder.
+
+    Raises:
+        ConfigError: A table, a language or a split that does not exist, or malformed TOML.
+        StorageError: A file cannot be read.
+    """
+    from isoglot.study.recipe import load_study
+
+    tables: dict[str, Any] = {}
+    if recipe.endswith(".toml"):
+        own, folder = load_study(recipe)[1].data, Path(recipe).parent
+        tables = rooted(own, folder) if isinstance(own, dict) else _rooted_file(folder / own)
+    if file is not None:
+        tables = laid_over(tables, _rooted_file(Path(file)))
+    given = rooted(data_options(options or {}), Path())
+    return data_from(laid_over(tables, given), file=file or (recipe if recipe.endswith(".toml") else None))
+
+
+def _rooted_file(path: Path) -> dict[str, Any]:
+    return rooted(read_tables(path), path.parent)
+
+
+def rooted(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Tables with every path made absolute."""
+
+    def path_of(value: object) -> object:
+        match value:
+            case dict():
+                return rooted(value, folder)
+            case list():
+                return [path_of(one) for one in value]
+            case str():
+                return str((folder / Path(value).expanduser()).absolute())
+        return value
+
+    return {name: path_of(value) for name, value in tables.items()}
+
+
 def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | Path | None = None) -> StudyData:
     """The data of tables as ``data.toml`` has them.
 

@@ -48,6 +48,8 @@ class ArmConfig(Config):
     """longest input in tokens, with as many tokens a step; None: as the pretraining recipe says"""
     code_switching: bool = False
     """whether words are switched by the training dictionary"""
+    recipe: str | None = None
+    """the pretraining recipe of this arm; None: that of the study"""
     settings: dict[str, Any] = Field({})
     """changes to the pretraining recipe, as its tables"""
     init_seed: int | None = None
@@ -92,6 +94,10 @@ class StudyRecipe(Config):
     """the pretraining recipe; None: the scale's"""
     scale: str | None = None
     """the scale, unless another is asked for"""
+    pairs: tuple[str, ...] = ()
+    """pairs of languages; empty: the first language with every other that there is text of"""
+    data: dict[str, Any] | str = Field({})
+    """files as data.toml has them, or the path of such a file; relative to the recipe"""
 
     @property
     def is_multilingual(self) -> bool:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
 from isoglot.core.table import Column, Table
+from isoglot.study.arm_tests import arm_table
 from isoglot.study.factorial.outcomes import factorial_table
+from isoglot.study.layer_tables import layer_tables
 from isoglot.study.multilingual_tables import multilingual_tables
 
 if TYPE_CHECKING:
@@ -27,9 +29,14 @@ LEVEL = 0.95
 
 
 def result_tables(study: Study) -> list[Table]:
-    """What a study has measured: a table of arms, or those of a study on all languages."""
+    """What a study has measured: arms, figures layer by layer, tests between arms; or tables of all languages."""
     found = multilingual_tables(study.numbers())
-    return found or [result_table(study)]
+    if found:
+        return found
+    found = [result_table(study), *layer_tables(study)]
+    if study.about.get("paper") is None and len(study.about.get("arms", {})) > 1:
+        found.append(arm_table(study))
+    return [table for table in found if table.rows] or found[:1]
 
 
 def result_table(study: Study) -> Table:
@@ -77,9 +84,8 @@ def facts_table(study: Study) -> Table:
 def _arms(study: Study, numbers: Numbers) -> list[tuple[str, str, Numbers, str | None]]:
     """Every pair, arm and variant that has numbers."""
     found: list[tuple[str, str, Numbers, str | None]] = []
-    titles = {**study.about.get("arms", {}), "bilingual": "Bilingual", "monolingual": "Monolingual", "random": "Random"}
     for pair in numbers.values_of("pair"):
-        for name, title in titles.items():
+        for name, title in study.about.get("arms", {}).items():
             of_arm = numbers.select(arm=name, pair=pair)
             for variant in [None, *of_arm.values_of("variant")]:
                 some = of_arm.select(variant=variant)

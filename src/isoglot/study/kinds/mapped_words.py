@@ -8,8 +8,10 @@ Shapes: ``N`` words of a side, ``P`` pairs, ``D`` dimensions.
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
+from isoglot.core.errors import InputError
 from isoglot.study.kinds.opened import open_step_encoder
 from isoglot.study.kinds.sentences import resampled_hits
 from isoglot.study.kinds.text import DICTIONARY, TEXT
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
+
     from isoglot.align.layers import LayerRows
+    from isoglot.model.protocol import EncoderLike
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
     from isoglot.text.dictionary import Entry
@@ -56,14 +61,12 @@ def map_embeddings(work: Work) -> list[Number]:
     first is held out).
     """
     from isoglot.align.layers import LayerRows
-    from isoglot.represent import embedding_rows
-    from isoglot.text.vectors import Vectors
 
-    languages, fasttext = _languages(work), _fasttext(work)
-    rows = []
-    for name, language, baseline in zip(("encoder", "other"), languages, fasttext, strict=True):
-        found = embedding_rows(open_step_encoder(work, name), baseline.words, language)
-        rows.append(Vectors(list(found.words), found.vectors_ND).with_direction())
+    fasttext = _fasttext(work)
+    rows = [
+        word_rows(open_step_encoder(work, name), baseline.words, language)
+        for name, language, baseline in zip(("encoder", "other"), _languages(work), fasttext, strict=True)
+    ]
     baselines = [some.only(set(one.words)) for some, one in zip(fasttext, rows, strict=True)]
     systems = {
         "encoder": [LayerRows(0, 0, rows[0].matrix_ND, rows[1].matrix_ND)],
@@ -103,6 +106,30 @@ def map_contexts(work: Work) -> list[Number]:
         "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
     }
     return _scored(work, met, systems, "contexts")
+
+
+def word_rows(encoder: EncoderLike, words: Sequence[str], language: str) -> Vectors:
+    """The rows of the embedding matrix of words that are one subword, in the order given.
+
+    The words are in lower case, as MUSE's are. Of one that is not one subword so, the row with a capital is taken (a
+    German noun, a name), or that in capitals.
+
+    Raises:
+        InputError: None of them is one subword.
+    """
+    import numpy as np
+
+    from isoglot.represent import embedding_rows
+    from isoglot.text.vectors import Vectors
+
+    found: dict[str, np.ndarray] = {}
+    for spelled in (str, str.capitalize, str.upper):
+        left = {spelled(word): word for word in words if word not in found}
+        with suppress(InputError) if found else nullcontext():
+            rows = embedding_rows(encoder, list(left), language)
+            found |= {left[word]: row for word, row in zip(rows.words, rows.vectors_ND, strict=True)}
+    kept = [word for word in words if word in found]
+    return Vectors(kept, np.stack([found[word] for word in kept])).with_direction()
 
 
 # --- inputs ---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,10 @@ def train(work: Work) -> list[Number]:
     link_folder(run / BEST if (run / BEST).exists() else run / LAST, work.folder / ENCODER)
     if (run / MOMENTS).exists():
         link_folder(run / MOMENTS, work.folder / MOMENTS)
-    return _numbers(done["perplexity"], done["tokens"], done["steps"])
+    return [
+        *_numbers(done["perplexity"], done["tokens"], done["steps"]),
+        *_curve(run, done["tokens"], done["steps"]),
+    ]
 
 
 def train_here(work: Work) -> dict[str, Any]:
@@ -98,6 +102,20 @@ def _numbers(perplexity: Mapping[str, float], tokens: int, steps: int) -> list[N
         Number("training_tokens", tokens),
         Number("training_steps", steps),
         *(Number("perplexity", value, {"language": code}) for code, value in perplexity.items()),
+    ]
+
+
+def _curve(run: Path, tokens: int, steps: int) -> list[Number]:
+    """Dev perplexity at every evaluation."""
+    from isoglot.pretrain.log import METRICS
+    from isoglot.text.lines import read_lines
+
+    lines = [json.loads(line) for _, line in read_lines(run / METRICS)] if steps else []
+    return [
+        Number("perplexity_over_training", value, {"language": code, "tokens": line["step"] * tokens // steps})
+        for line in lines
+        if line["kind"] == "dev"
+        for code, value in line["perplexity"].items()
     ]
 
 

@@ -1,0 +1,69 @@
+"""Tables of the figures of Wu et al. (2020): what was measured in each layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.table import Column, Table
+
+if TYPE_CHECKING:
+    from isoglot.study.numbers import Number
+    from isoglot.study.study import Study
+
+FIGURE_ARMS = ("bilingual", "monolingual", "random", "ceiling")
+MEASURES = {
+    "word_p1": ("Words found after a map, P@1 in %", 100.0, ".1f"),
+    "ner": ("NER through a map, F1", 1.0, ".1f"),
+    "parsing": ("Parsing through a map, LAS", 1.0, ".1f"),
+    "sentence_p1": ("Sentences found after a map, P@1 in %", 100.0, ".1f"),
+    "cka": ("CKA as the paper computes it", 1.0, ".2f"),
+}
+"""Title, factor and format of each measure."""
+
+
+def layer_tables(study: Study) -> list[Table]:
+    """A table for each figure and pair of languages: a row a layer, a column for each system or arm."""
+    found: dict[tuple[str, str], dict[str, dict[Any, list[Number]]]] = {}
+    for number in study.numbers():
+        if number.measure in MEASURES and _is_of_figure(number):
+            table = found.setdefault((number.measure, _place(number)), {})
+            table.setdefault(_column(number), {}).setdefault(number.at.get("layer"), []).append(number)
+    return [_table(measure, place, columns) for (measure, place), columns in found.items()]
+
+
+def _is_of_figure(number: Number) -> bool:
+    at = number.at
+    if at.get("estimator", "paper") != "paper" or "tokens" in at:
+        return False
+    return "vectors" in at or ("layer" in at and at.get("arm") in FIGURE_ARMS)
+
+
+def _place(number: Number) -> str:
+    """The table of a measure that a number is in."""
+    kinds = {"embeddings": ", rows of the embedding matrix", "contexts": ", averages over contexts"}
+    return f"{number.at['pair']}{kinds.get(str(number.at.get('vectors')), '')}"
+
+
+def _column(number: Number) -> str:
+    at = number.at
+    parts = [str(at.get("system", at.get("arm")))]
+    if not str(at["pair"]).endswith(f"-{at['language']}") and at.get("arm") != "ceiling":
+        parts.append(str(at["language"]))
+    parts += [str(at["variant"])] if "variant" in at else []
+    if number.measure in ("ner", "parsing") and "map" in at:
+        parts.append("mapped")
+    return ", ".join(parts)
+
+
+def _table(measure: str, place: str, columns: dict[str, dict[Any, list[Number]]]) -> Table:
+    title, factor, digits = MEASURES[measure]
+    layers = sorted({layer for column in columns.values() for layer in column}, key=lambda one: (one is None, one or 0))
+    rows = []
+    for layer in layers:
+        row: dict[str, Any] = {"layer": "none" if layer is None else str(layer)}
+        for name, column in columns.items():
+            some = column.get(layer, [])
+            row[name] = factor * sum(one.value for one in some) / len(some) if some else None
+        rows.append(row)
+    heads = [Column("layer"), *(Column(name, title=name, format=digits) for name in columns)]
+    return Table.from_rows(rows, heads, caption=f"{title}: {place}")
