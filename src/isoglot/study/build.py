@@ -369,7 +369,7 @@ class StudyBuilder:
         if arm.plan != "default":
             values = laid_over(values, {"masking": {"random_from": "language"}})
         whole = laid_over(base.values, values)
-        whole |= {"seed": seed + arm.seed_offset, "budget": self.recipe.budget or f"{self.scale.tokens}tokens"}
+        whole |= {"seed": seed + arm.seed_offset, "budget": self._budget(arm)}
         if arm.init_seed is not None:
             whole["init_seed"] = arm.init_seed
         whole.pop("extends", None)
@@ -385,6 +385,11 @@ class StudyBuilder:
         if not trained:
             changes = {"budget": "0steps"}
         return build_config(PretrainConfig, values=laid_over(whole, changes))
+
+    def _budget(self, arm: ArmConfig) -> str:
+        if arm.tokens is not None:
+            return f"{arm.tokens}tokens"
+        return self.recipe.budget or f"{self.scale.tokens}tokens"
 
     def encoder(self, name: str, arm: ArmConfig, seed: int, *, trained: bool = True) -> Step:
         """The pretraining of an arm, or its initial weights."""

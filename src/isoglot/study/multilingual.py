@@ -102,7 +102,11 @@ class MultilingualBuilder(StudyBuilder):
     # --- systems ---
 
     def systems(self, name: str, arm: ArmConfig, seed: int) -> Iterator[System]:
-        """Static vectors and encoders of every size and window, the untrained encoder, and the released one."""
+        """Static vectors and encoders of every size and window, the untrained encoder, and the released one.
+
+        Encoders read as many tokens whatever the size. Beside those with long inputs there is one that goes as often
+        through its text as that of the largest size.
+        """
         released = self.released()
         if released is not None and not seed:  # a second seed would be the same model
             yield System(released, {"system": "released"})
@@ -111,17 +115,22 @@ class MultilingualBuilder(StudyBuilder):
             for method in self.scale.static:
                 yield System(self.static(method, arm, seed, size, sizes[-1]), {"system": method, "sentences": size})
             for window in (None, self.scale.short_window):
-                sized = arm.model_copy(update={"sentences": size, "window": window})
-                encoder = self.encoder(f"{name}, {size:,} sentences", sized, seed)
-                length = input_length(self.config(sized, seed))
-                if window is not None:
-                    encoder = _titled(encoder, f"{encoder.title}, inputs of {window} tokens")
-                yield System(encoder, {"system": "encoder", "sentences": size, "window": length}, length)
+                yield self._sized(name, arm.model_copy(update={"sentences": size, "window": window}), seed)
+            if size < sizes[-1]:
+                tokens = max(1, self.scale.tokens * size // sizes[-1])
+                sized = arm.model_copy(update={"sentences": size, "tokens": tokens})
+                yield self._sized(name, sized, seed, variant="equal-epochs")
         if sizes and self.recipe.untrained and not seed:
             largest = arm.model_copy(update={"sentences": sizes[-1]})
             untrained = self.encoder(name, largest, seed, trained=False)
             length = input_length(self.config(largest, seed))
             yield System(untrained, {"system": "encoder", "variant": "untrained"}, length)
+
+    def _sized(self, name: str, arm: ArmConfig, seed: int, **at: Coordinate) -> System:
+        """An encoder that reads so many sentences."""
+        length = input_length(self.config(arm, seed))
+        encoder = self.encoder(f"{name}, {arm.sentences:,} sentences of {length} tokens at most", arm, seed)
+        return System(encoder, {"system": "encoder", "sentences": arm.sentences or 0, "window": length, **at}, length)
 
     def static(self, method: str, arm: ArmConfig, seed: int, size: int, largest: int) -> Step:
         """Static vectors of the encoder's hidden size on the same shards.
@@ -279,12 +288,6 @@ def _title(encoder: Step | SourceFile) -> str:
     from pathlib import Path
 
     return encoder.title if isinstance(encoder, Step) else Path(encoder.path).name
-
-
-def _titled(step: Step, title: str) -> Step:
-    from dataclasses import replace
-
-    return replace(step, title=title)
 
 
 @cache

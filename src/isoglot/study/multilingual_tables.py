@@ -36,7 +36,8 @@ def size_table(numbers: Numbers) -> Table:
     columns += [Column(f"nli_{code}", title=code, above="NLI") for code in tested]
     rows = []
     for at in _systems(numbers):
-        row: dict[str, Any] = {**at, "system": at["system"] + (", untrained" if at.get("variant") else "")}
+        variant = at.get("variant", "").replace("-", " ")
+        row: dict[str, Any] = {**at, "system": at["system"] + (f", {variant}" if variant else "")}
         for name, measure in (("mrr", "word_mrr"), ("mrr_other", "word_mrr_other_spelling"), ("p1", "word_p1")):
             row[name] = _shown(_by_language(numbers, measure, at), 100)
         row |= {f"mrr_{code}": _shown([_here(numbers, "word_mrr", at, code)], 100) for code in languages}
@@ -46,7 +47,7 @@ def size_table(numbers: Numbers) -> Table:
     notes = (
         f"MRR and P@1 in % by cosine among the targets of the same entries ({entries}); averages first.",
         "The layer of an encoder is chosen on one half of the words and scored on the other, both ways.",
-        "Encoders read as many tokens whatever the number of sentences, and so does Word2Vec.",
+        "Encoders and Word2Vec read as many tokens whatever the number of sentences; with equal epochs, as often.",
         _ITEMS,
     )
     caption = "Words and NLI by size of the text and length of the input (Figures 1 to 6)"
@@ -145,8 +146,12 @@ def _systems(numbers: Numbers) -> Iterator[dict[str, Any]]:
     for one in numbers.select("word_mrr", layer=None):
         at = {name: one.at[name] for name in ("system", "sentences", "window", "variant") if name in one.at}
         found.setdefault(tuple(at.items()), at)
-    order = sorted(found.values(), key=lambda at: (at.get("sentences", 0), at["system"], at.get("window", 0)))
+    order = sorted(found.values(), key=_place)
     yield from order
+
+
+def _place(at: dict[str, Any]) -> tuple[Any, ...]:
+    return at.get("sentences", 0), at["system"], at.get("variant", ""), at.get("window", 0)
 
 
 def _here(numbers: Numbers, measure: str, at: dict[str, Any], language: str) -> list[Number]:

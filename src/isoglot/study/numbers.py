@@ -27,7 +27,7 @@ RESAMPLES = 200
 
 COORDINATES = {
     "arm": "name of the pretraining arm, such as default or sep-l1-3",
-    "variant": "what was done to the arm: untrained, frozen-emb, frozen-l1-6 …; missing for the arm as it is",
+    "variant": "what was done to the arm: untrained, frozen-emb, equal-epochs …; missing for the arm as it is",
     "pair": "languages of the encoder or of the comparison, such as en-de",
     "language": "language that was tested",
     "seed": "random seed of the arm",

@@ -46,6 +46,8 @@ class ArmConfig(Config):
     """the first so many sentences of each language are read; None: all. The vocabulary is that of all text"""
     window: int | None = Field(None, ge=4)
     """longest input in tokens, with as many tokens a step; None: as the pretraining recipe says"""
+    tokens: int | None = Field(None, ge=1)
+    """tokens that it reads; None: as the study and the scale say"""
     code_switching: bool = False
     """whether words are switched by the training dictionary"""
     recipe: str | None = None
