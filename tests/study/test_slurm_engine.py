@@ -187,6 +187,20 @@ def test_a_study_on_slurm(plan: Plan) -> None:
     assert "after bad" not in plan.attempts()
 
 
+@pytest.mark.usefixtures("cluster")
+def test_a_preempted_job_pauses_and_is_queued_again(plan: Plan) -> None:
+    step = plan.add("long", kind="fake-resumable", do="long once", seconds=60.0)
+    study = plan.study()
+    job = run_slurm(study, RunOptions(device="cpu", cluster=ClusterOptions(partition="low"))).jobs[step.key]
+    wait_until(plan.attempts, 60)
+    other = ["sbatch", "--partition=high", "--exclusive", "--output=/dev/null", "--wrap=sleep 1"]
+    subprocess.run(other, check=True, capture_output=True)
+    wait_until(lambda: _restarts(job) == 1, 60)
+    assert (study.store.steps / f".{step.key}.work" / "scratch" / "spent").exists()  # it has paused, and was not killed
+    assert not study.store.failures(step.key)
+    assert queued_jobs(study) == {step.key: job}
+
+
 def _restarts(job: str) -> int:
     shown = subprocess.run(["scontrol", "show", "job", job], check=False, capture_output=True, text=True).stdout
     return int(shown.partition("Restarts=")[2].split()[0]) if "JobState=PENDING" in shown else 0

@@ -500,4 +500,6 @@ def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
 
     from isoglot.study.results import result_tables
 
+    if not list(study.numbers()):
+        return "No numbers yet."
     return Group(*(table.rich() for table in result_tables(study)))

@@ -68,7 +68,10 @@ KINDS: dict[str, tuple[int, str]] = {
 """Version and function of every kind of step."""
 
 
-ON_CPU = ("cut-text", "first-sentences", "builtin-text", "builtin-dictionary", "vocabulary", "shards", "static")
+ON_CPU = (
+    *("cut-text", "first-sentences", "builtin-text", "builtin-dictionary", "twin-text"),
+    *("vocabulary", "shards", "static", "fasttext", "word-links", "word-retrieval"),
+)
 """Kinds of steps that do not use a GPU."""
 RESUMABLE = ("pretrain",)
 """Kinds of steps that can pause and go on; others begin again."""
