@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from isoglot.core.errors import InputError
+from isoglot.report.study_figures import write_figures
 from isoglot.static.settings import FastTextConfig
 from isoglot.static.word_training import train_on_words, word_stream
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData, data_from
 from isoglot.study.engines import RunOptions
 from isoglot.study.engines.local import run_local
-from isoglot.study.results import study_verdicts
+from isoglot.study.results import result_tables, study_verdicts
 from isoglot.study.study import Study
 
 FIGURES = ("figure4a", "figure4b", "figure5", "figure6", "figure7")
@@ -102,6 +104,32 @@ def test_figure_7_shows_a_ceiling_and_the_first_language_twice(study: Study) -> 
     )
     first = next(step for step in study.steps.values() if step.title == "pretrain en-de monolingual-first, seed 0")
     assert again.inputs == first.inputs
+
+
+def test_tables_have_a_row_for_every_layer(study: Study) -> None:
+    tables = {table.caption: table for table in result_tables(study)}
+    assert len(tables) == 7
+    words = tables["Words found after a map, P@1 in %: en-de, averages over contexts"]
+    assert words.column("layer") == ["0", "1", "2", "none"]
+    parsing = tables["Parsing through a map, LAS: en-de"]
+    (best,) = study.numbers().select("parsing", arm="monolingual", language="de", layer=1, map="procrustes")
+    assert parsing.column("monolingual, mapped")[1] == pytest.approx(best.value)
+    assert "ceiling" in tables["CKA as the paper computes it: en-de"].text()
+
+
+def test_every_figure_is_drawn(study: Study) -> None:
+    paths = write_figures(study)
+    assert [path.stem for path in paths] == [
+        "figure4a-en-de",
+        "figure4b-en-de",
+        "figure5-ner-en-de",
+        "figure5-parsing-en-de",
+        "figure6-en-de",
+        "figure7-en-de",
+        "figure7-en-en-x-two",
+    ]
+    for path in paths:
+        assert ElementTree.fromstring(path.read_text()).tag.endswith("svg")  # noqa: S314 - we wrote it
 
 
 def test_an_encoder_is_its_own_ceiling(study: Study) -> None:

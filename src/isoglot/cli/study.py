@@ -343,14 +343,18 @@ def _run(study: Study, engine: EngineName, options: RunOptions, output: Output) 
     import time
 
     from isoglot.core.errors import IsoglotError
+    from isoglot.report.study_figures import FOLDER, write_figures
     from isoglot.study.engines import run_study
 
     start = time.monotonic()
     result = run_study(study, engine, options, progress=output.progress, say=output.remark)
     output.say(result.in_words(time.monotonic() - start))
     counts = dict(study.counts())
-    value = {"study": str(study.out), "steps": counts, "failed": result.failed}
+    figures = [str(path) for path in write_figures(study)]
+    value = {"study": str(study.out), "steps": counts, "failed": result.failed, "figures": figures}
     output.result(value | ({"jobs": result.jobs} if result.jobs else {}), _shown_numbers(study))
+    if figures:
+        output.say(f"figures: {study.out / FOLDER}")
     if result.failed:
         first = next(iter(result.failed.values()))
         raise IsoglotError(
@@ -472,6 +476,19 @@ def expected(study: StudyArgument, json: Json = False, quiet: Quiet = False, deb
     from isoglot.study.study import Study
 
     Output(json=True, quiet=quiet).result(study_expected(Study.open(study)), "")
+
+
+@app.command("figures", epilog="Example: isoglot study figures studies/first")
+def figures(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+    """Draw what a study has measured so far into its folder figures, as SVG files."""
+    from rich.text import Text as RichText
+
+    from isoglot.report.study_figures import write_figures
+    from isoglot.study.study import Study
+
+    paths = [str(path) for path in write_figures(Study.open(study))]
+    shown = "\n".join(paths) or "nothing has been measured that a figure shows"
+    Output(json=json, quiet=quiet).result({"figures": paths}, RichText(shown))
 
 
 @app.command("merge", epilog="Example: isoglot study merge studies/a studies/b --out studies/ab")

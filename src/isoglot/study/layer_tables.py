@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
+from isoglot.study.numbers import Number
 
 if TYPE_CHECKING:
-    from isoglot.study.numbers import Number
     from isoglot.study.study import Study
 
 FIGURE_ARMS = ("bilingual", "monolingual", "random", "ceiling")
@@ -21,14 +21,23 @@ MEASURES = {
 """Title, factor and format of each measure."""
 
 
+Curves = dict[str, dict[Any, list[Number]]]
+"""Numbers by system or arm and by layer; those of several seeds together."""
+
+
 def layer_tables(study: Study) -> list[Table]:
     """A table for each figure and pair of languages: a row a layer, a column for each system or arm."""
-    found: dict[tuple[str, str], dict[str, dict[Any, list[Number]]]] = {}
+    return [_table(measure, place, columns) for (measure, place), columns in layer_curves(study).items()]
+
+
+def layer_curves(study: Study) -> dict[tuple[str, str], Curves]:
+    """What the figures show, by measure and by pair of languages."""
+    found: dict[tuple[str, str], Curves] = {}
     for number in study.numbers():
         if number.measure in MEASURES and _is_of_figure(number):
             table = found.setdefault((number.measure, _place(number)), {})
             table.setdefault(_column(number), {}).setdefault(number.at.get("layer"), []).append(number)
-    return [_table(measure, place, columns) for (measure, place), columns in found.items()]
+    return found
 
 
 def _is_of_figure(number: Number) -> bool:
@@ -55,7 +64,7 @@ def _column(number: Number) -> str:
     return ", ".join(parts)
 
 
-def _table(measure: str, place: str, columns: dict[str, dict[Any, list[Number]]]) -> Table:
+def _table(measure: str, place: str, columns: Curves) -> Table:
     title, factor, digits = MEASURES[measure]
     layers = sorted({layer for column in columns.values() for layer in column}, key=lambda one: (one is None, one or 0))
     rows = []
