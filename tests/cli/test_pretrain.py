@@ -189,7 +189,7 @@ def test_the_recipes_are_listed(isoglot):
         (["micro", "--stop-after", "soon"], "--stop-after soon: not a time; write 90s, 9m or 2h"),
         (
             ["micro", "--stop-after", "9steps"],
-            "--stop-after 9steps: not a time; write 90s, 9m or 2h; --budget takes steps and tokens",
+            "--stop-after 9steps: not a time; write 90s, 9m or 2h",
         ),
         (
             ["micro", "--shards", "en={made}/shards/en"],
