@@ -106,6 +106,16 @@ def test_results_can_be_kept_alone(study: Study, tmp_path: Path) -> None:
     assert not list((tmp_path / "copy").rglob("*.safetensors"))
 
 
+def test_numbers_alone_can_be_merged(study: Study, tmp_path: Path) -> None:
+    merged, copied = merge_studies([study.out], tmp_path / "numbers", keep="results")
+    assert len(copied) == len(study.steps)
+    names = {path.name for path in (tmp_path / "numbers").rglob("*") if path.is_file()}
+    assert names == {"study.json", "step.json", "numbers.json"}
+    assert merged.needed() == []
+    assert [number.as_json() for number in merged.numbers()] == [number.as_json() for number in study.numbers()]
+    assert merge_studies([study.out], tmp_path / "numbers", keep="results")[1] == []
+
+
 def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="no study"):
         Study.open(tmp_path)

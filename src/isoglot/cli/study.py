@@ -495,6 +495,10 @@ def figures(study: StudyArgument, json: Json = False, quiet: Quiet = False, debu
 def merge(
     studies: Annotated[list[Path], typer.Argument(metavar="STUDY…", help="Studies to join.")],
     out: StudyOut,
+    keep: Annotated[
+        Literal["all", "results"],
+        typer.Option("--keep", help="results: copy records and numbers alone, without paths, as for a repository."),
+    ] = "all",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -504,7 +508,7 @@ def merge(
 
     from isoglot.study.study import merge_studies
 
-    merged, copied = merge_studies(studies, out)
+    merged, copied = merge_studies(studies, out, keep=keep)
     value = {"study": str(out), "copied": copied, "steps": dict(merged.counts())}
     Output(json=json, quiet=quiet).result(value, RichText(f"{len(copied)} steps copied to {out}"))
 

@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import CorruptFileError, StorageError, one_line
@@ -132,8 +132,8 @@ class Store:
                 found.append(Attempt(**json.loads(line)))
         return found
 
-    def check(self, key: str) -> None:
-        """Verify that a step's payload is what was written.
+    def check(self, key: str, *, only: str | None = None) -> None:
+        """Verify that a step's payload, or one file of it, is what was written.
 
         Raises:
             CorruptFileError: A file was altered or is missing.
@@ -141,7 +141,7 @@ class Store:
         record = self.record(key) or {"payload": {}, "dropped": []}
         for name, sha256 in record["payload"].items():
             path = self.folder(key) / name
-            if name in record["dropped"]:
+            if name in record["dropped"] or only not in (None, name):
                 continue
             if not path.is_file() or file_hash(path) != sha256:
                 problem = "is not what was written" if path.is_file() else "is missing"
@@ -291,8 +291,12 @@ class Store:
         """Bytes of all files."""
         return sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
 
-    def merge(self, other: Store) -> list[str]:
+    def merge(self, other: Store, *, keep: Literal["all", "results"] = "all") -> list[str]:
         """Copy steps of another store that are not here, or not whole; returns their keys.
+
+        Args:
+            other: Where to copy from.
+            keep: What is copied: all there is, or records and numbers alone.
 
         Raises:
             CorruptFileError: A file of the other store is not what was written there.
@@ -302,13 +306,17 @@ class Store:
         for path in sorted(other.steps.glob("*/step.json")):
             key = path.parent.name
             theirs = other.record(key)
-            if theirs is None or self.is_whole(key) or (self.is_done(key) and theirs["dropped"]):
+            dropped = keep == "results" or (theirs is not None and theirs["dropped"])
+            if theirs is None or self.is_whole(key) or (self.is_done(key) and dropped):
                 continue
-            other.check(key)
+            other.check(key, only=NUMBERS if keep == "results" else None)
             with owned(self.folder(key)):
                 work = writable_folder(self._work(key))
                 shutil.rmtree(work / "payload", ignore_errors=True)
-                shutil.copytree(path.parent, work / "payload")
+                if keep == "results":
+                    _copy_results(path.parent, work / "payload", theirs)
+                else:
+                    shutil.copytree(path.parent, work / "payload")
                 self._put(work / "payload", key)
             copied.append(key)
         return copied
@@ -316,6 +324,14 @@ class Store:
     def keys(self) -> list[str]:
         """Keys of all steps that are done."""
         return sorted(path.parent.name for path in self.steps.glob(f"*/{RECORD}"))
+
+
+def _copy_results(source: Path, target: Path, record: Mapping[str, Any]) -> None:
+    """Copy the record and the numbers of a step; all else counts as removed."""
+    gone = sorted(name for name in record["payload"] if name != NUMBERS)
+    write_sealed(writable_folder(target) / RECORD, {**record, "dropped": gone})
+    if NUMBERS in record["payload"]:
+        shutil.copyfile(source / NUMBERS, target / NUMBERS)
 
 
 def _is_in(name: str, places: Iterable[str]) -> bool:

@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from isoglot.core.artifact import read_index_file, write_index
 from isoglot.core.errors import ConfigError, StorageError
@@ -110,8 +110,8 @@ class Study:
         study.save()
         return study
 
-    def save(self) -> None:
-        """Write ``study.json``.
+    def save(self, *, paths: bool = True) -> None:
+        """Write ``study.json``, with the paths of the user's files or with their names alone.
 
         Raises:
             StorageError: It cannot be written.
@@ -119,7 +119,10 @@ class Study:
         files = {file.key: file for step in self.steps.values() for file in step.files.values()}
         content = {
             "about": self.about,
-            "files": {key: {"path": file.path, "sha256": file.sha256} for key, file in files.items()},
+            "files": {
+                key: {"path": file.path if paths else Path(file.path).name, "sha256": file.sha256}
+                for key, file in files.items()
+            },
             "steps": {key: _step_facts(step) for key, step in self.steps.items()},
             "measurements": [{"key": one.step.key, "at": dict(one.at)} for one in self.measurements],
             "left_out": self.left_out,
@@ -275,8 +278,15 @@ def _patient_writer(path: Path, seconds: float = 20.0) -> Iterator[None]:
         yield
 
 
-def merge_studies(folders: Sequence[str | Path], out: str | Path) -> tuple[Study, list[str]]:
+def merge_studies(
+    folders: Sequence[str | Path], out: str | Path, *, keep: Literal["all", "results"] = "all"
+) -> tuple[Study, list[str]]:
     """Join studies: their steps, and their measurements; returns the whole and the keys of the steps that were copied.
+
+    Args:
+        folders: The studies.
+        out: Folder of the whole; a study in it is added to.
+        keep: What is copied: all there is, or records and numbers alone, without the paths of the user's files.
 
     Raises:
         ConfigError: There is none, or the folder holds something else.
@@ -301,8 +311,9 @@ def merge_studies(folders: Sequence[str | Path], out: str | Path) -> tuple[Study
     }
     left_out = list(dict.fromkeys(reason for study in studies for reason in study.left_out))
     merged = Study(target, about, list(steps.values()), list(measurements.values()), left_out)
-    merged.save()
-    copied = [key for study in studies if study.out != target for key in merged.store.merge(study.store)]
+    merged.save(paths=keep == "all")
+    others = [study for study in studies if study.out != target]
+    copied = [key for study in others for key in merged.store.merge(study.store, keep=keep)]
     return merged, copied
 
 
