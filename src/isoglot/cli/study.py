@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import OUT, SET, Debug, Device, Json, Quiet
+from isoglot.cli.options import MODEL, OUT, SET, Debug, Device, Json, Quiet, Weights, open_run
 from isoglot.cli.output import Output
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ Model = Annotated[
         "--model",
         metavar="MODEL",
         rich_help_panel=_INPUT,
-        help="Measure this encoder instead of pretraining one: a folder, isoglot-mini, or a hub name.",
+        callback=open_run,
+        help=f"Measure this encoder instead of pretraining one. {MODEL}",
     ),
 ]
 Pair = Annotated[
@@ -230,6 +231,7 @@ def plan(
     segment: Segment = None,
     keep_test_sentences: KeepTests = False,
     model: Model = None,
+    weights: Weights = "best",
     pair: Pair = None,
     scale: Scale = None,
     seeds: Seeds = None,
@@ -283,6 +285,7 @@ def run(
     segment: Segment = None,
     keep_test_sentences: KeepTests = False,
     model: Model = None,
+    weights: Weights = "best",
     pair: Pair = None,
     scale: Scale = None,
     seeds: Seeds = None,
