@@ -102,6 +102,32 @@ def test_sizes_that_the_text_does_not_have_are_left_out(tmp_path: Path) -> None:
     assert any("en-de" in reason and "--dictionary" in reason for reason in found.left_out)
 
 
+def test_files_of_three_languages(tmp_path: Path) -> None:
+    for code in ("en", "de", "fr"):
+        (tmp_path / f"{code}.txt").write_text("It is so. They say no.\n\n" * 60)
+        for split in ("train", "dev", "test"):
+            (tmp_path / f"{split}.{code}.tsv").write_text("It is so.\tThey say no.\tcontradiction\n")
+    (tmp_path / "en-de.txt").write_text("so so\n")
+    nli = {code: {split: f"{split}.{code}.tsv" for split in ("train", "dev", "test")} for code in ("en", "de")}
+    tables = {
+        "text": {code: f"{code}.txt" for code in ("en", "de", "fr")},
+        "dictionary": {"en-de": {"test": "en-de.txt"}},
+        "parallel": {"en-de": {"en": "en.txt", "de": "de.txt"}},
+        "nli": {**nli, "fr": {"test": "test.fr.tsv"}},
+    }
+    options = StudyOptions(scale="nano", scale_settings=("sizes=[50,100]",))
+    built = build_study("liu2020", data_from(tables, folder=tmp_path), options)
+    steps = {kind: [step for step in built.steps if step.kind == kind] for kind in ("word-retrieval", "steering")}
+    assert [step.settings["target"] for step in steps["word-retrieval"]] == ["de"]
+    assert [step.settings["languages"] for step in steps["steering"]] == [["en", "de"], ["de", "en"]]
+    shift = next(step for step in built.steps if step.kind == "shifted-transfer")
+    assert shift.settings["targets"] == ["de", "fr"]
+    assert {name for name in shift.files if name.startswith("dev.")} == {"dev.en", "dev.de"}  # French is not shifted
+    assert [reason.partition(":")[0] for reason in built.left_out] == ["word retrieval en-fr", "steering en-fr"]
+    encoder = next(step for step in built.steps if step.kind == "pretrain")
+    assert {name for name in encoder.steps if name.startswith("shards.")} == {f"shards.{c}" for c in ("en", "de", "fr")}
+
+
 def test_all_studies_of_the_paper_share_their_encoder() -> None:
     parts = [
         {step.key for step in planned(name).steps if step.kind == "pretrain"}
@@ -144,6 +170,7 @@ def test_without_a_shift_every_layer_decodes_the_same(steering: Study) -> None:
 
 def test_token_sets_and_examples_stand_beside_the_grid(steering: Study) -> None:
     numbers = steering.numbers()
+    assert numbers.select("fertility", arm="multilingual").values_of("language") == ["en", "fr"]
     sizes = {number.at["language"]: number.value for number in numbers.select("token_set_size")}
     shared = numbers.select("token_set_shared", source="en", target="fr").one.value
     assert 0 < shared <= min(sizes["en"], sizes["fr"])
@@ -253,6 +280,12 @@ def sizes(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def test_data_size_measures_what_claims_read(sizes: Study) -> None:
     assert outcomes(sizes) == {}
+
+
+def test_more_sentences_are_more_text(sizes: Study) -> None:
+    tokens = {number.at["sentences"]: number.value for number in sizes.numbers().select("text_tokens", language="fr")}
+    assert list(tokens) == [100, 200]
+    assert 1.5 < tokens[200] / tokens[100] < 2.5
 
 
 def test_all_systems_are_scored_on_the_same_entries(sizes: Study) -> None:

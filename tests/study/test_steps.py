@@ -63,9 +63,9 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
     ),
     "language-means": (
         1,
-        {"sentences": 10_000},
+        {"sentences": 10_000, "token_sentences": 200_000},
         {"encoder": "1" * 20, "text.en": "2" * 20},
-        "2fa518b67e4403a30e42",
+        "65ba9f87799a53533193",
     ),
     "steering": (
         1,

@@ -48,8 +48,16 @@ class MultilingualBuilder(StudyBuilder):
     def measurements(self, seed: int) -> Iterator[Measurement]:
         """All measurements of the recipe."""
         for name, arm in self.recipe.arms.items():
+            if self.options.arms and name not in self.options.arms:
+                continue
             for measure in self.recipe.measures:
                 yield from MEASURES[measure](self, name, arm, seed)
+
+    def trained(self, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
+        """Perplexity of an encoder of all text, and tokens and fertility of the text."""
+        at: dict[str, Coordinate] = {"arm": name, "seed": seed}
+        yield Measurement(self.encoder(name, arm, seed), at)
+        yield from (Measurement(shards, at) for shards in self.shards(arm).values())
 
     def released(self) -> SourceFile | None:
         """The encoder that takes the place of pretraining, if there is one."""
@@ -166,6 +174,9 @@ def _data_size(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: in
     """Word retrieval and NLI of static vectors and encoders, by size of the text and length of the input."""
     dictionaries = builder.dictionaries()
     read = (builder.languages[0], *dictionaries) if dictionaries else ()
+    for size in builder.sizes() if not seed else ():
+        for shards in builder.shards(arm.model_copy(update={"sentences": size})).values():
+            yield Measurement(shards, {"sentences": size})
     systems: list[tuple[System, dict[str, Step]]] = []
     for system in builder.systems(name, arm, seed):
         at = {**system.at, "seed": seed}
@@ -219,7 +230,7 @@ def _word_vectors(
 def _means(builder: MultilingualBuilder, encoder: Step | SourceFile, arm: ArmConfig) -> Step:
     inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
     inputs |= {f"text.{code}": text for code, text in builder._texts(arm).items()}
-    settings = {"sentences": builder.scale.mean_sentences}
+    settings = {"sentences": builder.scale.mean_sentences, "token_sentences": builder.scale.token_sentences}
     return Step("language-means", settings, inputs, title=f"means of languages in {_title(encoder)}")
 
 
@@ -230,7 +241,7 @@ def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int
     encoder = builder.released() or builder.encoder(name, arm, seed)
     at: dict[str, Coordinate] = {"seed": seed}
     if isinstance(encoder, Step):
-        yield Measurement(encoder, {**at, "arm": name})
+        yield from builder.trained(name, arm, seed)
     means = _means(builder, encoder, arm)
     yield Measurement(means, at)
     inputs: dict[str, Step | SourceFile] = {"encoder": encoder, "means": means}
@@ -257,7 +268,7 @@ def _shift(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int) -
     at: dict[str, Coordinate] = {"seed": seed}
     encoder = builder.released() or builder.encoder(name, arm, seed)
     if isinstance(encoder, Step):
-        yield Measurement(encoder, {**at, "arm": name})
+        yield from builder.trained(name, arm, seed)
     whole = builder.nli(System(encoder, {}), seed)
     if whole is None:
         builder.left_out.append("shift: no examples of nli (--nli)")

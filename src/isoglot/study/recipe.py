@@ -168,7 +168,9 @@ class ScaleConfig(Config):
     contexts: int = Field(20, ge=1)
     """sentences of a word that its vector is averaged over, at most"""
     mean_sentences: int = Field(10_000, ge=1)
-    """lines that the mean and the token set of a language are learned from"""
+    """lines that the mean of a language is learned from"""
+    token_sentences: int = Field(200_000, ge=1)
+    """lines in which its tokens are counted, for the set of those that are its own"""
     alphas: tuple[float, ...] = (-1.0, 1.0, 2.0, 3.0)
     """factors of the shift from language to language"""
     fasttext: dict[str, Any] = Field({})

@@ -28,7 +28,8 @@ _LATE = 10 / 12
 def learn_means(work: Work) -> list[Number]:
     """Learn the mean of each language in every layer, and which tokens its text has.
 
-    Settings: ``sentences``, the lines of each text that are read; inputs ``encoder`` and ``text.LANG``.
+    Settings: ``sentences``, the lines of each text that means are learned from; ``token_sentences``, those that tokens
+    are counted in; inputs ``encoder`` and ``text.LANG``.
     """
     from isoglot.steer import LanguageMeans, TokenSets
     from isoglot.study.kinds.text import first_lines
@@ -37,7 +38,11 @@ def learn_means(work: Work) -> list[Number]:
     texts = {code: first_lines(path / TEXT, work.settings["sentences"]) for code, path in work.named("text")}
     means = LanguageMeans.fit(encoder, texts, progress=work.progress)
     means.without_covariances().save(work.folder / MEANS)
-    sets = TokenSets.from_text(encoder.vocabulary, texts, progress=work.progress)
+    counts: dict[str, np.ndarray] = {}
+    for code, path in work.named("text"):  # one by one, to have one text in memory
+        lines = first_lines(path / TEXT, work.settings["token_sentences"])
+        counts |= TokenSets.from_text(encoder.vocabulary, {code: lines}, progress=work.progress).counts
+    sets = TokenSets.from_counts(encoder.vocabulary, counts)
     sets.save(work.folder / SETS)
     return [
         Number("token_set_threshold", sets.threshold),
