@@ -17,8 +17,6 @@ from isoglot.core.run import RunRecord
 
 def verbs(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Every verb that keeps its results in a folder; but that of a study, which several processes write together."""
-    if path == ("study",):
-        return []
     if hasattr(command, "commands"):
         return [found for name, each in command.commands.items() for found in verbs(each, (*path, name))]
     if path[0] == "study":  # its folder has no run.json: tests/study

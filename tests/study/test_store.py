@@ -91,6 +91,24 @@ def test_dropping_keeps_numbers_and_a_later_run_brings_all_back(tmp_path: Path) 
     assert again["payload_sha256"] == whole["payload_sha256"]
 
 
+def test_a_drop_that_was_killed_is_ended_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, one = Store(tmp_path / "study"), step(tmp_path)
+    store.run(one, progress=SILENT)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.drop(one)
+    assert not store.is_whole(one.key)
+    assert store.heavy_files(one)
+    assert store.drop(one) == 1000
+    assert not store.heavy_files(one)
+    store.check(one.key)
+
+
 def test_an_altered_payload_is_found(tmp_path: Path) -> None:
     store, one = Store(tmp_path / "study"), step(tmp_path)
     store.run(one, progress=SILENT)

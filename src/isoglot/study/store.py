@@ -264,18 +264,24 @@ class Store:
             record = self.record(step.key)
             if record is None:
                 return 0
-            gone = sorted(name for name in record["payload"] if _is_in(name, step.heavy))
+            gone = sorted({*record["dropped"], *(name for name in record["payload"] if _is_in(name, step.heavy))})
             if gone != record["dropped"]:
                 # The record first: a kill in between leaves files that nobody reads, which go the next time, never a
                 # record of files that are gone.
                 write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": gone})
             freed = 0
-            for name in gone:
-                path = self.folder(step.key) / name
-                with suppress(FileNotFoundError):
-                    freed += path.stat().st_size
-                    path.unlink()
+            for place in self.heavy_files(step):
+                files = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+                freed += sum(path.stat().st_size for path in files)
+                if place.is_file():
+                    place.unlink()
+                else:
+                    shutil.rmtree(place, ignore_errors=True)
             return freed
+
+    def heavy_files(self, step: Step) -> list[Path]:
+        """Heavy files and folders of a step that are there."""
+        return [path for path in (self.folder(step.key) / name for name in step.heavy) if path.exists()]
 
     def sweep(self) -> None:
         """Remove what killed processes left of steps that are done."""

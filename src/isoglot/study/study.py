@@ -257,7 +257,7 @@ class Study:
     def drop_unneeded(self, done: Iterable[str]) -> None:
         """Remove heavy files that no step has to read any more; those that another process is at stay for now."""
         for step in self.droppable(done):
-            if self.store.is_whole(step.key):
+            if self.store.heavy_files(step):
                 with suppress(StepTakenError):
                     self.store.drop(step)
 
