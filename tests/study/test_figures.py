@@ -185,8 +185,8 @@ def test_figure_3_is_table_1() -> None:
 
 def test_dictionaries_that_leak_are_refused_before_anything_runs(tmp_path: Path) -> None:
     for name, text in {
-        "en.txt": "a b\n",
-        "de.txt": "a b\n",
+        "en.txt": "a b\n" * 100,
+        "de.txt": "a b\n" * 100,
         "train.txt": "cat Katze\n",
         "test.txt": "cat Kater\n",
     }.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
@@ -213,3 +213,16 @@ def test_pairs_have_two_languages() -> None:
 def test_what_cannot_be_planned_is_refused_at_once(name: str, options: StudyOptions, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         build_study(name, StudyData(), options)
+
+
+def test_text_that_is_too_small_and_words_that_leak_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "en.txt").write_text("One sentence.\n")
+    (tmp_path / "de.txt").write_text("Ein Satz.\n")
+    data = data_from({"text": {"en": "en.txt", "de": "de.txt"}}, folder=tmp_path)
+    with pytest.raises(InputError, match="too small for 40,000 tokens"):
+        build_study("emergence", data, StudyOptions(scale="nano"))
+    (tmp_path / "train.txt").write_text("dog\tHund\ncat\tKatze\n")
+    (tmp_path / "test.txt").write_text("house\tHaus\ncat\tKater\n")
+    files = {"dictionary": {"en-de": {"train": "train.txt", "test": "test.txt"}}}
+    with pytest.raises(InputError, match=r"1 of 2 source words .* 'cat'"):
+        build_study("table1", data_from(files, folder=tmp_path), StudyOptions(scale="nano"))

@@ -13,7 +13,7 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.recipe import load_recipe
 from isoglot.languages import LANGUAGES
-from isoglot.study.data import pair_name
+from isoglot.study.data import check_data, pair_name
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
 from isoglot.study.kinds.vocabulary import SHARDS
 from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
@@ -110,6 +110,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
         _check_pair(pair, data)
+    check_data(data, dict.fromkeys(code for pair in pairs for code in pair.split("-")), scale.tokens)
     built = BuiltStudy(names, recipes, scale_name, scale, pairs, options.seeds or max(one.seeds for one in recipes))
     left_out: dict[str, None] = {}
     moments = any("emergence" in recipe.measures for recipe in recipes)  # else one arm of two recipes is trained twice

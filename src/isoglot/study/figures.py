@@ -7,11 +7,9 @@ two names with embeddings of its own for each.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import InputError
 from isoglot.core.recipe import load_recipe
 from isoglot.languages import LANGUAGES
 from isoglot.study.build import BUILTIN_SEED, TASKS, Measurement
@@ -90,24 +88,7 @@ def _dictionaries(builder: StudyBuilder, figure: str) -> dict[str, Step | Source
         option = f"--dictionary {builder.pair}.{missing[0]}=FILE"
         builder.left_out.append(f"{builder.pair}, {figure}: no {what} dictionary ({option})")
         return None
-    _check_leak(files["train"], files["test"])
     return {f"dictionary.{split}": files[split] for split in ("train", "test")}
-
-
-@cache
-def _check_leak(train: SourceFile, test: SourceFile) -> None:
-    """Refuse dictionaries that share source words, before anything runs."""
-    from isoglot.text.dictionary import read_dictionary
-
-    learned, asked = ({entry.source for entry in read_dictionary(file.path)} for file in (train, test))
-    shared = sorted(learned & asked)
-    if shared:
-        raise InputError(
-            f"{len(shared):,} of {len(asked):,} source words of the test dictionary are in {train.path} too, "
-            f"such as {shared[0]!r}",
-            remedy="remove them from one of the two",
-            file=test.path,
-        )
 
 
 # --- words in context: Figure 5 ---
