@@ -137,7 +137,8 @@ class MultilingualBuilder(StudyBuilder):
     def _sized(self, name: str, arm: ArmConfig, seed: int, **at: Coordinate) -> System:
         """An encoder that reads so many sentences."""
         length = input_length(self.config(arm, seed))
-        encoder = self.encoder(f"{name}, {arm.sentences:,} sentences of {length} tokens at most", arm, seed)
+        words = f"{name}, {arm.sentences:,} sentences, inputs of {length} tokens"
+        encoder = self.encoder(", ".join([words, *map(str, at.values())]), arm, seed)
         return System(encoder, {"system": "encoder", "sentences": arm.sentences or 0, "window": length, **at}, length)
 
     def static(self, method: str, arm: ArmConfig, seed: int, size: int, largest: int) -> Step:

@@ -163,7 +163,7 @@ class ScaleConfig(Config):
     """tokens of the short inputs that are compared with long ones there"""
     static: dict[str, dict[str, Any]] = Field({"word2vec": {}, "glove": {}})
     """static vectors that are trained there, with changes to their settings"""
-    context_sentences: int = Field(100_000, ge=1)
+    context_sentences: int = Field(20_000, ge=1)
     """lines of a language in which words are looked for"""
     contexts: int = Field(20, ge=1)
     """sentences of a word that its vector is averaged over, at most"""

@@ -56,9 +56,9 @@ def train_static(work: Work) -> list[Number]:
         say=work.say,
     )
     assert done is not None  # noqa: S101 - it is not told to stop
+    shutil.move(run, work.folder / ENCODER)  # first, so that an attempt that is killed here leaves a whole run or none
     for name in (RECORD, IDENTITY):  # times and paths are no result
-        (run / name).unlink(missing_ok=True)
-    shutil.move(run, work.folder / ENCODER)
+        (work.folder / ENCODER / name).unlink(missing_ok=True)
     passes = 1 if work.settings["method"] == "glove" else config.epochs  # GloVe counts once, and learns from the counts
     return [
         Number("training_tokens", sum(done.facts["tokens"].values()) * passes),
