@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.model import load_encoder
+from isoglot.model.encoder import Encoder
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
@@ -104,6 +106,23 @@ def test_results_can_be_kept_alone(study: Study, tmp_path: Path) -> None:
     assert merged.needed() == []
     assert len(merged.numbers()) == len(study.numbers())
     assert not list((tmp_path / "copy").rglob("*.safetensors"))
+
+
+def test_encoders_can_be_kept_packed(study: Study, tmp_path: Path) -> None:
+    merged, _ = merge_studies([study.out], tmp_path / "packed")
+    merged.drop_unneeded(merged.steps, packed=True)
+    assert merged.needed() == []
+    trained = [step for step in merged.steps.values() if step.kind == "pretrain" and step.tokens]
+    for step in trained:
+        whole, packed = study.store.folder(step.key) / "encoder", merged.store.folder(step.key) / "packed"
+        assert not (merged.store.folder(step.key) / "encoder").exists()
+        ours, theirs = (load_encoder(folder, device="cpu") for folder in (whole, packed))
+        assert isinstance(ours, Encoder)
+        assert isinstance(theirs, Encoder)
+        for name, weights in ours.state_dict().items():
+            if weights.is_floating_point() and weights.dim() > 1:
+                moved = (theirs.state_dict()[name] - weights).norm() / weights.norm()
+                assert moved < 0.05, name
 
 
 def test_numbers_alone_can_be_merged(study: Study, tmp_path: Path) -> None:

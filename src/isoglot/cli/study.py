@@ -126,9 +126,11 @@ Workers = Annotated[
     typer.Option("--workers", min=1, max=1024, rich_help_panel=_RUNNING, help="Processes; default: one per GPU."),
 ]
 Keep = Annotated[
-    Literal["all", "results"],
+    Literal["all", "packed", "results"],
     typer.Option(
-        "--keep", rich_help_panel=_RUNNING, help="results: remove encoders and shards once nothing needs them."
+        "--keep",
+        rich_help_panel=_RUNNING,
+        help="results: remove encoders and shards once nothing needs them; packed: keep encoders, a fifth as large.",
     ),
 ]
 StopAfter = Annotated[

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from isoglot.study.steps import Step
 
 STEPS, ATTEMPTS, RECORD, NUMBERS = "steps", "attempts", "step.json", "numbers.json"
+PACKED = "packed"
+"""Folder of the packed copy of an encoder, in the folder of its step."""
 _AGAIN = "remove the folder, and the step is computed again"
 _FORM = {"key": str, "kind": str, "settings": dict, "inputs": {...: str}, "payload": {...: str}, "dropped": [str]}
 
@@ -278,6 +280,22 @@ class Store:
                 else:
                     shutil.rmtree(place, ignore_errors=True)
             return freed
+
+    def pack(self, step: Step) -> None:
+        """Write a packed copy of a step's encoder beside it, if it has one; it opens like any encoder.
+
+        Weights are rounded to about 5.7 bits, so the copy is no payload: steps that need the encoder train it again.
+        """
+        from isoglot.study.kinds.pretrain import ENCODER
+
+        encoder, target = self.folder(step.key) / ENCODER, self.folder(step.key) / PACKED
+        if not encoder.exists() or target.exists():
+            return
+        from isoglot.model.folder import open_encoder, read_about
+        from isoglot.steer.language_files import export_packed
+
+        with owned(self.folder(step.key)):
+            export_packed(open_encoder(encoder), target, about=read_about(encoder))
 
     def heavy_files(self, step: Step) -> list[Path]:
         """Heavy files and folders of a step that are there."""

@@ -254,11 +254,18 @@ class Study:
             if step.heavy and key in finished and all(reader in finished for reader in self.readers[key])
         ]
 
-    def drop_unneeded(self, done: Iterable[str]) -> None:
-        """Remove heavy files that no step has to read any more; those that another process is at stay for now."""
+    def drop_unneeded(self, done: Iterable[str], *, packed: bool = False) -> None:
+        """Remove heavy files that no step has to read any more; those that another process is at stay for now.
+
+        Args:
+            done: Keys of steps that need not run.
+            packed: Whether a packed copy of an encoder stays in ``packed/``, in the folder of its step.
+        """
         for step in self.droppable(done):
             if self.store.heavy_files(step):
                 with suppress(StepTakenError):
+                    if packed:
+                        self.store.pack(step)
                     self.store.drop(step)
 
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 EngineName = Literal["local", "slurm", "ray"]
 """local: processes of this machine; slurm: jobs of a SLURM cluster; ray: tasks of a Ray cluster."""
-Keep = Literal["all", "results"]
-"""all: every file; results: encoders, shards and text go once every step that reads them is done."""
+Keep = Literal["all", "packed", "results"]
+"""all: every file; results: encoders, shards and text go once every step that reads them is done; packed: likewise, but
+a packed copy of each encoder stays, a fifth of its size."""
 
 
 @dataclass(frozen=True, kw_only=True)

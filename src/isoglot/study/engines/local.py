@@ -89,9 +89,9 @@ def run_step(
     options = options or RunOptions()
     _wait_for_inputs(study, step)
     result, interrupt = _run(study, [step], replace(options, keep="all"), progress, say)
-    if result.done and options.keep == "results":
+    if result.done and options.keep != "all":
         needed = {one.key for one in study.needed()}
-        study.drop_unneeded(key for key in study.steps if key not in needed)
+        study.drop_unneeded((key for key in study.steps if key not in needed), packed=options.keep == "packed")
     if interrupt is not None and not (result.paused or result.done):
         reason = f"ended by a signal (a time limit, preemption); steps of kind {step.kind} cannot be resumed"
         study.store.add_failure(step.key, datetime.now(UTC).isoformat(timespec="seconds"), 0.0, reason)
@@ -311,8 +311,8 @@ class _Engine:
         self.finished.add(key)
         self.result.done.append(key)
         self.task.advance()
-        if self.options.keep == "results":
-            self.study.drop_unneeded(self.finished)
+        if self.options.keep != "all":
+            self.study.drop_unneeded(self.finished, packed=self.options.keep == "packed")
 
     def _failed(self, key: str, reason: str, *, final: bool = False) -> None:
         self.failures[key] += self.options.attempts if final else 1

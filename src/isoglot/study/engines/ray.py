@@ -197,8 +197,8 @@ class _Engine:
         self.finished.add(key)
         self.result.done.append(key)
         self.task.advance()
-        if self.options.keep == "results":
-            self.study.drop_unneeded(self.finished)
+        if self.options.keep != "all":
+            self.study.drop_unneeded(self.finished, packed=self.options.keep == "packed")
 
 
 def _compute(out: str, key: str, options: dict[str, Any]) -> dict[str, Any]:
