@@ -347,7 +347,7 @@ class StudyBuilder:
                 {
                     "language": code,
                     "domain": "other" if arm.text == "other" and code == self.languages[1] else "main",
-                    "dev_share": self.scale.dev_share,
+                    "dev_share": self._dev_share(arm.sentences),
                 },
                 {"text": self._cut(text, code, arm.sentences), "vocabulary": vocabulary},
                 title=f"shards {code} for {vocabulary.title}",
@@ -355,6 +355,12 @@ class StudyBuilder:
             )
             for code, text in self._texts(arm).items()
         }
+
+    def _dev_share(self, sentences: int | None) -> float:
+        """The share of documents set apart; of little text more, or there may be none."""
+        if sentences is None:
+            return self.scale.dev_share
+        return max(self.scale.dev_share, min(0.2, 300 / sentences))
 
     # --- encoders ---
 
