@@ -113,11 +113,16 @@ class Killed:
     def _kill(self, driver: int) -> int:
         """Kill one of the study's processes; how many were."""
         found = self.processes()
-        if not found:
-            return 0
         others = sorted(number for number in found if number != driver)
-        # More often what the command started, which is there for less of the time.
-        victim = self.random.choice(others) if others and self.random.random() < 0.75 else driver
+        # Mostly what the command started, which is there for less of the time; else it would seldom get that far.
+        if self.random.random() < 0.7:
+            if not others:
+                return 0
+            victim = self.random.choice(others)
+        elif driver in found:
+            victim = driver
+        else:
+            return 0
         try:
             os.kill(victim, signal.SIGKILL)
         except ProcessLookupError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import os
+import signal
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -13,6 +15,7 @@ from isoglot.study.data import StudyData
 from isoglot.study.kinds import torchrun
 from isoglot.study.steps import Paused, Work
 from isoglot.study.store import Store
+from tests.study.fake_steps import wait_until
 
 RECIPE = """\
 title = "one arm"
@@ -21,7 +24,14 @@ measures = ["emergence"]
 [arms.default]
 settings = {model = {dropout = 0.0}}
 """
-TINY = ("tokens=2000", "moments=1", "builtin_sentences=200", "settings.model.layers=2", "pairs=20")
+TINY = (
+    "tokens=100_000",
+    "moments=1",
+    "settings.log.every=1",
+    "builtin_sentences=200",
+    "settings.model.layers=2",
+    "pairs=20",
+)
 
 
 def test_two_processes_train_as_one(tmp_path: Path) -> None:
@@ -34,9 +44,16 @@ def test_two_processes_train_as_one(tmp_path: Path) -> None:
         alone.run(one, device="cpu", progress=SILENT)
     two.merge(alone)
     alone.run(step, device="cpu", progress=SILENT)
-    with pytest.raises(Paused):  # after a training step; two processes go on from there
-        two.run(step, device="cpu", deadline=time.monotonic(), progress=SILENT)
-    two.run(step, device="cpu", processes=2, progress=SILENT)
+    metrics = two.steps / f".{step.key}.work" / "scratch" / "run" / "metrics.jsonl"
+
+    def interrupt() -> None:
+        wait_until(lambda: metrics.exists() and metrics.stat().st_size, 100)  # they train
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=interrupt).start()
+    with pytest.raises(Paused):
+        two.run(step, device="cpu", processes=2, progress=SILENT)
+    two.run(step, device="cpu", processes=2, progress=SILENT)  # which goes on from there
     # The encoder, and the one at every evaluation.
     assert set((alone.record(step.key) or {})["payload"]) == set((two.record(step.key) or {})["payload"])
     for language in ("en", "de"):

@@ -115,6 +115,7 @@ def pretrain(
     Raises:
         ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.
         KeyboardInterrupt: Ctrl-C. One process alone has ended its step and written a checkpoint, unless it came twice.
+            Of several with ``stop_after``, SIGINT to the first has all stop likewise, without this error.
         NumericError: A loss was not finite.
         StorageError: The folder cannot be written to, or the disk is full.
     """
@@ -286,8 +287,8 @@ class Trainer:
         left = None if total is None else max(0, total - position.step)
         self.encoder.train()
         self.speed = Speed()
-        alone = self.world.size == 1  # several would have to agree on the step
-        patient = patient_interrupt(self.say) if alone else nullcontext(bool)
+        alone = self.world.size == 1  # several have to agree on the step, which they do where there is an end
+        patient = patient_interrupt(self.say) if alone or (self.world.first and end is not None) else nullcontext(bool)
         with progress.task("pretrain", total=left, unit="steps") as task, patient as interrupted:
             while not self._spent():
                 self._step()
@@ -299,14 +300,15 @@ class Trainer:
                 if position.step % config.checkpoints.every == 0:
                     self._save()
                 position.seconds = self._seconds()
-                self.interrupted = interrupted()
-                if self.interrupted or self._over(end):
+                asked = interrupted()
+                self.interrupted = asked and alone
+                if self.interrupted or self._over(end, asked):
                     break
         return self._spent()
 
-    def _over(self, end: float | None) -> bool:
-        """Whether a moment has come, in the first process: all stop at the same step."""
-        return end is not None and bool(self.world.from_first(float(time.monotonic() >= end)))
+    def _over(self, end: float | None, asked: bool) -> bool:
+        """Whether a moment has come, or an interrupt, in the first process: all stop at the same step."""
+        return end is not None and bool(self.world.from_first(float(asked or time.monotonic() >= end)))
 
     def _spent(self) -> bool:
         position = self.position

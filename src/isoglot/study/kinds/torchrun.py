@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import IsoglotError
-from isoglot.core.files import read_json, write_json
+from isoglot.core.files import read_json, write_json, write_text
 from isoglot.study.child_process import child_environment, end_with_parent
 
 if TYPE_CHECKING:
     from isoglot.study.steps import Work
 
-_REQUEST, _OUTCOME = "torchrun.json", "outcome.json"
+_REQUEST, _OUTCOME, _FIRST = "torchrun.json", "outcome.json", "first-process"
+_NEVER = 1e9  # seconds: with an end, the processes agree on when to stop
 
 
 def train_with_torchrun(work: Work) -> dict[str, Any]:
     """Pretrain as :func:`isoglot.study.kinds.pretrain.train_here` does, with ``work.processes`` processes.
 
+    At an interrupt the first of them is told, and all stop after the same step, with a checkpoint.
+
     Raises:
         IsoglotError: The run failed; with the words of the process that failed.
     """
-    outcome = work.scratch / _OUTCOME
-    outcome.unlink(missing_ok=True)
+    outcome, first = work.scratch / _OUTCOME, work.scratch / _FIRST
+    for path in (outcome, first):
+        path.unlink(missing_ok=True)
     request = {
         "settings": dict(work.settings),
         "execution": dict(work.execution),
@@ -35,13 +41,13 @@ def train_with_torchrun(work: Work) -> dict[str, Any]:
         "scratch": str(work.scratch),
         "device": work.device,
         "processes": work.processes,
-        "seconds": None if work.deadline is None else max(0.0, work.deadline - time.monotonic()),
+        "seconds": _NEVER if work.deadline is None else max(0.0, work.deadline - time.monotonic()),
     }
     write_json(work.scratch / _REQUEST, request)
     command = [sys.executable, "-m", __name__, str(work.scratch / _REQUEST)]
     process = subprocess.Popen(command, env=child_environment(), stdin=subprocess.DEVNULL)  # noqa: S603 - ourselves
     try:
-        status = process.wait()
+        status = _wait(process, first)
     except BaseException:
         process.terminate()  # which ends the others
         process.wait()
@@ -52,6 +58,20 @@ def train_with_torchrun(work: Work) -> dict[str, Any]:
     if status or not found:
         raise RuntimeError(f"torchrun ended with status {status}")
     return dict(found)
+
+
+def _wait(process: subprocess.Popen[bytes], first: Path) -> int:
+    """Wait for the processes; the first interrupt lets them stop, if they train by now."""
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        if not first.exists():
+            raise
+        with suppress(ProcessLookupError, ValueError):
+            os.kill(int(first.read_text(encoding="ascii")), signal.SIGINT)
+        if process.wait():
+            raise
+        return 0
 
 
 def _launch(request: str) -> None:
@@ -71,7 +91,9 @@ def _train(request: str) -> None:
     from isoglot.study.steps import Work
 
     asked = read_json(request)
-    deadline = None if asked["seconds"] is None else time.monotonic() + asked["seconds"]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has the processes in its background ignore it
+    if os.environ["RANK"] == "0":
+        write_text(Path(asked["scratch"]) / _FIRST, str(os.getpid()))
     work = Work(
         settings=asked["settings"],
         execution=asked["execution"],
@@ -79,7 +101,7 @@ def _train(request: str) -> None:
         folder=Path(asked["folder"]),
         scratch=Path(asked["scratch"]),
         device=asked["device"],
-        deadline=deadline,
+        deadline=time.monotonic() + asked["seconds"],
         progress=SILENT,
         say=lambda text: print(text, file=sys.stderr),  # noqa: T201 - the log of the worker
         cache={},
