@@ -48,6 +48,8 @@ VERBS = {
     "retrieve": "How often the nearest neighbor in the other language is the translation, layer by layer.",
     "static": "Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
     "study": "A table or a figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
+    "report": "Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, "
+    "what ran.",
     "steer": "Language as a direction: learn its mean in every layer, add the difference of two and the model "
     "answers in the other language; or take languages out.",
     "transfer": "Learn a task in one language and test it in others, zero-shot.",

@@ -347,6 +347,7 @@ def run(
 def _run(study: Study, engine: EngineName, options: RunOptions, output: Output) -> None:
     import time
 
+    from isoglot.cli.report import write_page
     from isoglot.core.errors import IsoglotError
     from isoglot.report.study_figures import FOLDER, write_figures
     from isoglot.study.engines import run_study
@@ -355,11 +356,12 @@ def _run(study: Study, engine: EngineName, options: RunOptions, output: Output) 
     result = run_study(study, engine, options, progress=output.progress, say=output.remark)
     output.say(result.in_words(time.monotonic() - start))
     counts = dict(study.counts())
-    figures = [str(path) for path in write_figures(study)]
-    value = {"study": str(study.out), "steps": counts, "failed": result.failed, "figures": figures}
+    figures, page = [str(path) for path in write_figures(study)], write_page(study)
+    value = {"study": str(study.out), "steps": counts, "failed": result.failed, "figures": figures, "page": str(page)}
     output.result(value | ({"jobs": result.jobs} if result.jobs else {}), _shown_numbers(study))
     if figures:
         output.say(f"figures: {study.out / FOLDER}")
+    output.say(f"page: {page}")
     if result.failed:
         first = next(iter(result.failed.values()))
         raise IsoglotError(

@@ -112,9 +112,9 @@ class _LineTask:
     def _state(self, seconds: float) -> str:
         if self.total is None:
             return f"{counted(self.done, self.unit)}, {self._rate(seconds)}"
-        left = seconds / self.done * (self.total - self.done) if self.done else 0.0
+        left = f", {duration(seconds / self.done * (self.total - self.done))} left" if self.done else ""
         share = f"{100 * self.done / max(self.total, 1):.0f} %"
-        return f"{self.done:,}/{self.total:,} {self.unit} ({share}), {self._rate(seconds)}, {duration(left)} left"
+        return f"{self.done:,}/{self.total:,} {self.unit} ({share}), {self._rate(seconds)}{left}"
 
     def _rate(self, seconds: float) -> str:
         return f"{rate(self.done, seconds)} {self.unit}/s" + (f", {self.words}" if self.words else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
@@ -23,6 +24,52 @@ MEASURES = {
 
 Curves = dict[str, dict[Any, list[Number]]]
 """Numbers by system or arm and by layer; those of several seeds together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityCurve:
+    """CKA of two languages layer by layer, mean over seeds.
+
+    Attributes:
+        pair: Languages.
+        name: Arm, or what an encoder of Figure 7 is.
+        layers: Layers, and debiased CKA in each.
+        band: Layers with their 95 % intervals over test items.
+    """
+
+    pair: str
+    name: str
+    layers: tuple[tuple[int, float], ...]
+    band: tuple[tuple[int, float, float], ...]
+
+
+def similarity_curves(study: Study) -> list[SimilarityCurve]:
+    """A curve for every pair and arm, and one for the untrained encoder of the first arm that has one."""
+    from isoglot.study.results import interval
+
+    numbers = study.numbers().select("cka", estimator="debiased")
+    titles = {**study.about.get("arms", {}), **{name: name.capitalize() for name in FIGURE_ARMS}}
+    found = []
+    for pair in numbers.values_of("pair"):
+        here = numbers.select(pair=pair)
+        untrained = here.select(variant="untrained")
+        first = untrained.select(arm=next(iter(untrained.values_of("arm")), None))
+        curves = {title: here.select(arm=arm, variant=None) for arm, title in titles.items()}
+        for name, some in (curves | {"untrained": first}).items():
+            by_layer = {int(layer): list(some.select(layer=layer)) for layer in sorted(some.values_of("layer"))}
+            if by_layer:
+                ends = [(layer, interval(cells)) for layer, cells in by_layer.items()]
+                found.append(
+                    SimilarityCurve(
+                        pair=pair,
+                        name=name,
+                        layers=tuple(
+                            (layer, sum(c.value for c in cells) / len(cells)) for layer, cells in by_layer.items()
+                        ),
+                        band=tuple((layer, *end) for layer, end in ends if end is not None),
+                    )
+                )
+    return found
 
 
 def layer_tables(study: Study) -> list[Table]:

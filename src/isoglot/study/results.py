@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json
+from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.arm_tests import arm_table
+from isoglot.study.emergence_curves import token_unit
 from isoglot.study.factorial.outcomes import factorial_table
 from isoglot.study.layer_tables import layer_tables
 from isoglot.study.multilingual_tables import multilingual_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from isoglot.study.claims import Difference, Verdict
     from isoglot.study.numbers import Number, Numbers
@@ -61,7 +63,13 @@ def result_table(study: Study) -> Table:
         "CKA: debiased, mean over layers.",
     )
     cells = [{name: row.get(name) for name in columns} for row in rows]
-    return Table.from_rows(cells, list(columns.values()), caption=str(study.about.get("title", "")), footnotes=notes)
+    return Table.from_rows(
+        cells,
+        list(columns.values()),
+        caption=str(study.about.get("title", "")),
+        footnotes=notes,
+        intervals="plus-minus",
+    )
 
 
 def facts_table(study: Study) -> Table:
@@ -73,7 +81,7 @@ def facts_table(study: Study) -> Table:
         for measure, (words, digits) in FACTS.items():
             for language in of_arm.select(measure).values_of("language"):
                 name = f"{measure}_{language}"
-                columns.setdefault(name, Column(name, title=f"{words} {language}", format=digits))
+                columns.setdefault(name, Column(name, title=language, above=words, format=digits))
                 row[name] = _mean(list(of_arm.select(measure, language=language)))
         if row and variant is None:
             rows.append({"pair": pair, "arm": title, **row})
@@ -99,15 +107,19 @@ def _scores(numbers: Numbers, base: Numbers, columns: dict[str, Column]) -> dict
     for measure, title in TASKS.items():
         for language in numbers.select(measure).values_of("language"):
             name = f"{measure}_{language}"
-            columns.setdefault(name, Column(name, title=f"{title} {language}"))
-            row[name] = _with_half(list(numbers.select(measure, language=language)), 1.0)
+            columns.setdefault(name, Column(name, title=language, above=title, format=".1f"))
+            row[name] = with_interval(list(numbers.select(measure, language=language)))
         if row.keys() & {name for name in columns if name.startswith(f"{measure}_")}:
-            columns.setdefault(f"{measure}_delta", Column(f"{measure}_delta", title="Δ", format="+.1f"))
-            row[f"{measure}_delta"] = _delta(numbers, base, measure)
+            delta = _delta(numbers, base, measure)
+            if delta is not None:
+                columns.setdefault(
+                    f"{measure}_delta", Column(f"{measure}_delta", title="Δ", above=title, format="+.1f")
+                )
+                row[f"{measure}_delta"] = delta
     best = _best_layer(numbers)
     if best:
-        columns.setdefault("p1", Column("p1", title="P@1, %"))
-        row["p1"] = _with_half(best, 100.0)
+        columns.setdefault("p1", Column("p1", title="P@1", unit="%", scale=100, format=".1f"))
+        row["p1"] = with_interval(best)
     similar = list(numbers.select("cka", estimator="debiased"))
     if similar:
         columns.setdefault("cka", Column("cka", title="CKA", format=".2f"))
@@ -147,10 +159,11 @@ def interval(numbers: Sequence[Number]) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def _with_half(numbers: Sequence[Number], scale: float) -> str:
+def with_interval(numbers: Sequence[Number]) -> float | dict[str, float]:
+    """The mean over seeds, with its interval over test items if there are any, as a cell of a table."""
     ends = interval(numbers)
-    value = f"{scale * _mean(numbers):.1f}"
-    return value if ends is None else f"{value} ±{scale * (ends[1] - ends[0]) / 2:.1f}"
+    value = _mean(numbers)
+    return value if ends is None else {"value": value, "low": ends[0], "high": ends[1]}
 
 
 # --- claims ---
@@ -159,7 +172,9 @@ def _with_half(numbers: Sequence[Number], scale: float) -> str:
 def about_study(study: Study) -> str:
     """Budget and data, to stand beside every verdict."""
     tokens = {int(number.value) for number in study.numbers().select("training_tokens") if number.value}
-    budget = " to ".join(f"{count / 1e6:,.1f} M" for count in sorted({min(tokens), max(tokens)})) if tokens else "no"
+    factor, unit = token_unit(max(tokens, default=0))
+    ends = sorted({min(tokens), max(tokens)}) if tokens else []
+    budget = f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit}" if ends else "no"
     return f"{budget} tokens an arm, scale {study.about.get('scale')}, {', '.join(study.about.get('pairs', []))}"
 
 
@@ -212,3 +227,55 @@ def difference_table(differences: Sequence[Difference]) -> Table:
     columns = [Column("what"), Column("kind"), Column("expected"), Column("found")]
     caption = f"{len(rows)} differences from the expected numbers" if rows else "Nothing differs beyond its interval"
     return Table.from_rows(rows, columns, caption=caption)
+
+
+# --- what ran ---
+
+
+def run_table(study: Study) -> Table:
+    """Scale, budget, steps, time and machines of a study, a row each."""
+    records = [record for key in study.steps if (record := study.store.record(key)) is not None]
+    trained = {(one.at.get("arm"), one.at.get("pair"), one.at.get("seed")) for one in _of_training(study)}
+    tokens, steps = (
+        sorted({int(one.value) for one in _of_training(study, measure)})
+        for measure in ("training_tokens", "training_steps")
+    )
+    seconds = sum(record.get("seconds", 0.0) for record in records)
+    training = sum(record.get("seconds", 0.0) for record in records if record["kind"] == "pretrain")
+    counts = study.counts()
+    rows = {
+        "recipe": ", ".join([str(study.about.get("recipe")), *study.about.get("includes", [])]),
+        "scale": study.about.get("scale"),
+        "languages": ", ".join(study.about.get("pairs", [])),
+        "encoders trained": f"{len(trained)}",
+        "seeds of an arm": study.about.get("seeds"),
+        "tokens of an encoder": " to ".join(f"{count:,}" for count in dict.fromkeys([*tokens[:1], *tokens[-1:]])),
+        "training steps": " to ".join(f"{count:,}" for count in dict.fromkeys([*steps[:1], *steps[-1:]])),
+        "steps of the study": ", ".join(f"{count} {status}" for status, count in counts.items()),
+        "time": f"{duration(seconds)} over all steps, {duration(training)} of it training",
+        "devices": ", ".join(dict.fromkeys(_machine(record) for record in records)),
+        "versions": "; ".join(dict.fromkeys(_versions(record) for record in records)),
+        "began": min((record["started"] for record in records), default=""),
+    }
+    cells = [{"what": what, "value": str(value)} for what, value in rows.items() if value not in (None, "")]
+    return Table.from_rows(cells, [Column("what", title=""), Column("value", title="")])
+
+
+def file_table(study: Study) -> Table:
+    """The files that a study has read, with their hashes."""
+    files = {file.key: file for step in study.steps.values() for file in step.files.values()}
+    rows = [{"file": Path(file.path).name, "sha256": file.sha256} for file in files.values()]
+    return Table.from_rows(rows, [Column("file"), Column("sha256", title="SHA-256")])
+
+
+def _of_training(study: Study, measure: str = "training_tokens") -> list[Number]:
+    return [one for one in study.numbers().select(measure, variant=None) if one.value]
+
+
+def _machine(record: dict[str, Any]) -> str:
+    return f"{record.get('device', '')} ({record.get('platform', '')})"
+
+
+def _versions(record: dict[str, Any]) -> str:
+    versions = record.get("versions", {})
+    return ", ".join(f"{name} {versions[name]}" for name in ("isoglot", "torch", "numpy", "python") if name in versions)

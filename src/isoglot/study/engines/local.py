@@ -285,6 +285,7 @@ class _Engine:
                 share = f" {100 * event['done'] / event['total']:.0f} %" if event["total"] else f" {event['done']:,}"
                 words = f", {event['note']}" if event["note"] else ""
                 self.task.note(f"{title}: {event['label']}{share}{words}")
+                self.task.advance(0)  # a long step shows in a pipe, too
             case "say":
                 self.say(event["text"])
             case "done":

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import exp, isnan, log, log2
+from math import isnan, log2
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError
 from isoglot.core.table import Column, Table
+from isoglot.study.emergence_curves import Censored, tokens_to_threshold
 from isoglot.study.factorial.design import CELLS, FACTORS, FactorialCell
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.variance import (
@@ -47,9 +47,6 @@ TEST_P1, DEV_P1 = "sentence_p1", "sentence_p1_dev"
 THRESHOLD = 0.2
 """P@1 above what an untrained encoder finds where one word in five is an anchor."""
 STATED = "gain of one word in five over no anchors: another word order less the same"
-
-Censored = Literal["", "never", "before"]
-"""Whether a threshold was reached between two measurements, not at all, or before the first one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,21 +71,11 @@ class CellRun:
     def tokens_to(self, threshold: float) -> tuple[float, Censored]:
         """Tokens until P@1 reaches a threshold for the first time, and how that is censored.
 
-        Between two measurements P@1 is taken to rise in a straight line over the logarithm of tokens.
-
         >>> run = CellRun(cell=CELLS[0], seed=0, moments=((0, 0.0), (1000, 0.1), (4000, 0.3)))
-        >>> run.tokens_to(0.2), run.tokens_to(0.1), run.tokens_to(0.5)
-        ((2000.0, ''), (1000.0, 'before'), (4000.0, 'never'))
+        >>> run.tokens_to(0.2)
+        (2000.0, '')
         """
-        trained = [moment for moment in self.moments if moment[0]]
-        first, last = trained[0], trained[-1]
-        if max(first[1], self.untrained or 0.0) >= threshold:
-            return float(first[0]), "before"
-        for (before, below), (tokens, p1) in pairwise(trained):
-            if p1 >= threshold:
-                share = (threshold - below) / (p1 - below)
-                return round(exp(log(before) + share * (log(tokens) - log(before))), 6), ""
-        return float(last[0]), "never"
+        return tokens_to_threshold(self.moments, threshold)
 
 
 def runs_of(numbers: Numbers) -> list[CellRun]:
