@@ -48,6 +48,18 @@ def test_lines_of_unknown_total():
     assert stream.getvalue().splitlines()[0] == "reading: 2 lines, 0.2 lines/s, loss 2.5"
 
 
+def test_a_unit_that_takes_long_is_told_of_while_it_lasts():
+    stream = io.StringIO()
+    with LineProgress(stream, every=10, clock=clock(5.0)).task("study", total=3, unit="steps") as task:
+        for percent in (20, 40, 60, 80):
+            task.note(f"training {percent} %")
+            task.advance(0)
+    assert stream.getvalue().splitlines()[:-1] == [
+        "study: 0/3 steps (0 %), 0 steps/s, training 40 %",
+        "study: 0/3 steps (0 %), 0 steps/s, training 80 %",
+    ]
+
+
 def test_few_lines_for_much_work():
     stream = io.StringIO()
     with LineProgress(stream, every=10, clock=clock(0.001)).task("x", total=9000, unit="y") as task:

@@ -18,15 +18,16 @@ EXAMPLE = "Example: isoglot report studies/first --open"
 
 def report(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help=f"{OUT} Default: the study's folder.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=OUT)] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, what ran."""
+    """Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, what ran.
+
+    Without --out, it is written into the study's folder.
+    """
     from rich.text import Text
 
     from isoglot.study.study import Study

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 PAGE = "index.html"
-Curve = TypeVar("Curve", "EmergenceCurve", "SimilarityCurve")
+Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")
 _GREY, _INK = "#777", "#323f4b"
 _WIDTH = 720
 _OF_ARMS = ("figure3", "arms")  # the page has the same as differences
