@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.study.numbers import Number, Numbers
+from isoglot.study.numbers import Coordinate, Number, Numbers
 from isoglot.study.study import Study
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def numbers_of_table1() -> list[Number]:
     noise = np.random.default_rng(0).normal(0, 1, 200)
     found = []
     for number, (arm, score) in enumerate(SCORES.items()):
-        at = {"arm": arm, "pair": "en-de", "seed": 0}
+        at: dict[str, Coordinate] = {"arm": arm, "pair": "en-de", "seed": 0}
         own = np.random.default_rng(1 + number).normal(0, 0.2, 200)
         for task in ("nli", "ner", "parsing"):
             found.append(Number(f"{task}_dev", 80.0, {**at, "language": "en"}))
@@ -54,9 +54,9 @@ def numbers_of_table1() -> list[Number]:
                 found.append(Number(task, score, {**at, "language": language}, draws, f"{task} {language}"))
         found.append(Number("training_tokens", 16_000_000, at))
         for layer, more in enumerate((0.0, 0.1, -0.02)):
-            where = {**at, "layer": layer, "depth": 2}
+            where: dict[str, Coordinate] = {**at, "layer": layer, "depth": 2}
             found.append(Number("cka", 0.5 + more, {**where, "estimator": "debiased"}, (0.4 + more, 0.6 + more), "x"))
-            untrained = {**where, "variant": "untrained"}
+            untrained: dict[str, Coordinate] = {**where, "variant": "untrained"}
             found.append(Number("cka", 0.3, {**untrained, "estimator": "debiased"}, (0.2, 0.4), "x"))
             found.append(Number("sentence_p1", MOMENTS[0] - layer / 1000, untrained, (0.0, 0.02), "x"))
             for tokens, p1 in MOMENTS.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.study.emergence_curves import emergence_curves, threshold_table, tokens_to_threshold
-from isoglot.study.numbers import Number
+from isoglot.study.numbers import Coordinate, Number
 from tests.study.made_up_study import MOMENTS, MadeUpStudy, numbers_of_table1
 
 
@@ -21,7 +21,7 @@ def test_curves_have_the_best_layer_of_each_moment_and_begin_untrained(tmp_path:
 
 
 def test_seeds_are_averaged_before_the_best_layer_is_chosen(tmp_path: Path) -> None:
-    at = {"arm": "default", "pair": "en-de"}
+    at: dict[str, Coordinate] = {"arm": "default", "pair": "en-de"}
     values = {(0, 0): 0.9, (0, 1): 0.5, (1, 0): 0.1, (1, 1): 0.6}  # by seed and layer
     numbers = [
         Number(f"emergence_{measure}", value, {**at, "seed": seed, "layer": layer, "tokens": tokens})
