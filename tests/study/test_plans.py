@@ -121,6 +121,10 @@ def test_arms_at_their_floor_or_still_learning_are_too_young() -> None:
         values = {25: 300.0, 50: 100.0, 100: end}
         return [Number("perplexity_over_training", value, {**at, "tokens": n}) for n, value in values.items()]
 
+    at: dict[str, Coordinate] = {"arm": "a", "pair": "en-de", "seed": 0, "language": "en"}
+    for perplexity, warnings in ((50.0, 0), (500.0, 1)):
+        numbers = [Number("perplexity", perplexity, at), Number("ids_read", 1000, at)]
+        assert len(young_arms(Measured(numbers))) == warnings
     assert young_arms(Measured(curve(80.0))) == []
     assert "fell by 40%" in young_arms(Measured(curve(60.0)))[0]
 
@@ -128,7 +132,7 @@ def test_arms_at_their_floor_or_still_learning_are_too_young() -> None:
 def test_a_file_names_its_data_relative_to_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     for name in ("en.txt", "de.txt"):
-        (tmp_path / "mine" / name).write_text("One sentence.\n")
+        (tmp_path / "mine" / name).write_text("One sentence of text.\n" * 3000)
     (tmp_path / "mine" / "pairs.tsv").write_text("en\tde\nOne\tEins\n")
     path = tmp_path / "mine" / "plan.toml"
     path.write_text(PLAN)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from math import inf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.study.distributions import t_quantile, t_tail
 
@@ -30,6 +31,10 @@ FLOOR_MARGIN = 6.0
 """Points above its floor from which an arm has learned something."""
 FALLING = 0.3
 """Share by which perplexity falls over the second half of training, above which an arm is still young."""
+
+
+UNLEARNED = 0.1
+"""Perplexity as a share of the ids that are read, above which an arm knows little but how frequent they are."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,7 @@ def arm_table(study: Study) -> Table:
         Column("verdict"),
     ]
     seeds = min((one.seeds for one in found), default=0)
-    notes = [f"Paired by seed ({seeds} seeds) and by test item; ± is half a 95 % interval, p is two-sided."]
+    notes = [f"Paired by seed ({counted(seeds, 'seeds')}) and by test item; ± is half a 95 % interval, p is two-sided."]
     if seeds == 1:
         notes.append("One seed: the test is about these encoders only. Other seeds may differ by more; run --seeds 3.")
     notes += young_arms(study)
@@ -203,7 +208,7 @@ def arm_table(study: Study) -> Table:
 
 
 def young_arms(study: Study) -> list[str]:
-    """Warnings about arms that are too young to compare: at their floor, or with perplexity still falling steeply."""
+    """Warnings about arms that are too young to compare: at their floor, or with perplexity high or falling steeply."""
     numbers, found = study.numbers(), []
     for arm, title in study.about.get("arms", {}).items():
         for pair in numbers.values_of("pair"):
@@ -215,6 +220,9 @@ def young_arms(study: Study) -> list[str]:
                 found.append(
                     f"Too young: {title} ({pair}) is within {margin} of its untrained self on {'; '.join(low)}."
                 )
+            share = _perplexity_share(here)
+            if share is not None and share > UNLEARNED:
+                found.append(f"Too young: perplexity of {title} ({pair}) is {share:.0%} of the number of ids it reads.")
             falls = _fall(here)
             if falls is not None and falls > FALLING:
                 found.append(
@@ -241,6 +249,15 @@ def _finds_nothing(numbers: Numbers) -> bool:
         return False
     ours, floor = (max(_mean(list(some.select(layer=layer))) for layer in some.values_of("layer")) for some in sides)
     return 100 * (ours - floor) <= FLOOR_MARGIN
+
+
+def _perplexity_share(numbers: Numbers) -> float | None:
+    """Dev perplexity over the number of ids that a language reads, the mean over languages and seeds."""
+    shares = []
+    for number in numbers.select("perplexity", variant=None):
+        ids = list(numbers.select("ids_read", language=number.at["language"], seed=number.at["seed"]))
+        shares += [number.value / _mean(ids)] if ids else []
+    return sum(shares) / len(shares) if shares else None
 
 
 def _fall(numbers: Numbers) -> float | None:
