@@ -35,6 +35,7 @@ PAGE = "index.html"
 Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")
 _GREY, _INK = "#777", "#323f4b"
 _WIDTH = 720
+_LONGEST = 22  # letters of a name in a drawing
 _OF_ARMS = ("figure3", "arms")  # the page has the same as differences
 
 
@@ -176,7 +177,9 @@ def loss_finding(losses: Sequence[ArmLoss], baseline: str) -> str:
     means = {arm: sum(loss.value for loss in arms[arm]) / len(arms[arm]) for arm in differ}
     worst = max(means, key=lambda arm: abs(means[arm]))
     said = f"{worst} {_changes(means[worst])} against {baseline}, mean over tasks"
-    return said if len(arms) == 1 else f"{said}; {len(differ)} of {len(arms)} arms differ in some task"
+    return (
+        said if len(arms) == 1 else f"{said}; {len(differ)} of {len(arms)} arms differ in some task beyond its interval"
+    )
 
 
 def paper_finding(table: Table) -> str:
@@ -196,8 +199,12 @@ def paper_finding(table: Table) -> str:
         return f"{same} of {len(both)} differences to Default have the sign that the paper prints"
     for row in rows:
         if any(row[f"{task}_ours"] is not None for task in tasks):
-            parts = [f"{TASKS[task]} {row[f'{task}_ours']:.1f}" for task in tasks if row[f"{task}_ours"] is not None]
-            return f"{row['arm']}: {'; '.join(parts)}"
+            parts = [
+                f"{TASKS[task].replace(',', '')} {row[f'{task}_ours']:.1f}"
+                for task in tasks
+                if row[f"{task}_ours"] is not None
+            ]
+            return f"{row['arm']}: {', '.join(parts)}"
     return "The paper's Table 1, before any arm of the study was tested"
 
 
@@ -257,7 +264,10 @@ def _emergence(results: StudyResults) -> Section | None:
         p1, cka = (
             line_chart(
                 [
-                    Line(name=curve.arm, points=[(at / factor, scale * value) for at, value in getattr(curve, name)])
+                    Line(
+                        name=_label(curve.arm),
+                        points=[(at / factor, scale * value) for at, value in getattr(curve, name)],
+                    )
                     for curve in group
                 ],
                 across=across,
@@ -282,7 +292,7 @@ def _emergence(results: StudyResults) -> Section | None:
     )
 
 
-_NOT_COOLED = "Checkpoints on the way have a learning rate that is not cooled down; the last one has a cooled one."
+_NOT_COOLED = "The learning rate of checkpoints on the way is not cooled down; that of the last one is."
 
 
 def _similarity(results: StudyResults) -> Section | None:
@@ -293,21 +303,22 @@ def _similarity(results: StudyResults) -> Section | None:
     best = max(trained, key=lambda curve: max(value for _, value in curve.layers))
     layer, value = max(best.layers, key=lambda one: one[1])
     title = f"CKA is highest in layer {layer} of {best.name} ({best.pair}): {value:.2f}"
-    floors = [curve for curve in curves if curve.name == "untrained" and curve.pair == best.pair]
-    if floors:
-        there = dict(floors[0].layers).get(layer)
-        title += "" if there is None else f"; an untrained encoder has {there:.2f} there"
+    untrained = [curve for curve in curves if curve.name == "untrained"]
+    there = [
+        dict(curve.layers)[layer] for curve in untrained if curve.pair == best.pair and layer in dict(curve.layers)
+    ]
+    title += f"; an untrained encoder has {there[0]:.2f} there" if there else ""
     figures = [
         Figure(
             drawing=line_chart(
                 [
                     Line(
-                        name=curve.name,
+                        name=_label(curve.name),
                         points=curve.layers,
                         band=curve.band,
                         colour=_GREY if curve.name == "untrained" else None,
                     )
-                    for curve in group
+                    for curve in [*group, *(one for one in untrained if one.pair == group[0].pair)]
                 ],
                 across="layer (0: embeddings)",
                 up="debiased CKA",
@@ -316,7 +327,7 @@ def _similarity(results: StudyResults) -> Section | None:
             ),
             caption=f"{group[0].pair}: sentences that correspond; bands are 95 % intervals over them.",
         )
-        for group in _groups(curves)
+        for group in _groups(trained)
     ]
     return Section(title=title, figures=figures)
 
@@ -348,6 +359,11 @@ def _listed(lines: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
+def _label(name: str) -> str:
+    """A name that leaves room for the drawing; tables have the whole of it."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip(' ,')}…"
+
+
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -370,13 +386,14 @@ def loss_chart(losses: Sequence[ArmLoss]) -> str:
     """A panel for each task, a bar for each arm with its interval; a diamond where the paper has a number."""
     arms = list(dict.fromkeys(loss.arm for loss in losses))
     tasks = [task for task in TASKS if any(loss.task == task for loss in losses)]
-    left, top, tall, gap = 16 + int(6.6 * max(map(len, arms))), 30, 26, 26
+    left, top, tall, gap = 16 + int(6.6 * max(len(_label(arm)) for arm in arms)), 30, 26, 34
     wide = (_WIDTH - left - 12 - gap * (len(tasks) - 1)) / len(tasks)
     ends = [end for loss in losses for end in _extent(loss)]
-    step = round_step(min(0.0, *ends), max(0.5, *ends)) * 2
+    step = round_step(min(0.0, *ends), max(0.5, *ends))
     low, high = floor(min(0.0, *ends) / step) * step, rounded_up(max(0.0, *ends), step)
     foot = top + tall * len(arms)
-    parts = [_text(left - 8, top + tall * at + 17, arm, "tick", anchor="end") for at, arm in enumerate(arms)]
+    named = 2 * step if (high - low) / step > 4 else step  # labels of all ticks would touch
+    parts = [_text(left - 8, top + tall * at + 17, _label(arm), "tick", anchor="end") for at, arm in enumerate(arms)]
     for number, task in enumerate(tasks):
         start = left + number * (wide + gap)
 
@@ -384,9 +401,13 @@ def loss_chart(losses: Sequence[ArmLoss]) -> str:
             return start + (value - low) / (high - low) * wide
 
         parts.append(_text(start + wide / 2, 16, TASKS[task], "name", anchor="middle", fill=COLOURS[number]))
-        for value in ticks(low, high, step):
-            parts.append(f"<line x1='{x(value):.1f}' x2='{x(value):.1f}' y1='{top}' y2='{foot}' class='grid'/>")
-            parts.append(_text(x(value), foot + 16, f"{value:g}", "tick", anchor="middle"))
+        parts += [
+            f"<line x1='{x(value):.1f}' x2='{x(value):.1f}' y1='{top}' y2='{foot}' class='grid'/>"
+            for value in ticks(low, high, step)
+        ]
+        parts += [
+            _text(x(value), foot + 16, f"{value:g}", "tick", anchor="middle") for value in ticks(low, high, named)
+        ]
         parts.append(f"<line x1='{x(0):.1f}' x2='{x(0):.1f}' y1='{top}' y2='{foot}' stroke='{_INK}'/>")
         for loss in losses:
             if loss.task == task:
