@@ -12,6 +12,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import suppress
@@ -107,7 +108,10 @@ def _run(
         engine = _Engine(study, options, steps, task, say)
         try:
             engine.run()
-        except (KeyboardInterrupt, SystemExit) as interrupt:  # a second one ends at once
+        except (KeyboardInterrupt, SystemExit) as interrupt:  # a second Ctrl-C ends at once
+            if threading.current_thread() is threading.main_thread():
+                # A cluster sends SIGTERM to every process of a job, whose shell passes it on once more.
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
             engine.stop(interrupt=True)
             engine.run()
             return engine.result, interrupt
