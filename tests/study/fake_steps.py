@@ -46,6 +46,9 @@ def compute(work: Work) -> Sequence[Number]:
         raise InputError("no such thing", remedy="give another")
     if do in ("SIGKILL", "SIGSEGV") or (do == "SIGKILL once" and first):
         os.kill(os.getpid(), signal.Signals[do.split()[0]])
+    if do == "progress":
+        with work.progress.task("sleeping", total=5, unit="naps") as task:
+            task.advance(2)
     if do != "long once" or first:
         _spend(work, seconds)
     (work.folder / "result.txt").write_text(work.settings["name"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.errors import ConfigError, StorageError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, LineProgress
 from isoglot.study import step_owner, store
 from isoglot.study.engines import ClusterOptions, RunOptions, run_study
 from isoglot.study.engines.local import run_local, run_step
@@ -61,6 +62,14 @@ def test_a_failed_step_stops_what_needs_it_and_nothing_else(plan: Plan, do: str)
     assert plan.status(study) == {"bad": "failed", "after": "blocked", "other": "done", "last": "done"}
     # Bad input stays bad; a crash may have been the machine's.
     assert plan.attempts().count("bad") == (1 if do == "fail" else 2)
+
+
+def test_a_long_step_is_told_of_in_a_pipe_before_it_ends(plan: Plan) -> None:
+    plan.add("long", do="progress")
+    stream = io.StringIO()
+    run_local(plan.study(), CPU, progress=LineProgress(stream, every=0.0))
+    lines = stream.getvalue().splitlines()
+    assert any(line.startswith("study: 0/1 steps (0 %)") and "sleeping 40 %" in line for line in lines)
 
 
 def test_at_the_deadline_a_step_pauses_and_goes_on_later(plan: Plan) -> None:

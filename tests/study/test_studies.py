@@ -178,6 +178,21 @@ def test_the_table_has_a_row_for_each_arm(study: Study) -> None:
     assert facts_table(study).column("arm") == ["Default", "No anchors"]
 
 
+def test_report_writes_a_page_into_the_folder_and_opens_it(
+    study: Study, isoglot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert isoglot("report", str(study.out)).code == 0
+    page = (study.out / "index.html").read_text(encoding="utf-8")
+    assert all(title in page for title in ("Default", "No anchors", "What ran"))
+    assert isoglot("report", str(study.out), "--out", str(tmp_path / "new"), "--open").code == 0
+    assert opened == [(tmp_path / "new" / "index.html").as_uri()]
+    refused = isoglot("report", str(tmp_path))
+    assert refused.code == 2
+    assert "study.json" in refused.err
+
+
 # --- data ---
 
 
