@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import OUT, Debug, Json, Quiet
+from isoglot.cli.options import Debug, Json, OptionalOut, Quiet
 from isoglot.cli.output import Output, page_facts
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ EXAMPLE = "Example: isoglot report studies/first --open"
 
 def report(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")],
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=OUT)] = None,
+    out: OptionalOut = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     json: Json = False,
     quiet: Quiet = False,
