@@ -282,8 +282,8 @@ def _emergence(results: StudyResults) -> Section | None:
         figures += [
             Figure(
                 drawing=p1,
-                caption=f"{group[0].pair}: sentence retrieval in the best layer of each of {moments} moments (chosen on "
-                f"the same sentences), mean of both directions, {_count(group[0].seeds, 'seed')}. {_NOT_COOLED}",
+                caption=f"{group[0].pair}: sentence retrieval in the best layer of each of {moments} moments (chosen "
+                f"on the same sentences), mean of both directions, {_count(group[0].seeds, 'seed')}. {_NOT_COOLED}",
             ),
             Figure(drawing=cka, caption=f"{group[0].pair}: the same encoders on the same sentences. {_NOT_COOLED}"),
         ]
