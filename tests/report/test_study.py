@@ -48,7 +48,7 @@ def test_the_page_shows_every_part(study: MadeUpStudy) -> None:
 def test_findings_follow_the_numbers(study: MadeUpStudy) -> None:
     results = study_results(study)
     assert emergence_finding(results.curves).startswith("Default (en-de) finds 30 % of translations after 16 million")
-    assert "1 % untrained" in emergence_finding(results.curves)
+    assert "1.0 % untrained" in emergence_finding(results.curves)
     assert loss_finding(results.losses, "Default").startswith("No anchors loses 3.0 points against Default")
     assert loss_finding(results.losses, "Default").endswith("1 of 2 arms differ in some task beyond its interval")
     same = [replace(loss, value=0.1, half=0.5) for loss in results.losses]

@@ -155,13 +155,13 @@ def emergence_finding(curves: Sequence[EmergenceCurve]) -> str:
     rest = ""
     if others:
         least = min(others, key=lambda curve: curve.p1[-1][1])
-        rest = f"; {least.arm} gets to {100 * least.p1[-1][1]:.0f} %"
+        rest = f"; {least.arm} gets to {_percent(least.p1[-1][1])}"
     cka = f"CKA {'rises' if after > before else 'falls'} from {before:z.2f} to {after:z.2f}"
     if abs(after - before) < 0.05:
         cka = f"CKA hardly moves ({before:z.2f} to {after:z.2f})"
     return (
-        f"{best.arm} ({best.pair}) finds {100 * last:.0f} % of translations after {tokens / factor:.3g} {unit} tokens, "
-        f"{100 * first:.0f} % {'at the first checkpoint' if began else 'untrained'}, while {cka}{rest}"
+        f"{best.arm} ({best.pair}) finds {_percent(last)} of translations after {tokens / factor:.3g} {unit} tokens, "
+        f"{_percent(first)} {'at the first checkpoint' if began else 'untrained'}, while {cka}{rest}"
     )
 
 
@@ -206,6 +206,10 @@ def paper_finding(table: Table) -> str:
             ]
             return f"{row['arm']}: {', '.join(parts)}"
     return "The paper's Table 1, before any arm of the study was tested"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.{0 if share >= 0.1 else 1}f} %"
 
 
 def _changes(points: float) -> str:
