@@ -177,6 +177,7 @@ def test_a_study_on_slurm(plan: Plan) -> None:
     wait_until(lambda: study.store.owner(long) is None, 60)
     assert study.store.is_begun(long)
     wait_until(lambda: _restarts(jobs[long]) == 1, 60)
+    wait_until(lambda: plan.status(study)["bad"] == "failed", 60)
     assert plan.status(study) == {"bad": "failed", "after bad": "blocked", "long": "paused", "after long": "waiting"}
     subprocess.run(["scontrol", "update", f"JobId={jobs[long]}", "StartTime=now"], check=True)
     result = run_slurm(study, WAIT)  # which waits for what is there, and tries again what failed
