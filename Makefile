@@ -40,6 +40,8 @@ proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers, damaged files
 	  "damage.py" "proof.py"; do \
 	  echo "== $$proof"; $(BIN)/python benchmarks/$$proof || failed="$$failed, $$proof"; \
 	done; \
+	echo "== a real SLURM, where it is installed"; \
+	ISOGLOT_SLURM_TESTS=1 $(BIN)/pytest -n 0 -q --no-cov tests/study/test_slurm_engine.py || failed="$$failed, SLURM"; \
 	test -z "$$failed" || { echo "== failed$$failed"; exit 1; }
 
 bench: $(VENV)/.dev  ## how fast: benchmarks/, those that need no arguments

@@ -209,7 +209,7 @@ def good_folder(holder: str) -> Path:
     texts.write_text("the cat sleeps in the house\nthe house is red\n" * 5)
     vocabulary = train_vocabulary({"en": [texts], "de": [texts]}, mode="union", size=300)
     config = encoder_config(
-        "paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "de"), plan="sep-emb", length=8
+        "paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "de"), plan="sep-emb", max_length=8
     )
     save_encoder(Encoder(config, vocabulary), folder)
     return folder

@@ -39,7 +39,7 @@ def test_until_all_is_there_the_earlier_export_is(tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(folders, "_put", fail)
+        patched.setattr(folders, "put_folder", fail)
         with pytest.raises(StorageError):
             renew(target)
     assert contents(target) == before

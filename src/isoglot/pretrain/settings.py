@@ -119,7 +119,7 @@ class BatchConfig(Config):
     def rows_at(self, progress: float) -> int:
         """Rows of a step when that share of the budget is used.
 
-        >>> [BatchConfig(rows=32, ramp=0.2).rows_at(progress) for progress in (0.0, 0.1, 0.2)]
+        >>> [BatchConfig(size=32, ramp=0.2).rows_at(progress) for progress in (0.0, 0.1, 0.2)]
         [8, 16, 32]
         """
         return self.size // (4 if progress < self.ramp / 2 else 2 if progress < self.ramp else 1)
