@@ -23,28 +23,28 @@ import numpy as np
 import torch
 
 from isoglot.align import Procrustes, train_aligner
+from isoglot.align.alignment import METRICS
 from isoglot.align.apply import read_maps
-from isoglot.align.result import METRICS
-from isoglot.align.word_aligner import WordAligner
+from isoglot.align.words.word_aligner import WordAligner
 from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import file_hash
 from isoglot.languages import documents
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder, read_about
-from isoglot.model.table import TableEncoder, open_table, save_table
+from isoglot.model.static_table import TableEncoder, open_table, save_table
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.pretrain.run_folder import open_folder
 from isoglot.represent import Representations
 from isoglot.represent.extraction import extract
-from isoglot.represent.statistics import LanguageMoments, language_statistics
+from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.steer import LEACE, LanguageMeans, TokenSets
 from isoglot.transfer import TuneConfig, find_task, load_tuned
-from isoglot.transfer.compared import compare_experiments
 from isoglot.transfer.experiment import run_experiment
-from isoglot.transfer.kept_epochs import KeptEpochs
 from isoglot.transfer.map_points import Point, Points
-from isoglot.transfer.tuned_folder import check_begun
+from isoglot.transfer.scoring.experiment_comparison import compare_experiments
+from isoglot.transfer.tuning.kept_epochs import KeptEpochs
+from isoglot.transfer.tuning.tuned_folder import check_begun
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def experiment(at: Path) -> list[Any]:
 
 def begun(run: Path) -> dict[str, Any]:
     from isoglot.core.files import read_json
-    from isoglot.transfer.tuned_folder import IDENTITY
+    from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
     try:
         found = read_json(run / IDENTITY)

@@ -27,7 +27,7 @@ from isoglot.core.progress import choose_progress
 from isoglot.diagnose import all_findings, builtin_set, diagnose
 from isoglot.languages import LANGUAGES, parallel
 from isoglot.model import load_encoder
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 
 def save_model(folder: Path) -> None:

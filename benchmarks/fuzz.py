@@ -43,23 +43,22 @@ from typer.main import get_command
 
 from isoglot.cli.main import app, main
 from isoglot.core.artifact import write_sealed
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json
-from isoglot.core.recipe import load_recipe
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.represent import Representations
 from isoglot.retrieve.vector_files import read_side
-from isoglot.text.alignment import read_gold, read_pharaoh
-from isoglot.text.columns import read_tagged
-from isoglot.text.conllu import read_conllu
-from isoglot.text.dictionary import read_dictionary
-from isoglot.text.inference import read_inference
-from isoglot.text.lines import read_lines
-from isoglot.text.parallel import read_parallel
-from isoglot.text.plain import read_documents
-from isoglot.text.tmx import read_tmx
-from isoglot.text.vectors import read_vectors
+from isoglot.text.formats.conll_columns import read_tagged
+from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.dictionary import read_dictionary
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.nli import read_inference
+from isoglot.text.formats.parallel import read_parallel
+from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
+from isoglot.text.formats.plain import read_documents
+from isoglot.text.formats.tmx import read_tmx
+from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary
 
 LONGEST_ERROR = 8000
@@ -99,7 +98,7 @@ def safetensors_bytes() -> bytes:
 
 
 def read_recipe(path: Path) -> None:
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
 
     build_config(PretrainConfig, recipe=load_recipe(str(path), room="pretrain"))
 

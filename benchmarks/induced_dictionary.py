@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 
-from isoglot.text.dictionary import read_dictionary
+from isoglot.text.formats.dictionary import read_dictionary
 
 
 def main() -> None:

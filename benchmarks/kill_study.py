@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # for what tests share
 
-from isoglot.core.parts import import_part  # noqa: E402
+from isoglot.core.optional import import_part  # noqa: E402
 from isoglot.study.build import StudyOptions, build_study  # noqa: E402
 from isoglot.study.data import StudyData  # noqa: E402
 from isoglot.study.engines import RunOptions  # noqa: E402

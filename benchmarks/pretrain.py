@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from isoglot.core.config import build_config
-from isoglot.core.recipe import load_recipe
+from isoglot.core.config import build_config, load_recipe
 from isoglot.languages import documents
 from isoglot.pretrain.batches import Batches
+from isoglot.pretrain.config import PretrainConfig
 from isoglot.pretrain.distributed import World
-from isoglot.pretrain.log import read_metrics
-from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.pretrain.train import pretrain
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 

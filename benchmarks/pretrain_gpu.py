@@ -29,8 +29,7 @@ from isoglot.core.config import build_config
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.distributed import World
-from isoglot.pretrain.flops import measured_peak, step_flops
-from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.metrics_log import measured_peak, read_metrics, step_flops
 from isoglot.vocab import Shards, Vocabulary
 
 if TYPE_CHECKING:

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.inputs import parse_named, parse_pairs
 from isoglot.languages import dictionary, documents
-from isoglot.text.dictionary import Entry, read_dictionary
-from isoglot.text.lines import read_lines
-from isoglot.text.switch import Switcher
+from isoglot.text.code_switching import Switcher
+from isoglot.text.formats.dictionary import Entry, read_dictionary
+from isoglot.text.formats.lines import read_lines
 from isoglot.vocab import Grading, Shards, Vocabulary, build_shards, train_vocabulary
-from isoglot.vocab.scheme import MARK, SPECIAL, ModelName, normal_form
+from isoglot.vocab.subword_scheme import MARK, SPECIAL, ModelName, normal_form
 from isoglot.vocab.survey import survey, text_lines
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ import numpy as np
 
 from isoglot.core.config import build_config
 from isoglot.pretrain import PretrainConfig, pretrain
-from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.represent import extract

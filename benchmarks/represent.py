@@ -44,9 +44,9 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from isoglot.core.devices import choose_device
 from isoglot.model import EncoderLike, load_encoder
 from isoglot.represent import extract
-from isoglot.represent.rows import RowMaker
+from isoglot.represent.token_rows import RowMaker
 from isoglot.vocab.line_encoder import ahead
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.core.files import read_json, write_json
-from isoglot.core.seeds import random_stream
-from isoglot.text.lines import line_writer
-from isoglot.text.plain import read_documents, write_documents
-from isoglot.text.segment import segmenter, word_method
-from isoglot.text.sentences import split_sentences
+from isoglot.core.rng import random_stream
+from isoglot.text.cleaning.segmentation import segmenter, word_method
+from isoglot.text.cleaning.sentence_splitter import split_sentences
+from isoglot.text.formats.lines import line_writer
+from isoglot.text.formats.plain import read_documents, write_documents
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 
 if TYPE_CHECKING:

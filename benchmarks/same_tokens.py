@@ -27,20 +27,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.represent.rows import RowMaker
-from isoglot.text.conllu import read_conllu
-from isoglot.text.inference import read_inference
-from isoglot.text.lines import read_lines
-from isoglot.text.segment import Words
-from isoglot.transfer.ner import Entities
-from isoglot.transfer.parsing import blanks_of
+from isoglot.represent.token_rows import RowMaker
+from isoglot.text.cleaning.segmentation import Words
+from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.nli import read_inference
+from isoglot.transfer.tasks.ner import Entities
+from isoglot.transfer.tasks.parsing import blanks_of
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
-from isoglot.vocab.reader import Reader, usual_blanks, written
+from isoglot.vocab.word_reader import Reader, usual_blanks, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoglot.text.processing import Segmentation
+    from isoglot.text.cleaning.processing import Segmentation
 
 Sentence = tuple[Words | None, str]
 """The words of a sentence, where the task has them, and its text."""

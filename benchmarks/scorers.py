@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.errors import InputError
-from isoglot.text.columns import read_tagged
-from isoglot.text.conllu import Tree, read_conllu, write_conllu
-from isoglot.transfer.examples import Parsed
-from isoglot.transfer.parse_score import tree_score
+from isoglot.text.formats.conll_columns import read_tagged
+from isoglot.text.formats.conllu import Tree, read_conllu, write_conllu
 from isoglot.transfer.predict import tree_of
-from isoglot.transfer.spans import repaired, span_score
-from isoglot.transfer.trees import spanning_trees
+from isoglot.transfer.scoring.attachment import tree_score
+from isoglot.transfer.scoring.spans import repaired, span_score
+from isoglot.transfer.scoring.trees import spanning_trees
+from isoglot.transfer.tasks.examples import Parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

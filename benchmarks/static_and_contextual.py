@@ -37,30 +37,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from same_text import SameText, amount, say  # type: ignore[import-not-found]  # it stands beside this file
 
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe
 from isoglot.core.devices import choose_device
 from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import read_bytes, read_json, write_bytes, write_json, write_text
 from isoglot.core.progress import SILENT, choose_progress
-from isoglot.core.recipe import load_recipe
 from isoglot.model import load_encoder
-from isoglot.model.table import TableEncoder
+from isoglot.model.static_table import TableEncoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.represent import extract
 from isoglot.retrieve import Side, score_layers
-from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
+from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
 from isoglot.static import GloveConfig, Word2VecConfig, train_static, word_vectors
-from isoglot.text.dictionary import read_dictionary
+from isoglot.text.formats.dictionary import read_dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from isoglot.core.progress import Progress
     from isoglot.retrieve import PairScores
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
 
     Entries = Mapping[tuple[str, str], list[Entry]]
 
@@ -292,7 +291,7 @@ class Comparison:
         device = choose_device(self.options.device)
         score = partial(score_layers, methods=("cosine",), resamples=resamples, seed=self.options.seed, device=device)
         return {
-            pair[1]: score_dictionary(*own_words(sides, pair, each), each, self._muse(pair[1], "…"), score=score)
+            pair[1]: score_dictionary(*entry_sides(sides, pair, each), each, self._muse(pair[1], "…"), score=score)
             for pair, each in entries.items()
             if all(code in sides for code in pair)
         }

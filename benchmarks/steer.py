@@ -24,8 +24,8 @@ import torch
 
 from isoglot.languages.corpus import documents
 from isoglot.model import Encoder, batch_of_ids, encoder_config
-from isoglot.represent.rows import RowMaker
-from isoglot.represent.statistics import LanguageMoments
+from isoglot.represent.moments import LanguageMoments
+from isoglot.represent.token_rows import RowMaker
 from isoglot.steer import LanguageMeans, shift, shifted_pass
 from isoglot.steer.shifted_pass import Cell, decode_shifted
 from isoglot.vocab import train_vocabulary

@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.core.config import build_config
-from isoglot.core.recipe import load_recipe
+from isoglot.core.config import build_config, load_recipe
 from isoglot.languages.corpus import documents
 from isoglot.languages.twins import twin, twin_code
 from isoglot.model import load_encoder
-from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.config import PretrainConfig
 from isoglot.pretrain.train import pretrain
 from isoglot.steer import LanguageMeans, TokenSets, sweep_shifts
-from isoglot.steer.masked import masked_languages
-from isoglot.text.plain import write_documents
+from isoglot.steer.masked_decoding import masked_languages
+from isoglot.text.formats.plain import write_documents
 from isoglot.vocab import build_shards, train_vocabulary
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.languages import dictionary, documents
-from isoglot.text.clean import CleanConfig, clean_files
-from isoglot.text.conllu import Tree, read_conllu
-from isoglot.text.plain import write_documents
-from isoglot.text.segment import segmenter
-from isoglot.text.sentences import sentence_spans, split_sentences
+from isoglot.text.cleaning.clean import CleanConfig, clean_files
+from isoglot.text.cleaning.segmentation import segmenter
+from isoglot.text.cleaning.sentence_splitter import sentence_spans, split_sentences
+from isoglot.text.code_switching import Switcher
+from isoglot.text.formats.conllu import Tree, read_conllu
+from isoglot.text.formats.plain import write_documents
 from isoglot.text.stream import read_stream
-from isoglot.text.switch import Switcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -32,12 +32,12 @@ import torch
 
 from isoglot.core.config import build_config
 from isoglot.core.devices import choose_device
-from isoglot.core.parts import import_part
+from isoglot.core.optional import import_part
 from isoglot.core.progress import SILENT
 from isoglot.model import Encoder, encoder_config
 from isoglot.transfer import Data, TuneConfig, find_task
-from isoglot.transfer.fine_tuning import Trainer
-from isoglot.transfer.tuned import autocast, reader_of
+from isoglot.transfer.tuning.fine_tuning import Trainer
+from isoglot.transfer.tuning.tuned_encoder import autocast, reader_of
 from isoglot.vocab import train_vocabulary
 
 FILES = {"parse": "ud/en_ewt-ud-{}.conllu.xz", "ner": "wikiann/{}-en.tsv.xz"}

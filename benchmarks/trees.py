@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.text.conllu import read_conllu
-from isoglot.transfer.trees import are_trees, spanning_trees
+from isoglot.text.formats.conllu import read_conllu
+from isoglot.transfer.scoring.trees import are_trees, spanning_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer, trainers
 
 from isoglot.languages import documents
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import BYTES, SPECIAL, empty_model, normalizer, word_splitter
+from isoglot.vocab.subword_scheme import BYTES, SPECIAL, empty_model, normalizer, word_splitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,8 +25,8 @@ import numpy as np
 
 from isoglot.core.table import Column, Table
 from isoglot.languages import documents
-from isoglot.text.wikipedia import Page, Site, WikipediaReport, read_pages
-from isoglot.text.wikitext import plain_text
+from isoglot.text.formats.wikipedia import Page, Site, WikipediaReport, read_pages
+from isoglot.text.formats.wikitext import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

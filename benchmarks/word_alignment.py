@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from isoglot.align import WordAlignConfig, score_links, symmetrise, train_aligner
-from isoglot.align.bitext import builtin_bitext
-from isoglot.text.alignment import read_pharaoh
+from isoglot.align.words.bitext import builtin_bitext
+from isoglot.text.formats.pharaoh import read_pharaoh
 
 
 def main() -> None:

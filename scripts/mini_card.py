@@ -43,14 +43,14 @@ from isoglot.core.progress import SILENT, choose_progress
 from isoglot.model import load_encoder
 from isoglot.represent import extract
 from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
-from isoglot.retrieve.by_dictionary import own_words, score_dictionary, words_by_language
+from isoglot.retrieve.dictionaries import own_words, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
-from isoglot.retrieve.layers import Side
+from isoglot.retrieve.layer_scores import Side
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
 from isoglot.steer import LanguageMeans, sweep_shifts
 from isoglot.steer.language_files import own_known
-from isoglot.text.dictionary import read_dictionary
-from isoglot.text.lines import read_lines
+from isoglot.text.formats.dictionary import read_dictionary
+from isoglot.text.formats.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.encoder import Encoder
     from isoglot.represent import Representations
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
 
 TEMPLATE = Path(__file__).with_name("mini_card.md")
 ENGLISH = "en"

@@ -9,9 +9,9 @@ from isoglot.steer import bleu_1
 from isoglot.steer.scores import score_translation
 
 if TYPE_CHECKING:
-    from isoglot.retrieve.layers import PairScores
+    from isoglot.retrieve.layer_scores import PairScores
     from isoglot.steer import Sweep
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
 
 
 def words_found(pair: PairScores) -> dict[str, Any]:

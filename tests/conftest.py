@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model import Encoder
-    from isoglot.model.settings import Preset
+    from isoglot.model.config import Preset
     from isoglot.vocab import Vocabulary
 
 # Two slow cores are no reason for a property to fail.

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.compare.sentences import builtin_pairs
+from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.model import Encoder, load_encoder, make_batch
 from isoglot.model.folder import folder_size, open_encoder, read_about, read_index
+from isoglot.model.hf.export import export_to_hf
 from isoglot.model.load import EMBEDDED, EMBEDDED_FOLDER
-from isoglot.model.to_hf import export_to_hf
 from isoglot.represent import extract
 from isoglot.steer import LanguageMeans, TokenSets
 from isoglot.steer.language_files import own_known

@@ -16,11 +16,11 @@ import pytest
 from isoglot.core.errors import InputError
 from isoglot.languages import documents
 from isoglot.model import save_encoder
-from isoglot.transfer.evaluation import Evaluation
 from isoglot.transfer.experiment import Learned, Line, Outcome, Trial
-from isoglot.transfer.selection import Selected, Way
-from isoglot.transfer.significance import estimate
-from isoglot.transfer.task import Scores
+from isoglot.transfer.scoring.evaluation import Evaluation
+from isoglot.transfer.scoring.significance import estimate
+from isoglot.transfer.tasks.task import Scores
+from isoglot.transfer.tuning.epoch_selection import Selected, Way
 from isoglot.vocab import train_vocabulary
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"

@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import isoglot
-from isoglot.core.parts import PARTS
+from isoglot.core.optional import PARTS
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

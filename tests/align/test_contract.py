@@ -28,7 +28,7 @@ from isoglot.align import (
     Whiten,
     load_map,
 )
-from isoglot.align.estimator import Estimator, NotFittedError, Step
+from isoglot.align.maps.estimator import Estimator, NotFittedError, Step
 from isoglot.core.errors import ConfigError, InputError
 
 N, D = 60, 5

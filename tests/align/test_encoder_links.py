@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
-from isoglot.align.bitext import builtin_bitext
-from isoglot.align.encoder_links import (
+from isoglot.align.words.bitext import builtin_bitext
+from isoglot.align.words.encoder_links import (
     Center,
     Rule,
     WordVectors,
@@ -24,15 +24,14 @@ from isoglot.align.encoder_links import (
     similarities,
     softmax_links,
 )
-from isoglot.align.indexed import PairCounts
-from isoglot.align.layer_choice import THRESHOLDS, Way
-from isoglot.align.link_scores import score_links
-from isoglot.align.paired_words import PairedWords
-from isoglot.align.symmetry import METHODS, Symmetry, symmetrise
+from isoglot.align.words.indexed_bitext import PairCounts
+from isoglot.align.words.layer_choice import THRESHOLDS, PairedWords, Way
+from isoglot.align.words.link_scores import score_links
+from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrise
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import Encoder, TableEncoder, save_encoder
-from isoglot.model.table import save_table
+from isoglot.model.static_table import save_table
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 
@@ -177,14 +176,14 @@ def test_a_batch_is_what_its_pairs_are_one_by_one(encoder: Encoder, pairs, order
 def test_chunks_change_nothing(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
     aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=1), languages=("en", "fr"))
     whole = aligner.align(pairs)
-    monkeypatch.setattr("isoglot.align.encoder_aligner._NUMBERS", 50 * encoder.hidden_size)
-    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 40 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.encoder_aligner._NUMBERS", 50 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.layer_choice._NUMBERS", 40 * encoder.hidden_size)
     assert aligner.align(pairs) == whole
 
 
 def test_batches_hold_every_pair_once(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
     words = PairedWords(encoder, pairs, languages=("en", "fr"))
-    monkeypatch.setattr("isoglot.align.paired_words._NUMBERS", 2000 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.layer_choice._NUMBERS", 2000 * encoder.hidden_size)
     seen = []
     for which, batch in words.batches():
         seen += which

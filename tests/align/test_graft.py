@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from isoglot.align import AlignConfig, IterativeNormalization, Procrustes, Steps, align_words, map_hidden, run_mapped
-from isoglot.align.bitext import Bitext
-from isoglot.align.graft import loses_lengths
+from isoglot.align.mapped_forward import loses_lengths
+from isoglot.align.words.bitext import Bitext
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import load_encoder, make_batch, save_encoder
 

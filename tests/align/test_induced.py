@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.align.induced import InducedConfig, induce_dictionary, usual_case
-from isoglot.align.word_aligner import train_aligner
+from isoglot.align.words.induced_dictionary import InducedConfig, induce_dictionary, usual_case
+from isoglot.align.words.word_aligner import train_aligner
 from isoglot.core.errors import InputError
-from isoglot.text.dictionary import Entry, read_dictionary, write_dictionary
-from isoglot.text.switch import Switcher
+from isoglot.text.code_switching import Switcher
+from isoglot.text.formats.dictionary import Entry, read_dictionary, write_dictionary
 
 LETTERS = "abcdefghij"
 

@@ -20,13 +20,12 @@ from isoglot.align import (
     identical_pairs,
     numeral_pairs,
 )
-from isoglot.align.induction import mutual_pairs, random_pairs
-from isoglot.align.moments import moments_of_pairs
-from isoglot.align.rcsls import csls_loss
-from isoglot.align.self_learning import symmetric_reweighting
+from isoglot.align.maps.pair_moments import moments_of_pairs
+from isoglot.align.maps.rcsls import csls_loss
+from isoglot.align.maps.self_learning import mutual_pairs, random_pairs, symmetric_reweighting
 from isoglot.core.errors import InputError
 from isoglot.retrieve import csls
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 
 N, D = 300, 40
 

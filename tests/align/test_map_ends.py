@@ -10,9 +10,9 @@ import pytest
 
 from isoglot.align import AlignConfig, Center, PairMoments, Procrustes, Steps, align_sentences, load_map
 from isoglot.align.apply import apply_to_layers, read_maps
-from isoglot.align.estimator import PairMap
-from isoglot.align.map_ends import check_end
-from isoglot.align.two_sides import map_sides
+from isoglot.align.map_sides import map_sides
+from isoglot.align.maps.endpoints import check_end
+from isoglot.align.maps.estimator import PairMap
 from isoglot.core.errors import ConfigError
 from isoglot.represent import Representations, extract
 from isoglot.represent.encoder_hash import encoder_hash

@@ -15,7 +15,7 @@ from isoglot.align import (
     UnitLength,
     Whiten,
 )
-from isoglot.align.estimator import NotFittedError
+from isoglot.align.maps.estimator import NotFittedError
 from isoglot.core.errors import ConfigError, InputError
 
 

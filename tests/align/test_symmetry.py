@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.align.merge_links import merge
-from isoglot.align.symmetry import METHODS, symmetrise
+from isoglot.align.words.symmetrization import METHODS, merge, symmetrise
 
 Link = tuple[int, int]
 

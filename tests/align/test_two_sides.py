@@ -10,11 +10,11 @@ import pytest
 
 from isoglot.align import Procrustes
 from isoglot.align.apply import read_maps
-from isoglot.align.two_sides import map_sides
+from isoglot.align.map_sides import map_sides
 from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import file_hash
-from isoglot.retrieve.layers import Side
+from isoglot.retrieve.layer_scores import Side
 
 
 @pytest.fixture

@@ -22,13 +22,13 @@ from isoglot.align import (
     builtin_bitext,
     load_map,
 )
-from isoglot.align.layers import layer_pairs
+from isoglot.align.layer_maps import layer_pairs
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import Encoder
 from isoglot.represent import embedding_rows
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 
 PAIR = ("en", "fr")
 QUICK = AlignConfig(normalize="none", resamples=10)

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.align import em_loops, merge_links
-from isoglot.align.bitext import builtin_bitext
-from isoglot.align.diagonal import DirectionTrainer, WordAlignConfig, agree
-from isoglot.align.indexed import IndexedBitext, Words
-from isoglot.align.link_scores import LinkScores, score_links
-from isoglot.align.merge_links import merge
-from isoglot.align.symmetry import METHODS, Symmetry, symmetrise
-from isoglot.align.word_aligner import WordAligner, train_aligner
-from isoglot.core.compiled import COMPILED
+from isoglot.align.words import em_loops
+from isoglot.align.words import symmetrization as merge_links
+from isoglot.align.words.bitext import builtin_bitext
+from isoglot.align.words.diagonal_model import DirectionTrainer, WordAlignConfig, agree
+from isoglot.align.words.indexed_bitext import IndexedBitext, Words
+from isoglot.align.words.link_scores import LinkScores, score_links
+from isoglot.align.words.symmetrization import METHODS, Symmetry, merge, symmetrise
+from isoglot.align.words.word_aligner import WordAligner, train_aligner
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
-from isoglot.text.alignment import parse_links, read_pharaoh, write_pharaoh
+from isoglot.core.optional import COMPILED
+from isoglot.text.formats.pharaoh import parse_links, read_pharaoh, write_pharaoh
 
 
 def planted(seed: int = 0, pairs: int = 600, words: int = 60):
@@ -107,7 +107,7 @@ def test_the_directions_are_made_one_as_is_said(monkeypatch: pytest.MonkeyPatch,
         seen.append(given)
         return merge(*given)
 
-    monkeypatch.setattr("isoglot.align.word_aligner.merge", looked_at)
+    monkeypatch.setattr("isoglot.align.words.word_aligner.merge", looked_at)
     found = aligner.align(pairs, method)
     ((forward, backward, source_starts, target_starts, *_),) = seen
     ways = []

@@ -12,10 +12,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from isoglot.align import Procrustes
 from isoglot.languages import align, documents, parallel
 from isoglot.model import Encoder, encoder_config, save_encoder
-from isoglot.text.alignment import write_pharaoh
-from isoglot.text.vectors import write_vectors
+from isoglot.text.formats.pharaoh import write_pharaoh
+from isoglot.text.formats.word_vectors import write_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 from tests.cli.align_options import QUICK
 from tests.cli.retrieve_data import EN, FR, WORDS
 from tests.cli.retrieve_data import QUICK as RETRIEVE_QUICK

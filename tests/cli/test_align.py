@@ -17,8 +17,8 @@ from isoglot.model import load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import Representations
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.retrieve.words import Coverage
-from isoglot.text.vectors import read_vectors, write_vectors
+from isoglot.retrieve.dictionaries import Coverage
+from isoglot.text.formats.word_vectors import read_vectors, write_vectors
 from tests.cli.align_options import FILES, QUICK, TEXTS, WORDS
 
 

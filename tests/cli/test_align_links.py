@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.align.bitext import builtin_bitext, read_bitext
+from isoglot.align.words.bitext import builtin_bitext, read_bitext
 from isoglot.core.files import file_hash, read_json
 from isoglot.model import load_encoder, save_encoder
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.text.alignment import write_pharaoh
-from isoglot.text.dictionary import read_dictionary
+from isoglot.text.cleaning.segmentation import Words, split_words
+from isoglot.text.formats.dictionary import read_dictionary
+from isoglot.text.formats.pharaoh import write_pharaoh
 from isoglot.text.provenance import declare, provenance_of, record_path
-from isoglot.text.segment import Words, split_words
 from isoglot.vocab import train_vocabulary
 
 ENGLISH = ["the house is big", "the book is red", "a house", "", "a red book", "the big house"]
@@ -283,7 +283,7 @@ def test_no_more_is_cut_into_words_than_is_wanted(
         cut.append(text)
         return split_words(text, language, "blanks")
 
-    monkeypatch.setattr("isoglot.align.segmented.split_words", segment)
+    monkeypatch.setattr("isoglot.align.words.bitext.split_words", segment)
     command = ["align", "links", *bitext, "--sentences", "6", "--quiet", "--out", tmp_path / "links"]
     assert isoglot(*command).code == 0
     assert sorted(cut) == sorted(ENGLISH + GERMAN)

@@ -13,7 +13,7 @@ import pytest
 from isoglot import align
 from isoglot.cli.align_run import MAP_OPTIONS, STEP_OPTIONS
 from isoglot.core.files import read_json
-from isoglot.text.vectors import read_vectors, write_vectors
+from isoglot.text.formats.word_vectors import read_vectors, write_vectors
 
 D, TRAIN, TEST = 16, 100, 150
 

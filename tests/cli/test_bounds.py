@@ -17,13 +17,13 @@ from typer.main import get_command
 
 from isoglot.cli.main import app
 from isoglot.cli.readable_help import make_readable
-from isoglot.core.compressed import stored_bytes
+from isoglot.core.artifact import stored_bytes
 from isoglot.core.config import LARGEST_NUMBER, Config
 from isoglot.core.errors import CorruptFileError, InputError, IsoglotError
 from isoglot.core.files import inside, write_json
 from isoglot.represent import Representations
-from isoglot.text.lines import LONGEST_LINE, read_lines, set_longest_line
-from isoglot.text.tmx import read_tmx, write_tmx
+from isoglot.text.formats.lines import LONGEST_LINE, read_lines, set_longest_line
+from isoglot.text.formats.tmx import read_tmx, write_tmx
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
-from isoglot.text.plain import write_documents
+from isoglot.text.formats.plain import write_documents
 from isoglot.vocab import build_shards, train_vocabulary
 
 QUICK = ("--measure", "debiased-cka", "--measure", "cka", "--draws", "20", "--device", "cpu")

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from isoglot.cli.output import Output, safe_console
-from isoglot.core.control_characters import visible
+from isoglot.core.errors import visible
 from isoglot.core.progress import LineProgress
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart

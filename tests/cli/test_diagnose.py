@@ -19,7 +19,7 @@ from isoglot.core.files import read_json
 from isoglot.languages import parallel
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 QUICK = ("--device", "cpu", "--set", "resamples=50", "--set", "draws=20", "-q")
 FILES = ("--parallel", "en=a.txt", "--parallel", "fr=b.txt")

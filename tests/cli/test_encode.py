@@ -13,9 +13,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.represent import Representations, embedding_rows
-from isoglot.text.vectors import read_vectors
+from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 from isoglot.vocab.whole_words import whole_words
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"

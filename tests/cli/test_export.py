@@ -9,9 +9,9 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from isoglot.model import Encoder, encoder_config, save_encoder
-from isoglot.text.processing import TextProcessing
+from isoglot.text.cleaning.processing import TextProcessing
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -113,7 +113,7 @@ def test_a_view_that_needs_segmented_text_says_so(isoglot, model: Path, tmp_path
     result = isoglot("export", str(tmp_path / "model"), str(tmp_path / "hf"))
     assert result.out.splitlines()[1] == (
         "tokenizer.json does not process text. Text of en must be cleaned and segmented by moses before it is given to "
-        'another program: isoglot.text.processing.TextProcessing("en", clean=True, segmentation="moses")(text). '
+        'another program: isoglot.text.cleaning.processing.TextProcessing("en", clean=True, segmentation="moses")(text). '
         "isoglot does this itself."
     )
     told = json.loads(isoglot("export", str(tmp_path / "model"), str(tmp_path / "hf"), "--json").out)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.inputs import parse_named
 from isoglot.core.errors import ConfigError, IsoglotError
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from isoglot.core.config import recipe_names
 from isoglot.core.files import read_json
-from isoglot.core.recipe import recipe_names
 from isoglot.core.run import sole_writer
 from isoglot.languages import documents
 from isoglot.model.folder import open_encoder
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, Source, use_dictionary, write_provenance
 
 NANO = """

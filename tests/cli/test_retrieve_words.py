@@ -11,8 +11,8 @@ import torch
 
 from isoglot.core.files import read_json
 from isoglot.model import TableEncoder
-from isoglot.model.table import save_table
-from isoglot.text.vectors import write_vectors
+from isoglot.model.static_table import save_table
+from isoglot.text.formats.word_vectors import write_vectors
 from isoglot.vocab import Vocabulary
 from tests.cli.retrieve_data import VECTORS
 

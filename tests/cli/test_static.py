@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.languages import documents
-from isoglot.text.vectors import read_vectors
+from isoglot.text.formats.word_vectors import read_vectors
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,11 @@ from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
 from isoglot.steer.builtin_text import builtin_dictionary
-from isoglot.steer.choice import NEITHER
+from isoglot.steer.erasers.trade_off import default_erasers
 from isoglot.steer.language_files import own_known, read_known
-from isoglot.steer.trade_off import default_erasers
+from isoglot.steer.measured_shifts import NEITHER
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 from tests.given_words import given_words
 
 FILES = ("--parallel", "en=a.txt", "--parallel", "fr=b.txt")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.cli.named_pairs import parse_pairs
+from isoglot.cli.inputs import parse_pairs
 from isoglot.core.files import read_json
 from isoglot.text.provenance import read_provenance, record_path
 

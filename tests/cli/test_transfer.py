@@ -15,9 +15,9 @@ from isoglot.cli.transfer_data import read_sets
 from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import load_encoder, save_encoder
-from isoglot.model.table import TableEncoder, save_table
-from isoglot.text.columns import read_tagged
-from isoglot.text.conllu import read_conllu
+from isoglot.model.static_table import TableEncoder, save_table
+from isoglot.text.formats.conll_columns import read_tagged
+from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer import find_task
 from isoglot.vocab import train_vocabulary
 
@@ -237,9 +237,9 @@ def test_predict_says_what_is_missing(isoglot, model, tmp_path: Path):
 
 
 OWN = """
-from isoglot.text.lines import read_lines
+from isoglot.text.formats.lines import read_lines
 from isoglot.transfer import Data, Passage, register
-from isoglot.transfer.classification import Classification
+from isoglot.transfer.tasks.classification import Classification
 
 
 class Mood(Classification):

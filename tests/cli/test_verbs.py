@@ -22,7 +22,7 @@ from isoglot.cli.options import MODEL
 from isoglot.cli.readable_help import make_readable
 from isoglot.cli.steer import EXAMPLE
 from isoglot.core.files import read_json
-from isoglot.study.real_languages import see_real_languages
+from isoglot.study.demo.real_languages import see_real_languages
 
 
 def verbs(command=None, path: tuple[str, ...] = ()):
@@ -164,7 +164,7 @@ def test_doctor_shows_versions_devices_and_parts(isoglot):
 
 def test_demo_writes_a_page_and_does_not_work_twice(isoglot, monkeypatch, tmp_path: Path):
     quick = partial(see_real_languages, tested=20)
-    monkeypatch.setattr("isoglot.study.real_languages.see_real_languages", quick)
+    monkeypatch.setattr("isoglot.study.demo.real_languages.see_real_languages", quick)
     small = [
         "--set",
         "budget=30steps",

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from isoglot.align import Procrustes
-from isoglot.align.word_aligner import train_aligner
+from isoglot.align.words.word_aligner import train_aligner
 from isoglot.represent import Representations
-from isoglot.represent.statistics import LanguageStatistics
+from isoglot.represent.moments import LanguageStatistics
 from isoglot.steer import LEACE, LanguageMeans
 
 FILES = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isoglot.compare import MEASURES, compute, mean_canonical_correlation, pwcca, svcca
-from isoglot.compare.cca import bases_of, correlations
-from isoglot.compare.models import judge_any
+from isoglot.compare.encoders import judge_any
+from isoglot.compare.measures.cca import bases_of, correlations
 from isoglot.core.errors import ConfigError
 
 

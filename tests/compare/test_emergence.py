@@ -11,16 +11,16 @@ from typing import NamedTuple
 import pytest
 
 from isoglot.compare.emergence import SimilarityProbe, trace_emergence
-from isoglot.compare.measure import compute
-from isoglot.compare.sentences import builtin_pairs
+from isoglot.compare.measures.registry import compute
+from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.languages import documents
 from isoglot.model import load_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
-from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.represent import extract
-from isoglot.text.plain import write_documents
+from isoglot.text.formats.plain import write_documents
 from isoglot.vocab import build_shards, train_vocabulary
 
 MEASURES = ("debiased-cka", "cka")

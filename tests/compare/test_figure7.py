@@ -12,18 +12,27 @@ import pytest
 
 from isoglot.align import IterativeNormalization, Procrustes, Steps
 from isoglot.compare import builtin_pairs, figure7
-from isoglot.compare.figure7 import Cell, Column, Figure7, measure_figure7, read_figure7
+from isoglot.compare.figure7 import (
+    AVERAGES,
+    PAPER,
+    ROWS,
+    Cell,
+    Column,
+    Figure7,
+    Row,
+    measure_figure7,
+    paper_average,
+    paper_pair,
+    read_figure7,
+)
 from isoglot.compare.figure7_claims import claims, correlation_interval
-from isoglot.compare.figure7_paper import AVERAGES, PAPER, ROWS, Row, paper_average, paper_pair
-from isoglot.compare.forms import FORMS
-from isoglot.compare.jackknife import groups_of
-from isoglot.compare.kernel_alignment import cka, paper_cka
-from isoglot.compare.leave_out import linear_forms
+from isoglot.compare.jackknife import groups_of, linear_forms
+from isoglot.compare.measures.cka import FORMS, cka, paper_cka
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import extract
-from isoglot.text.parallel import unrepeated
+from isoglot.text.formats.parallel import unrepeated
 from isoglot.vocab import train_vocabulary
 
 COLUMN = """

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.compare import Judged, cka, judge, judge_layers, nulls, paper_cka
-from isoglot.compare.forms import FORMS, Form
-from isoglot.compare.judged import interval, resampled
-from isoglot.compare.nulls import expected_product, kernels, moved_products, shuffled
+from isoglot.compare import Judged, cka, judge, judge_layers, paper_cka
+from isoglot.compare import cka_inference as nulls
+from isoglot.compare.cka_inference import expected_product, interval, kernels, moved_products, resampled, shuffled
+from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import LineProgress
 from isoglot.represent import Representations

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from isoglot.compare import cka, paper_cka, rbf_cka
-from isoglot.compare.kernel_alignment import (
+from isoglot.compare.measures.cka import (
     cheaper,
     cosine,
     double_centered,
@@ -20,7 +20,7 @@ from isoglot.compare.kernel_alignment import (
     u_centered,
     without_diagonal,
 )
-from isoglot.compare.pairs import centered
+from isoglot.compare.measures.paired_rows import centered
 from isoglot.core.errors import ConfigError, InputError
 
 

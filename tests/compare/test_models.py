@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.compare import layer_cka, layer_stream, models, stream_layer_cka
+from isoglot.compare import encoders as models
+from isoglot.compare import layer_cka, stream_layer_cka
+from isoglot.compare import layer_grid as layer_stream
+from isoglot.compare.cka_inference import judge, kernels
+from isoglot.compare.encoders import chosen_measures, compare_models, judge_any
 from isoglot.compare.floor import placed, random_encoder_like
-from isoglot.compare.forms import FORMS
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
-from isoglot.compare.judged import judge
-from isoglot.compare.kernel_alignment import cka
-from isoglot.compare.measure import MEASURES, Score, compute
-from isoglot.compare.models import chosen_measures, compare_models, judge_any
-from isoglot.compare.neighbors import Nearest
-from isoglot.compare.nulls import kernels
-from isoglot.compare.sentences import builtin_pairs
+from isoglot.compare.measures.cka import FORMS, cka
+from isoglot.compare.measures.neighbors import Nearest
+from isoglot.compare.measures.registry import MEASURES, Score, compute
+from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.compare.top_components import without_top
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import LineProgress
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 from isoglot.model import Encoder, encoder_config
 from isoglot.report.compare import comparison_page, findings, measure_table
 from isoglot.represent import extract

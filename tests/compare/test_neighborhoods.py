@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.compare import mutual_knn, rsa, spectral_similarity
-from isoglot.compare.dissimilarity import average_ranks
-from isoglot.compare.neighbors import nearest_others
-from isoglot.compare.spectral import laplacian_spectrum
+from isoglot.compare.measures.neighbors import nearest_others
+from isoglot.compare.measures.rsa import average_ranks
+from isoglot.compare.measures.spectral import laplacian_spectrum
 from isoglot.core.errors import ConfigError, InputError
 
 

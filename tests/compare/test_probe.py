@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.compare.probe import tell_languages
+from isoglot.compare.language_probe import tell_languages
 
 N, D = 200, 24
 

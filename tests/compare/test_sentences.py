@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.compare.measure import MEASURES, compute
-from isoglot.compare.sentences import builtin_pairs, check_count, default_languages, language_for
+from isoglot.compare.measures.registry import MEASURES, compute
+from isoglot.compare.parallel_sentences import builtin_pairs, check_count, default_languages, language_for
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.languages import twin
 from isoglot.model import Encoder, encoder_config

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.compare import cka, paper_cka
-from isoglot.compare.subsamples import subsampled_cka
+from isoglot.compare.cka_inference import subsampled_cka
 
 
 def test_every_subsample_has_the_value_of_its_rows_alone() -> None:

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 from isoglot.core.artifact import (
+    Compression,
     check_arrays,
     check_form,
     load_arrays,
@@ -23,7 +24,6 @@ from isoglot.core.artifact import (
     write_index,
     write_sealed,
 )
-from isoglot.core.compressed import Compression
 from isoglot.core.errors import CorruptFileError, InputError
 from tests.errors import raises
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from isoglot.core.compressed import compressed, is_stored, store_bytes, stored_bytes, stored_json
+from isoglot.core.artifact import compressed, is_stored, store_bytes, stored_bytes, stored_json
 from tests.errors import raises
 
 

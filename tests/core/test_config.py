@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from isoglot.core.config import Config, build_config, key_line, parse_setting
+from isoglot.core.config import Config, Recipe, build_config, key_line, parse_setting
 from isoglot.core.errors import ConfigError
-from isoglot.core.recipe import Recipe
 from tests.errors import raises
 
 

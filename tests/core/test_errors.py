@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.align.estimator import NotFittedError
+from isoglot.align.maps.estimator import NotFittedError
 from isoglot.core.errors import (
     CODES,
     ConfigError,
@@ -31,7 +31,7 @@ from isoglot.core.errors import (
 )
 from isoglot.core.files import storage_error
 from isoglot.pretrain.distributed import ProcessError
-from isoglot.text.pool import WorkerError
+from isoglot.text.process_pool import WorkerError
 
 ROOT = Path(__file__).parents[2]
 KINDS: tuple[type[IsoglotError], ...] = (

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from isoglot.core import parts
+from isoglot.core import optional as parts
 from isoglot.core.errors import MissingPartError
-from isoglot.core.parts import PARTS, Part, import_part, version_of, versions
+from isoglot.core.optional import PARTS, Part, import_part, version_of, versions
 
 
 def test_versions_need_no_import():

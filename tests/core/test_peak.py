@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from isoglot.core.peak import PeakConfig, measure_peak
+from isoglot.core.doctor import PeakConfig, measure_peak
 
 CPU = torch.device("cpu")
 

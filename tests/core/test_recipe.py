@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe, recipe_names
+from isoglot.core.doctor import PeakConfig
 from isoglot.core.errors import ConfigError, IsoglotError
-from isoglot.core.peak import PeakConfig
-from isoglot.core.recipe import load_recipe, recipe_names
 from tests.errors import raises
 
 

@@ -15,9 +15,9 @@ import pytest
 
 import isoglot
 from isoglot.core import folders
+from isoglot.core.doctor import PeakConfig
 from isoglot.core.errors import StorageError
 from isoglot.core.files import read_json, write_text
-from isoglot.core.peak import PeakConfig
 from isoglot.core.run import out_folder, record_run, sole_writer
 from tests.errors import raises
 

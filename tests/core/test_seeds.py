@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.seeds import LARGEST_SEED, derive_seed, random_stream
+from isoglot.core.rng import LARGEST_SEED, derive_seed, random_stream
 
 seeds = st.integers(0, LARGEST_SEED)
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from isoglot.core.control_characters import visible
-from isoglot.core.errors import InputError, IsoglotError
+from isoglot.core.errors import InputError, IsoglotError, visible
 from isoglot.core.table import MISSING, Column, Table
 
 ROWS = [

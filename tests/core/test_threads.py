@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from isoglot.core import threads
-from isoglot.core.threads import quickest_threads
+from isoglot.core import devices as threads
+from isoglot.core.devices import quickest_threads
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from isoglot.compare.judged import Judged
-from isoglot.diagnose.found import WAYS
+from isoglot.compare.cka_inference import Judged
 from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts, Top
-from isoglot.diagnose.tokens import TokenFacts
+from isoglot.diagnose.retrieval import WAYS
+from isoglot.diagnose.tokenizer_check import TokenFacts
 from isoglot.retrieve.estimates import Estimates
 from isoglot.retrieve.metrics import Interval
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.diagnose.choice import Hits, choose_best, language_layers
-from isoglot.diagnose.found import WAYS, Means, find_translations, fold_numbers
-from isoglot.diagnose.resampled import sample_weights
-from isoglot.diagnose.sentences import builtin_set, distinct_rows
-from isoglot.diagnose.shape import mean_distance, spread
+from isoglot.diagnose.layer_choice import Hits, choose_best, language_layers, sample_weights
+from isoglot.diagnose.measurements import mean_distance, spread
+from isoglot.diagnose.retrieval import WAYS, Means, find_translations, fold_numbers
+from isoglot.diagnose.sentence_vectors import builtin_set, distinct_rows
 from isoglot.languages import twin
-from isoglot.retrieve.chosen import interval
 from isoglot.retrieve.estimates import OWN, Estimates, Other
 from isoglot.retrieve.parallel_sets import ParallelSet
+from isoglot.retrieve.simultaneous_intervals import interval
 
 N, D = 200, 24
 

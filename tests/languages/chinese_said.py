@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from isoglot.languages.chinese import Chinese
+from isoglot.languages.grammars.chinese import Chinese
 from isoglot.languages.meaning import Clause, Link, Meaning, Phrase, Register, Thing, Wording, number_units
 from isoglot.languages.sentence import Sentence
 

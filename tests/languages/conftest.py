@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isoglot.languages.chinese import Chinese
+from isoglot.languages.grammars.chinese import Chinese
 
 
 @pytest.fixture(scope="session")

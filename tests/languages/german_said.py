@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isoglot.languages.german import German
+from isoglot.languages.grammars.german import German
 from isoglot.languages.meaning import PLAIN, Clause, Meaning, Pronoun, Register, Thing, Wording, number_units
 from isoglot.languages.sentence import Sentence
 

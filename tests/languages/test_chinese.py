@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from isoglot.languages.chinese import Chinese
+from isoglot.languages.grammars.chinese import Chinese
 from isoglot.languages.meaning import Asked, Both, Clause, Link, Meaning, Name, Pronoun, Thing, Wording, number_units
 from tests.languages.chinese_said import BOOK, BREAD, a, act, prop, said
 

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from isoglot.languages.chinese import Chinese
-from isoglot.languages.english import English
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.grammars.chinese import Chinese
+from isoglot.languages.grammars.english import English
+from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
     CLASSIFIER,
@@ -24,7 +24,7 @@ from isoglot.languages.meaning import (
     Thing,
     number_units,
 )
-from isoglot.languages.sample import Sampler
+from isoglot.languages.random_meanings import Sampler
 from isoglot.languages.sentence import Sentence, align
 from tests.languages.chinese_said import BREAD, a, act, check_tree, prop, said
 

@@ -7,9 +7,8 @@ from itertools import islice
 import pytest
 
 from isoglot.languages import parallel
-from isoglot.languages.english import English
-from isoglot.languages.english_forms import article
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.grammars.english import English, article
+from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.meaning import (
     MARKER,
     PLAIN,

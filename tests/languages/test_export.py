@@ -9,13 +9,13 @@ import pytest
 
 from isoglot.core.files import file_hash, read_json
 from isoglot.languages.export import ExportConfig, export
-from isoglot.text.alignment import read_pharaoh
-from isoglot.text.columns import read_tagged
-from isoglot.text.conllu import read_conllu
-from isoglot.text.dictionary import read_dictionary
-from isoglot.text.inference import read_inference
-from isoglot.text.parallel import read_parallel
-from isoglot.text.plain import read_documents
+from isoglot.text.formats.conll_columns import read_tagged
+from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.dictionary import read_dictionary
+from isoglot.text.formats.nli import read_inference
+from isoglot.text.formats.parallel import read_parallel
+from isoglot.text.formats.pharaoh import read_pharaoh
+from isoglot.text.formats.plain import read_documents
 
 SMALL = ExportConfig(
     languages=("en", "de", "zh"), sentences=300, parallel=80, dictionary=3000, treebank=40, ner=50, nli=60, held_out=20

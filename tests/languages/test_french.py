@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from isoglot.languages.french import French
-from isoglot.languages.french_forms import BE, FrenchLexicon, Verb
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.grammars.french import French
+from isoglot.languages.grammars.french_forms import BE, FrenchLexicon, Verb
+from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
     COPULA,
@@ -32,7 +32,7 @@ from isoglot.languages.meaning import (
     Wording,
     number_units,
 )
-from isoglot.languages.sample import Sampler
+from isoglot.languages.random_meanings import Sampler
 from isoglot.languages.sentence import Sentence
 
 

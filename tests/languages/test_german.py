@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.meaning import (
     ADJECTIVE,
     COPULA,
@@ -21,7 +21,7 @@ from isoglot.languages.meaning import (
     Thing,
     Wording,
 )
-from isoglot.languages.sample import Sampler
+from isoglot.languages.random_meanings import Sampler
 from tests.languages.german_said import BAKER, BREAD, CHILD, DOG, GRAMMAR, WE, YOU, I, a, action, render, say, tree
 
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.languages import LANGUAGES, align, documents, grammar, lexicon, parallel, paraphrases
+from isoglot.languages import LANGUAGES, align, documents, grammar, parallel, paraphrases
 from isoglot.languages.corpus import meanings, split_of
+from isoglot.languages.export import tree_of
 from isoglot.languages.gloss import gloss, word_glosses
+from isoglot.languages.grammars import lexicon
 from isoglot.languages.meaning import Meaning, Name, Pronoun, Thing, Wording
 from isoglot.languages.sentence import Sentence
-from isoglot.languages.trees import tree_of
-from isoglot.text.conllu import read_conllu, write_conllu
+from isoglot.text.formats.conllu import read_conllu, write_conllu
 
 specification = importlib.util.spec_from_file_location("golden", Path(__file__).parent / "golden.py")
 assert specification is not None

@@ -8,7 +8,9 @@ from collections import defaultdict
 import pytest
 
 from isoglot.languages.concepts import world
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.grammars.lexicon import read_table
+from isoglot.languages.grammars.russian import Russian
+from isoglot.languages.grammars.russian_verbs import conjugate
 from isoglot.languages.meaning import (
     Asked,
     Both,
@@ -20,9 +22,7 @@ from isoglot.languages.meaning import (
     Wording,
     number_units,
 )
-from isoglot.languages.russian import Russian
-from isoglot.languages.russian_verbs import conjugate
-from isoglot.languages.sample import Sampler
+from isoglot.languages.random_meanings import Sampler
 from isoglot.languages.sentence import Sentence
 
 RUSSIAN = Russian()

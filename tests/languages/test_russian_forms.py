@@ -8,8 +8,8 @@ from itertools import chain
 
 import pytest
 
-from isoglot.languages import russian_forms as ru
 from isoglot.languages.concepts import world
+from isoglot.languages.grammars import russian_nominals as ru
 
 NOUNS = {noun.lemma: noun for nouns in ru.read_nouns().values() for noun in nouns}
 ADJECTIVES = {adjective.lemma: adjective for found in ru.read_adjectives().values() for adjective in found}

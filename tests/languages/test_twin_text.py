@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.languages.twin_text import twin_files
-from isoglot.languages.twins import unshift
-from isoglot.text.alignment import read_pharaoh
-from isoglot.text.bad import Skip
+from isoglot.languages.twins import twin_files, unshift
+from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.pharaoh import read_pharaoh
 
 TEXT = "The cat sees a dog.\nIt sleeps.\n\nA dog!\n"
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 
 from isoglot.model import Encoder, encoder_config
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 SENTENCES = ("The cat sleeps.", "A small dog sees the big house and the old woman gives the girl a red apple.", "Yes")
 

@@ -13,8 +13,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from isoglot.model.blocks import FeedForward, Norm
-from isoglot.model.dropout import Dropout, kept, mixed
-from isoglot.model.settings import encoder_config
+from isoglot.model.config import encoder_config
+from isoglot.model.kernels.dropout import Dropout, kept, mixed
 
 CAN_COMPILE = (
     sys.platform == "linux" and shutil.which("g++") and (Path(sysconfig.get_path("include")) / "Python.h").exists()

@@ -10,8 +10,8 @@ import torch
 
 from isoglot.core.errors import ConfigError
 from isoglot.model import Batch, Encoder, EncoderConfig, EncoderLike, encoder_config
+from isoglot.model.config import SIZES, Preset
 from isoglot.model.head import ABSENT, aligned
-from isoglot.model.settings import SIZES, Preset
 
 LANGUAGES = ("en", "fr")
 MEMBERS = {"en": np.arange(30), "fr": np.array([*range(5), *range(25, 50)])}

@@ -24,8 +24,8 @@ from transformers import (
 
 from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
-from isoglot.model.from_hf import encoder_from_hf, obstacles
-from isoglot.model.to_hf import export_to_hf
+from isoglot.model.hf.export import export_to_hf
+from isoglot.model.hf.import_weights import encoder_from_hf, obstacles
 
 SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 ROBERTA = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")

@@ -11,8 +11,8 @@ from transformers import AutoModel, AutoModelForMaskedLM
 from isoglot.core.errors import ConfigError
 from isoglot.model import load_encoder, make_batch
 from isoglot.model.batch import Batch
-from isoglot.model.from_hf import encoder_from_hf
-from isoglot.model.hooked import HookedEncoder
+from isoglot.model.hf.hooked import HookedEncoder
+from isoglot.model.hf.import_weights import encoder_from_hf
 from isoglot.vocab import Vocabulary
 
 # DeBERTa compiles a few functions when it is imported, in a way that torch is giving up

@@ -12,7 +12,7 @@ from transformers import AutoModelForMaskedLM, BertConfig, DistilBertConfig
 
 from isoglot.core.errors import ConfigError, DeviceError, InputError, StorageError
 from isoglot.model import Encoder, load_encoder, save_encoder
-from isoglot.model.hf_source import WAYS
+from isoglot.model.hf.source import WAYS
 
 SMALL: dict[str, Any] = {
     "hidden_size": 32,
@@ -66,7 +66,7 @@ def test_what_is_not_there_names_two_ways_to_get_one(tmp_path: Path):
 
 
 def test_a_name_without_the_network_is_one_line_at_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("isoglot.model.hf_source._network", lambda: False)
+    monkeypatch.setattr("isoglot.model.hf.source._network", lambda: False)
     with pytest.raises(StorageError) as failure:
         load_encoder("nobody/no-such-encoder")
     assert str(failure.value) == (
@@ -116,7 +116,7 @@ def test_our_folder_needs_no_transformers(encoders, tmp_path: Path):
     save_encoder(encoders("modern", mode="joint"), tmp_path / "ours")
     program = (
         "import sys; sys.modules['transformers'] = None;"
-        "from isoglot.model import load_encoder; from isoglot.model.to_hf import export_to_hf;"
+        "from isoglot.model import load_encoder; from isoglot.model.hf.export import export_to_hf;"
         f"export_to_hf(load_encoder({str(tmp_path / 'ours')!r}, device='cpu'), {str(tmp_path / 'hf')!r})"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

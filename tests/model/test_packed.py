@@ -213,7 +213,7 @@ def test_what_is_damaged_is_refused_in_one_line(encoder: Encoder, tmp_path: Path
 def test_a_frame_with_something_else_in_it(tmp_path: Path):
     from safetensors.torch import save
 
-    from isoglot.core.compressed import compressed
+    from isoglot.core.artifact import compressed
 
     wrong = {"m": torch.ones(2, 3, dtype=torch.int8), "m.exponent": torch.ones(4, dtype=torch.int8)}
     alone = {"m": torch.tensor(1, dtype=torch.int8), "m.exponent": torch.ones(1, dtype=torch.int8)}

@@ -15,9 +15,9 @@ from isoglot.core import folders
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.model import TableEncoder, load_encoder, save_encoder
 from isoglot.model.folder import PACKED, WEIGHTS
-from isoglot.model.table import save_table
-from isoglot.text.dictionary import Entry
-from isoglot.text.vectors import Vectors
+from isoglot.model.static_table import save_table
+from isoglot.text.formats.dictionary import Entry
+from isoglot.text.formats.word_vectors import Vectors
 from isoglot.vocab import Vocabulary
 from tests.core.test_sole_writer import another_process
 

@@ -6,7 +6,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
 from isoglot.model.blocks import rotated, rotation
-from isoglot.model.short_attention import (
+from isoglot.model.kernels.short_attention import (
     BACKWARD,
     FORWARD,
     HAS_TRITON,

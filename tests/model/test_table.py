@@ -12,9 +12,9 @@ from isoglot.compare.floor import random_encoder_like
 from isoglot.core.artifact import write_index
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.model import TableEncoder, load_encoder, make_batch
-from isoglot.model.table import open_table, save_table
+from isoglot.model.static_table import open_table, save_table
 from isoglot.represent import extract
-from isoglot.steer.decode import best_tokens, check_softmax
+from isoglot.steer.shifted_pass import best_tokens, check_softmax
 from isoglot.vocab import train_vocabulary
 
 

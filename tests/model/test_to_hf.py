@@ -11,9 +11,9 @@ from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import write_bytes
 from isoglot.model import Encoder, encoder_config, load_encoder, make_batch
 from isoglot.model.head import ABSENT
-from isoglot.model.to_hf import export_to_hf, hf_family
+from isoglot.model.hf.export import export_to_hf, hf_family
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.exported import FILE as TEXT
+from isoglot.vocab.exported_processing import FILE as TEXT
 
 PAPER = [
     "default",
@@ -144,7 +144,7 @@ def test_a_disk_that_fills_up_leaves_all_as_it_was(encoders, tmp_path: Path, mon
             raise OSError(28, "No space left on device")
         write_bytes(path, data)
 
-    monkeypatch.setattr("isoglot.model.to_hf.write_bytes", full)
+    monkeypatch.setattr("isoglot.model.hf.export.write_bytes", full)
     for place in (target, tmp_path / "new"):
         done.clear()
         with pytest.raises(StorageError, match="the disk is full"):

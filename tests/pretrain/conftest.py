@@ -10,7 +10,7 @@ import pytest
 
 from isoglot.core.config import build_config
 from isoglot.languages import documents
-from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.config import PretrainConfig
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from isoglot.pretrain.chance import high, host_draw
 from isoglot.pretrain.code_switching import CAP_BITS, RATE_BITS, DeviceSwitcher
-from isoglot.pretrain.switch_table import STEP_BITS, Option, SwitchTable, build_switch_tables
-from isoglot.text.dictionary import Entry
+from isoglot.pretrain.code_switching_table import STEP_BITS, Option, SwitchTable, build_switch_tables
+from isoglot.pretrain.counter_rng import high, host_draw
+from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary
 
 Pick = tuple[tuple[int, ...], Option]

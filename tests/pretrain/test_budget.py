@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, shown
-from isoglot.pretrain.budget import Budget, parse_budget
+from isoglot.pretrain.schedule import Budget, parse_budget
 
 
 @pytest.mark.parametrize(

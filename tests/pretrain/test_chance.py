@@ -7,7 +7,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from isoglot.pretrain.chance import (
+from isoglot.pretrain.counter_rng import (
     below,
     draws,
     entry,

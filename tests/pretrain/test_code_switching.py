@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from isoglot.core.errors import ConfigError
 from isoglot.languages import dictionary, documents
 from isoglot.model.plan import SharingPlan
-from isoglot.pretrain.chance import below, draws, stream_key
 from isoglot.pretrain.code_switching import CodeSwitchingConfig, DeviceSwitcher, span_hashes
-from isoglot.pretrain.switch_table import (
+from isoglot.pretrain.code_switching_table import (
     BARE,
     DIGIT,
     HYPHEN,
@@ -32,9 +31,10 @@ from isoglot.pretrain.switch_table import (
     check_switching,
     dictionaries_record,
 )
-from isoglot.text.dictionary import Entry, read_dictionary, write_dictionary
-from isoglot.text.segment import segmenter
-from isoglot.text.switch import SwitchConfig, Switcher
+from isoglot.pretrain.counter_rng import below, draws, stream_key
+from isoglot.text.cleaning.segmentation import segmenter
+from isoglot.text.code_switching import SwitchConfig, Switcher
+from isoglot.text.formats.dictionary import Entry, read_dictionary, write_dictionary
 from isoglot.vocab import Vocabulary, train_vocabulary
 from tests.pretrain.plain_switching import decoded, plainly, table_of
 

@@ -19,7 +19,7 @@ import torch
 from isoglot.core.errors import ConfigError
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain.distributed import World, join_world
-from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.pretrain.train import pretrain
 
 # One program for several runs and both processes: starting torch takes longer than all of them.
@@ -31,7 +31,7 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import InputError
 from isoglot.core.progress import LineProgress
 from isoglot.pretrain import train
-from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.config import PretrainConfig
 from isoglot.vocab import Shards, Vocabulary
 
 corpus, out, runs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])

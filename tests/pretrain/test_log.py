@@ -10,8 +10,7 @@ import torch
 
 from isoglot.core.errors import MissingPartError
 from isoglot.model import encoder_config
-from isoglot.pretrain.flops import step_flops
-from isoglot.pretrain.log import MetricsLog, StepFacts, memory_used, read_metrics
+from isoglot.pretrain.metrics_log import MetricsLog, StepFacts, memory_used, read_metrics, step_flops
 
 
 def facts(**changes) -> StepFacts:

@@ -13,9 +13,9 @@ from torch import nn
 from isoglot.core import devices
 from isoglot.core.errors import NumericError
 from isoglot.model.folder import open_encoder
-from isoglot.pretrain.log import read_metrics
-from isoglot.pretrain.loss_scale import LARGEST, SMALLEST, LossScale
+from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.pretrain.optimizer import OptimizerConfig, build_optimizer
+from isoglot.pretrain.step import LARGEST, SMALLEST, LossScale
 from isoglot.pretrain.train import pretrain
 
 

@@ -7,7 +7,7 @@ import torch
 
 from isoglot.core.errors import NumericError
 from isoglot.pretrain.distributed import World
-from isoglot.pretrain.losses import Losses
+from isoglot.pretrain.step import Losses
 
 ALONE = World(device=torch.device("cpu"))
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe
 from isoglot.core.errors import ConfigError
-from isoglot.core.recipe import load_recipe
 from isoglot.model import Encoder, encoder_config
-from isoglot.pretrain import memory
-from isoglot.pretrain.memory import check_memory, kept_numbers
-from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain import step as memory
+from isoglot.pretrain.config import PretrainConfig
+from isoglot.pretrain.step import check_memory, kept_numbers
 from isoglot.pretrain.train import pretrain
 
 

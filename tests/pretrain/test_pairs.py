@@ -17,9 +17,9 @@ from isoglot.model.folder import open_encoder
 from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.distributed import World
-from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs, cut_evenly
 from isoglot.pretrain.train import pretrain
-from isoglot.text.parallel import read_parallel, write_parallel
+from isoglot.pretrain.translation_pairs import PairRows, Pairs, check_pairs, cut_evenly
+from isoglot.text.formats.parallel import read_parallel, write_parallel
 from isoglot.vocab import Vocabulary, train_vocabulary
 
 ROWS = [{"en": one.text, "fr": other.text} for one, other in islice(parallel(["en", "fr"], seed=3), 101)]

@@ -15,7 +15,7 @@ import torch
 from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain import train
-from isoglot.pretrain.log import read_metrics
+from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.pretrain.train import pretrain
 
 
@@ -169,7 +169,7 @@ import json, os, random, signal, sys, time
 import torch
 torch.set_num_threads(1)
 from isoglot.core.config import build_config
-from isoglot.pretrain.settings import PretrainConfig
+from isoglot.pretrain.config import PretrainConfig
 from isoglot.pretrain.train import pretrain
 from isoglot.vocab import Shards, Vocabulary
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
-from isoglot.pretrain.rows import Rows, Storage
+from isoglot.pretrain.token_rows import Rows, Storage
 from isoglot.vocab import Shards
-from isoglot.vocab.layout import RowLayout
+from isoglot.vocab.external_tokenizer import RowLayout
 
 LAYOUT = RowLayout((2,), (3,), (2,), (3,), (3,))
 

@@ -6,11 +6,10 @@ from itertools import combinations
 
 import pytest
 
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe, recipe_names
 from isoglot.core.errors import ConfigError
-from isoglot.core.recipe import load_recipe, recipe_names
 from isoglot.model.plan import SharingPlan
-from isoglot.pretrain.settings import PretrainConfig, changed_key
+from isoglot.pretrain.config import PretrainConfig, changed_key
 
 TABLE1 = {
     "default": ("joint --size 80000", "default"),

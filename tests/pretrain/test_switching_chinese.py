@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.pretrain.code_switching import DeviceSwitcher
-from isoglot.pretrain.switch_table import SwitchTable, dictionaries_record
-from isoglot.text.dictionary import Entry
+from isoglot.pretrain.code_switching_table import SwitchTable, dictionaries_record
+from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary, train_vocabulary
 from tests.pretrain.plain_switching import decoded, plainly, table_of
 

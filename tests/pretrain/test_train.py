@@ -21,12 +21,12 @@ from isoglot.model.load import encoder_folder, load_encoder, run_weights
 from isoglot.pretrain import train
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.distributed import World
-from isoglot.pretrain.log import read_metrics
 from isoglot.pretrain.masking import IGNORED
-from isoglot.pretrain.passes import Passes
-from isoglot.pretrain.rows import Rows, TextConfig
+from isoglot.pretrain.metrics_log import read_metrics
+from isoglot.pretrain.step import Passes
+from isoglot.pretrain.token_rows import Rows, TextConfig
 from isoglot.pretrain.train import pretrain
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 
 PLANS = ["default", "1", "emb,pos,softmax", "2,transform", "emb,pos,1-2,transform,softmax"]
@@ -231,7 +231,7 @@ def test_every_shape_of_a_compiled_run_is_compiled(run, monkeypatch, tmp_path: P
         graphs.append(graph)
         return graph.forward
 
-    monkeypatch.setattr("isoglot.model.compiled.BACKEND", count)
+    monkeypatch.setattr("isoglot.model.kernels.compiled.BACKEND", count)
     torch._dynamo.reset()
     parallel = [{"en": "a cat " * n, "fr": "un chat " * n} for n in range(1, 9)]
     settings = [

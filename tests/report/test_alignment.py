@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from isoglot.align.result import Alignment, LayerAlignment
-from isoglot.align.settings import AlignConfig
+from isoglot.align.alignment import Alignment, LayerAlignment
+from isoglot.align.maps.config import AlignConfig
 from isoglot.report.alignment import finding
 
 

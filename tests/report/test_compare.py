@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from isoglot.compare.emergence import Emergence, Moment
+from isoglot.compare.encoders import Comparison, Measured
 from isoglot.compare.figure7 import Cell, Column, Figure7
 from isoglot.compare.figure7_claims import claims
-from isoglot.compare.forms import FORMS
 from isoglot.compare.layer_grid import CKAGrid
-from isoglot.compare.models import Comparison, Measured
+from isoglot.compare.measures.cka import FORMS
 from isoglot.report.compare import comparison_page, comparison_svg, findings, number
 from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
 from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg

@@ -12,12 +12,12 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from isoglot.diagnose import Checkup, DiagnoseConfig, all_findings, diagnose
-from isoglot.diagnose.sentences import builtin_set
+from isoglot.diagnose.sentence_vectors import builtin_set
 from isoglot.languages import parallel
 from isoglot.model import Encoder, encoder_config
 from isoglot.report.diagnosis import diagnosis_page
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 
 @pytest.fixture(scope="module")

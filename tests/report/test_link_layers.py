@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from isoglot.align.layer_choice import LayerChoice, Tried, Way
-from isoglot.align.link_scores import LinkScores
+from isoglot.align.words.layer_choice import LayerChoice, Tried, Way
+from isoglot.align.words.link_scores import LinkScores
 from isoglot.report.link_layers import choice_in_words, link_layers_page
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from isoglot.report.map_transfer import curves, finding, map_transfer_svg
-from isoglot.transfer.map_curve import MapTransfer
 from isoglot.transfer.map_points import Arm, Line
-from isoglot.transfer.significance import estimate
+from isoglot.transfer.map_transfer import MapTransfer
+from isoglot.transfer.scoring.significance import estimate
 
 SCORES: dict[tuple[str, str, Arm], list[int]] = {
     ("monolingual", "en", "source"): [60, 70, 80],

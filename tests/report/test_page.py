@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.thumbnail import lead, thumbnail_page, wilson
-from isoglot.study.thumbnail import ArmResult, Moment
+from isoglot.study.demo.thumbnail import ArmResult, Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from isoglot.report.page import page
 from isoglot.report.real_languages import real_sections
 from isoglot.steer.token_sets import TokenSets
 from isoglot.steer.translate import Translation
-from isoglot.study.real_languages import RealLanguages
+from isoglot.study.demo.real_languages import RealLanguages
 from isoglot.vocab import train_vocabulary
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from isoglot.report.shift_transfer import MOST, best_layer, shift_svg
-from isoglot.transfer.evaluation import Evaluation
-from isoglot.transfer.shift import Shifted, ShiftOutcome
-from isoglot.transfer.significance import compare
-from isoglot.transfer.task import accuracy
+from isoglot.transfer.scoring.evaluation import Evaluation
+from isoglot.transfer.scoring.significance import compare
+from isoglot.transfer.shift_transfer import Shifted, ShiftOutcome
+from isoglot.transfer.tasks.task import accuracy
 
 
 def evaluation(code: str, right: int) -> Evaluation:

@@ -41,11 +41,11 @@ from isoglot.report.steer_tables import (
     translation_rows,
 )
 from isoglot.steer.bleu import Bleu
+from isoglot.steer.erasers.trade_off import Traded, TradeOff
 from isoglot.steer.scores import Scores
 from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.sweep import Sweep
 from isoglot.steer.token_sets import TokenSets
-from isoglot.steer.trade_off import Traded, TradeOff
 from isoglot.steer.translate import Translation
 from isoglot.vocab import train_vocabulary
 

@@ -19,7 +19,7 @@ from isoglot.report.study import (
     study_results,
     verdict_finding,
 )
-from isoglot.study.paper_comparison import ArmLoss
+from isoglot.study.tables.paper_comparison import ArmLoss
 from tests.study.made_up_study import MadeUpStudy, numbers_of_table1
 from tests.study.test_factorial import made_up
 

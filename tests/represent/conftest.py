@@ -17,7 +17,7 @@ from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBe
 from isoglot.languages import documents
 from isoglot.model import Encoder, EncoderLike, load_encoder
 from isoglot.vocab import train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 PIECES = "the cat sleep ##s ##ing a small dog see big house and old woman give girl red apple yes . un ##happy".split()
 

@@ -16,8 +16,7 @@ from isoglot.core.errors import ConfigError, CorruptFileError, InputError, Isogl
 from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
 from isoglot.represent import Representations, extract, extraction
 from isoglot.represent.array_files import ArrayWriter, Shape
-from isoglot.represent.arrival import IN_FLIGHT
-from isoglot.represent.layer_pass import check_finite
+from isoglot.represent.layer_pass import IN_FLIGHT, check_finite
 
 CLOSE: dict[str, Any] = {"atol": 2e-5, "rtol": 1e-5}
 

@@ -53,7 +53,7 @@ def test_long_sentences_lose_no_word(imported: EncoderLike):
 
 
 def test_types_are_saved_with_their_words(imported: EncoderLike, tmp_path: Path):
-    from isoglot.text.vectors import read_vectors
+    from isoglot.text.formats.word_vectors import read_vectors
 
     found = word_types(imported, CORPUS, ["the", "x", "cat"], layers=[-1])
     for name in ("types.safetensors", "types"):
@@ -134,7 +134,7 @@ def test_words_for_a_tokenizer_of_bytes(ours: Encoder, tmp_path: Path):
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     from isoglot.model import encoder_config
-    from isoglot.represent.rows import RowMaker
+    from isoglot.represent.token_rows import RowMaker
     from isoglot.vocab import Vocabulary
 
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "Ġ", "a", "b", "c", "ab", "Ġc"]

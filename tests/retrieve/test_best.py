@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.core.compiled import COMPILED
-from isoglot.retrieve import best as module
+from isoglot.core.optional import COMPILED
 from isoglot.retrieve import nearest
-from isoglot.retrieve.best import Best, _products, indices_of, values_of
+from isoglot.retrieve import search as module
+from isoglot.retrieve.search import Best, _products, indices_of, values_of
 
 
 def _matrix(rows: int, columns: int, values: str) -> torch.Tensor:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isoglot.retrieve import Interval, Side, score_layers
-from isoglot.retrieve.chosen import by_other_half, chosen_interval, halves, leads, stand
 from isoglot.retrieve.metrics import resampled_means
+from isoglot.retrieve.simultaneous_intervals import by_other_half, chosen_interval, halves, leads, stand
 
 
 def test_the_interval_of_what_was_chosen_is_wider_and_no_narrower_than_for_one_alone():

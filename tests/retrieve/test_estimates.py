@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from isoglot.core.arrays import paired_rows
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve import Gold, Side, score_layers, score_retrieval
 from isoglot.retrieve.estimates import Estimates, Inputs, Other, View, fold_numbers, views
-from isoglot.retrieve.layers import found_both
+from isoglot.retrieve.evaluation import apart_from
+from isoglot.retrieve.layer_scores import found_both
 from isoglot.retrieve.methods import METHODS, Rules
-from isoglot.retrieve.rows import paired_rows
-from isoglot.retrieve.scores import apart_from
 
 N, D = 60, 7
 

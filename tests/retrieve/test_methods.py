@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from isoglot.core.arrays import paired_rows
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.retrieve import Neighbors, blocked, csls, inverted_softmax, margin, methods, nearest, retrieve
-from isoglot.retrieve.blocked import search, search_both
+from isoglot.retrieve import Neighbors, csls, inverted_softmax, margin, methods, nearest, retrieve
+from isoglot.retrieve import search as blocked
 from isoglot.retrieve.methods import METHODS
-from isoglot.retrieve.rows import paired_rows
-from isoglot.retrieve.rule import Rule
+from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.search import search, search_both
 
 SHAPES = [(4, 3), (3, 5), (7, 16), (5, 17), (16, 8), (64, 40), (1000, 1000)]
 EXACT = [method for method in METHODS if method != "inverted_softmax"]

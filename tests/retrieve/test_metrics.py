@@ -8,13 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isoglot.core.arrays import paired_rows
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve import Gold, gold_ranks, hubness, mean_reciprocal_rank, nearest, precision_at_k
-from isoglot.retrieve.blocked import search
 from isoglot.retrieve.metrics import best_ranks, bootstrap
-from isoglot.retrieve.ranks import ranks
-from isoglot.retrieve.rows import paired_rows
-from isoglot.retrieve.rule import Rule
+from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.search import ranks, search
 
 
 def at(*degrees: float) -> np.ndarray:

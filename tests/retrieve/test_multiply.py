@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.retrieve import multiply as module
+from isoglot.retrieve import matrix_product as module
 from isoglot.retrieve import nearest
-from isoglot.retrieve.multiply import _openblas, _product, faster, multiply
+from isoglot.retrieve.matrix_product import _openblas, _product, faster, multiply
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from isoglot.retrieve import Gold, read_side, score_dictionary, score_layers, sc
 from isoglot.retrieve.leaks import refuse_leak
 from isoglot.retrieve.methods import METHODS
 from isoglot.retrieve.results import write_pairs
-from isoglot.text.dictionary import read_dictionary
-from isoglot.text.vectors import write_vectors
+from isoglot.text.formats.dictionary import read_dictionary
+from isoglot.text.formats.word_vectors import write_vectors
 
 
 def spaces(rows: int = 60, noise: float = 0.8) -> tuple[np.ndarray, np.ndarray]:

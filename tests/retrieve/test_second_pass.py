@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.retrieve import second_pass
-from isoglot.retrieve.blocked import search
+from isoglot.core.arrays import paired_rows
+from isoglot.retrieve import search as second_pass
 from isoglot.retrieve.methods import Rules
-from isoglot.retrieve.rows import paired_rows
+from isoglot.retrieve.search import search
 
 KINDS = ("random", "clustered", "hubby", "duplicates", "grid")
 

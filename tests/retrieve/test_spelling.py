@@ -7,12 +7,12 @@ from typing import get_args
 import numpy as np
 
 from isoglot.retrieve import Gold, score_retrieval
-from isoglot.retrieve.by_dictionary import score_dictionary
-from isoglot.retrieve.layers import Side
+from isoglot.retrieve.dictionaries import score_dictionary
+from isoglot.retrieve.layer_scores import Side
 from isoglot.retrieve.methods import Direction
 from isoglot.retrieve.results import metrics_csv
 from isoglot.retrieve.spelling import SpeltAlike
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 
 SOURCE, TARGET = ["hotel", "cat", "dog"], ["hotel", "herberge", "katze", "hund"]
 ENTRIES = [Entry("hotel", "hotel"), Entry("hotel", "herberge"), Entry("cat", "katze"), Entry("dog", "hund")]

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isoglot.core.arrays import paired_rows
 from isoglot.retrieve.methods import METHODS, Direction, Rules
 from isoglot.retrieve.metrics import bootstrap
-from isoglot.retrieve.rows import paired_rows
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from isoglot.static import counting
 from isoglot.static.counting import UNIT, count_pairs, merged, neighbor_units
-from isoglot.static.stream import Stream
+from isoglot.static.token_stream import Stream
 
 
 def stream_of(documents: list[list[int]], types: int) -> Stream:
@@ -79,7 +79,7 @@ import threading, time
 from pathlib import Path
 import numpy as np
 from isoglot.static import blocks, counting
-from isoglot.static.stream import Stream
+from isoglot.static.token_stream import Stream
 if not {compiled}:
     counting.COMPILED = blocks.COMPILED = False
 def most(work):

@@ -10,10 +10,10 @@ import pytest
 
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, MissingPartError
-from isoglot.core.parts import version_of
+from isoglot.core.optional import version_of
+from isoglot.static.config import FastTextConfig, GloveConfig, Word2VecConfig, lower_rate
 from isoglot.static.gensim_models import LONGEST, Shallow, distinct, stable_hash
-from isoglot.static.settings import FastTextConfig, GloveConfig, Word2VecConfig, lower_rate
-from isoglot.static.stream import Stream
+from isoglot.static.token_stream import Stream
 
 needs_gensim = pytest.mark.skipif(version_of("gensim") is None, reason="gensim is not installed")
 RNG = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def test_without_gensim_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatc
     def missing(library: str) -> None:
         raise ModuleNotFoundError(f"No module named {library!r}", name=library.partition(".")[0])
 
-    monkeypatch.setattr("isoglot.core.parts.importlib.import_module", missing)
+    monkeypatch.setattr("isoglot.core.optional.importlib.import_module", missing)
     with pytest.raises(
         MissingPartError, match=r"this needs gensim, which is not installed; pip install 'isoglot\[static\]'"
     ):

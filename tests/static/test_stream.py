@@ -11,8 +11,8 @@ import pytest
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json
-from isoglot.static import stream as module
-from isoglot.static.stream import check_shards, frequent, read_stream
+from isoglot.static import token_stream as module
+from isoglot.static.token_stream import check_shards, frequent, read_stream
 
 
 @pytest.mark.parametrize("piece", [2**22, 37])

@@ -10,10 +10,10 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError, IsoglotError
 from isoglot.core.files import read_json, write_json
-from isoglot.core.parts import version_of
+from isoglot.core.optional import version_of
 from isoglot.model import TableEncoder, load_encoder
 from isoglot.static import FastTextConfig, GloveConfig, Learned, Word2VecConfig, train_static
-from isoglot.static.settings import StaticConfig
+from isoglot.static.config import StaticConfig
 from isoglot.vocab import Shards, Vocabulary, build_shards
 
 Given = tuple[dict[str, Shards], Vocabulary]

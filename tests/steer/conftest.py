@@ -16,7 +16,7 @@ from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBe
 from isoglot.model import Encoder, EncoderLike, load_encoder
 from isoglot.steer import LanguageMeans
 from isoglot.vocab import train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 ENGLISH = "the cat sleep ##s ##ing a small dog see big house and old woman give girl red apple yes .".split()
 FRENCH = "le chat dor ##t un petit chien voit grande maison et vieille femme donne fille rouge pomme oui".split()

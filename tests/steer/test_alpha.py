@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.represent.statistics import LanguageMoments
+from isoglot.represent.moments import LanguageMoments
 from isoglot.steer import LanguageMeans, TokenSets, alpha_by_decoding, alpha_by_dev, alpha_by_means, translate_tokens
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from isoglot.align import NotFittedError
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import EncoderLike, make_batch
-from isoglot.represent.statistics import LanguageStatistics
+from isoglot.represent.moments import LanguageStatistics
 from isoglot.steer import LEACE, LIR, LSAR, Eraser, LanguageMeans, MeanRemoval
 
 ERASERS: dict[str, Any] = {

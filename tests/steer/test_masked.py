@@ -11,7 +11,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import EncoderLike, make_batch
 from isoglot.steer import LanguageMeans, TokenSets, masked_languages, shift
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.model import EncoderLike, make_batch
-from isoglot.represent.statistics import LanguageStatistics
+from isoglot.represent.moments import LanguageStatistics
 from isoglot.steer import LanguageMeans
 
 

@@ -15,9 +15,9 @@ from isoglot.steer import TokenSets, Translation, bleu_1, convert_rate, score_tr
 from isoglot.steer.bleu import bleu_interval
 from isoglot.steer.scores import distinct_ratio, harmonic, neither_share
 from isoglot.steer.token_words import WordFinder
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 ENGLISH = "the cat sleep ##s help ##ing me big house 3".split()
 FRENCH = "le la chat dor ##t aide moi Maison".split()

@@ -14,8 +14,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.model import EncoderLike, make_batch
 from isoglot.represent import extract
 from isoglot.steer import LanguageMeans, ShiftOptions, make_shift, shift
-from isoglot.steer.shifts import Shift
-from isoglot.steer.transport import gaussian_transport
+from isoglot.steer.shifts import Shift, gaussian_transport
 
 KINDS: tuple[Any, ...] = ("mean", "norm-matched", "transport")
 

@@ -11,7 +11,7 @@ import pytest
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.represent import extract
 from isoglot.steer import LEACE, trade_offs
-from isoglot.steer.trade_off import NOTHING, trade_off
+from isoglot.steer.erasers.trade_off import NOTHING, trade_off
 
 N, D = 120, 16
 

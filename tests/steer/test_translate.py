@@ -11,8 +11,9 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import Encoder, EncoderLike, make_batch
-from isoglot.model.hooked import HookedEncoder
-from isoglot.steer import LanguageMeans, TokenSets, decode, shift, translate_tokens
+from isoglot.model.hf.hooked import HookedEncoder
+from isoglot.steer import LanguageMeans, TokenSets, shift, translate_tokens
+from isoglot.steer import shifted_pass as decode
 from isoglot.vocab import train_vocabulary
 
 

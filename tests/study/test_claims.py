@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.compare import figure7_paper
+from isoglot.compare import figure7 as figure7_paper
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.study import claims as claims_room
 from isoglot.study.claims import Verdict, against, claims_of, expected, paper_numbers, verdict_table, verify

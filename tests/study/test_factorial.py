@@ -26,8 +26,8 @@ from isoglot.study.factorial.outcomes import (
 )
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.recipe import load_study
-from isoglot.study.results import result_table
 from isoglot.study.study import Study
+from isoglot.study.tables.results import result_table
 
 MOMENTS = (0, 1000, 2000, 4000)
 

@@ -12,6 +12,7 @@ import pytest
 from isoglot.languages.concepts import world
 from isoglot.languages.twins import unshift
 from isoglot.model.plan import SharingPlan
+from isoglot.study.demo.twin_pairs import write_texts
 from isoglot.study.factorial.design import (
     CELLS,
     CODES,
@@ -23,7 +24,6 @@ from isoglot.study.factorial.design import (
     topic_draws,
     topics_of,
 )
-from isoglot.study.twin_pairs import write_texts
 from isoglot.vocab import build_shards, train_vocabulary
 
 BASE = FactorialCell(sharing="all", anchors="none", order="same", domain="same")

@@ -10,14 +10,14 @@ import pytest
 
 from isoglot.core.errors import InputError
 from isoglot.report.study_figures import write_figures
-from isoglot.static.settings import FastTextConfig
-from isoglot.static.word_training import train_on_words, word_stream
+from isoglot.static.config import FastTextConfig
+from isoglot.static.gensim_models import train_on_words, word_stream
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData, data_from
 from isoglot.study.engines import RunOptions
 from isoglot.study.engines.local import run_local
-from isoglot.study.results import result_tables, study_verdicts
 from isoglot.study.study import Study
+from isoglot.study.tables.results import result_tables, study_verdicts
 
 FIGURES = ("figure4a", "figure4b", "figure5", "figure6", "figure7")
 TINY = (

@@ -19,13 +19,13 @@ from isoglot.study.data import StudyData, data_from
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.resamples import items_hash, ratio_number
 from isoglot.study.kinds.words import VECTORS
+from isoglot.study.multilingual import released_model
 from isoglot.study.numbers import RESAMPLES
-from isoglot.study.released import released_model
-from isoglot.study.results import result_tables
 from isoglot.study.steps import Step
 from isoglot.study.store import source_hash
 from isoglot.study.study import Study
-from isoglot.transfer.shift import GRID
+from isoglot.study.tables.results import result_tables
+from isoglot.transfer.shift_transfer import GRID
 
 TINY = (
     "tokens=2000",

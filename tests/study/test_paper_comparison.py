@@ -8,8 +8,8 @@ import pytest
 
 from isoglot.study.claims.printed_numbers import printed
 from isoglot.study.numbers import Number
-from isoglot.study.paper_comparison import arm_losses, paper_table
-from isoglot.study.results import file_table, result_table, run_table
+from isoglot.study.tables.paper_comparison import arm_losses, paper_table
+from isoglot.study.tables.results import file_table, result_table, run_table
 from tests.study.made_up_study import MadeUpStudy, numbers_of_table1
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, StorageError
-from isoglot.study.arm_tests import arm_differences, arm_table, paired_test, young_arms
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData, study_data
 from isoglot.study.numbers import Coordinate, Number, Numbers
 from isoglot.study.recipe import load_study
 from isoglot.study.study import Study
+from isoglot.study.tables.arm_tests import arm_differences, arm_table, paired_test, young_arms
 
 PLAN = """
 title = "Mine"

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.compare.sentences import builtin_pairs
+from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, load_encoder
 from isoglot.represent import extract
 from isoglot.retrieve import score_retrieval
 from isoglot.retrieve.estimates import Estimates
-from isoglot.retrieve.layers import found_both
+from isoglot.retrieve.layer_scores import found_both
 from isoglot.steer import LanguageMeans, TokenSets
 from isoglot.steer.language_files import export_packed
-from isoglot.study.real_languages import ALPHA, SENTENCES, see_real_languages
+from isoglot.study.demo.real_languages import ALPHA, SENTENCES, see_real_languages
 from isoglot.vocab import train_vocabulary
 
 

@@ -18,8 +18,8 @@ from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
 from isoglot.study.plan import estimate
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
-from isoglot.study.results import facts_table, result_table, study_expected, study_verdicts
 from isoglot.study.study import Study, merge_studies
+from isoglot.study.tables.results import facts_table, result_table, study_expected, study_verdicts
 
 TINY = ("tokens=2000", "moments=1", "builtin_sentences=600", "settings.model.layers=2", "pairs=20")
 OPTIONS = StudyOptions(scale="nano", scale_settings=TINY)

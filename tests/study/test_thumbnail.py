@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.core import threads
+from isoglot.core import devices as threads
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
-from isoglot.study import thumbnail
-from isoglot.study.thumbnail import ThumbnailConfig, run_thumbnail
+from isoglot.study.demo import thumbnail
+from isoglot.study.demo.thumbnail import ThumbnailConfig, run_thumbnail
 
 SMALL = {"sentences": 6000, "test_sentences": 200, "vocabulary_size": 1000, "anchor_share": 0.4}
 

@@ -12,7 +12,7 @@ import pytest
 from isoglot.core.progress import SILENT
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData
-from isoglot.study.kinds import torchrun
+from isoglot.study.kinds import pretrain as torchrun
 from isoglot.study.steps import Paused, Work
 from isoglot.study.store import Store
 from tests.study.fake_steps import wait_until

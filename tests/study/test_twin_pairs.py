@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from isoglot.languages.corpus import documents, split_of
-from isoglot.languages.draws import zipf
+from isoglot.languages.random_meanings import zipf
 from isoglot.languages.twins import unshift
-from isoglot.study.twin_pairs import TwinLanguage, WordOrder, held_out, pair_documents, paired, write_texts
+from isoglot.study.demo.twin_pairs import TwinLanguage, WordOrder, held_out, pair_documents, paired, write_texts
 
 ORDERS: tuple[WordOrder, ...] = ("same", "verb-last", "mirrored")
 

@@ -13,7 +13,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from isoglot.core.errors import InputError
 from isoglot.study.distributions import f_tail, t_interval, t_quantile, t_tail
 from isoglot.study.factorial.design import CELLS, FACTORS
-from isoglot.study.variance import (
+from isoglot.study.factorial.variance import (
     HIGHER,
     OVERLAP,
     BlockedTable,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.config import build_config
-from isoglot.text.bad import Skip
-from isoglot.text.clean import ChunkCleaner, CleanConfig, clean_files, clean_line
+from isoglot.text.cleaning.clean import ChunkCleaner, CleanConfig, clean_files, clean_line
+from isoglot.text.formats.malformed import Skip
 from tests.errors import raises
 
 odd = st.sampled_from(

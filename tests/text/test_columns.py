@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.columns import find_prefix, read_tagged, read_tokens, write_tagged
+from isoglot.text.formats.conll_columns import find_prefix, read_tagged, read_tokens, write_tagged
 
 tokens = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1)
 tags = st.sampled_from(["O", "B-PER", "I-PER", "I-LOC", "B-event"])

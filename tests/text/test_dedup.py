@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.dedup import Seen, line_hash
+from isoglot.text.cleaning.clean import Seen, line_hash
 
 chunks = st.lists(st.lists(st.integers(0, 40) | st.integers(2**64 - 9, 2**64 - 1), max_size=12), max_size=30)
 

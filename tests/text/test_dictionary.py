@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.dictionary import Entry, read_dictionary, write_dictionary
+from isoglot.text.formats.dictionary import Entry, read_dictionary, write_dictionary
 from tests.errors import raises
 
 phrases = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1).filter(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.inference import LABELS, Pair, numbered_inference, read_inference, write_inference
+from isoglot.text.formats.nli import LABELS, Pair, numbered_inference, read_inference, write_inference
 from tests.errors import raises
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1).filter(

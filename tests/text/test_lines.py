@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.lines import line_writer, read_blocks, read_lines
+from isoglot.text.formats.lines import line_writer, read_blocks, read_lines
 from tests.errors import raises
 
 line_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0"))

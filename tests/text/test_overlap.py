@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.heldout import guess_layout, held_out_sentences
-from isoglot.text.overlap import OverlapFinder, find_overlap, sentence_key, without
+from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap, sentence_key, without
+from isoglot.text.formats.test_sentences import guess_layout, held_out_sentences
 from tests.errors import raises
 
 CONLLU = "# text = Cats sleep all day long.\n" + "".join(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files, write_parallel
+from isoglot.text.formats.parallel import read_aligned, read_parallel, tatoeba_files, write_parallel
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"))
 languages = st.lists(st.sampled_from(["en", "fr", "de", "zh-Hans", "en-x-shift"]), min_size=1, unique=True)

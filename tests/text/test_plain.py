@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.plain import read_documents, write_documents
+from isoglot.text.formats.plain import read_documents, write_documents
 
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0"), min_size=1).filter(
     lambda line: not line.isspace()

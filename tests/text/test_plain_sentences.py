@@ -9,8 +9,8 @@ import pytest
 from isoglot.core.errors import InputError
 from isoglot.represent.sentences import read_sentences
 from isoglot.retrieve.parallel_sets import aligned_set
-from isoglot.text.parallel import read_aligned
-from isoglot.text.plain import read_sentence_lines
+from isoglot.text.formats.parallel import read_aligned
+from isoglot.text.formats.plain import read_sentence_lines
 from isoglot.vocab import build_shards, train_vocabulary
 from tests.errors import raises
 

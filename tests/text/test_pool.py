@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.text.pool import WorkerError, chunks_of, map_chunks
+from isoglot.text.process_pool import WorkerError, chunks_of, map_chunks
 
 
 @given(st.lists(st.text(max_size=9)), st.integers(1, 5), st.integers(1, 20))
@@ -66,7 +66,7 @@ def test_no_process_at_all():
 
 PROGRAM = """
 import sys, time, os
-from isoglot.text.pool import map_chunks
+from isoglot.text.process_pool import map_chunks
 
 def work(chunk):
     time.sleep(0.02)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from isoglot.core.errors import CorruptFileError
-from isoglot.languages.twin_text import twin_files
-from isoglot.languages.twins import shift
+from isoglot.languages.twins import shift, twin_files
 from isoglot.text import provenance
-from isoglot.text.clean import CleanConfig, clean_files
-from isoglot.text.dictionary import Entry, read_dictionary
-from isoglot.text.overlap import OverlapFinder, find_overlap
+from isoglot.text.cleaning.clean import CleanConfig, clean_files
+from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
+from isoglot.text.cleaning.segmentation import LineSegmenter
+from isoglot.text.cleaning.sentence_splitter import LineSplitter
+from isoglot.text.code_switching import Switcher, switch_files
+from isoglot.text.formats.dictionary import Entry, read_dictionary
 from isoglot.text.provenance import (
     Provenance,
     Source,
@@ -29,10 +31,7 @@ from isoglot.text.provenance import (
     use_dictionary,
     write_provenance,
 )
-from isoglot.text.segment import LineSegmenter
-from isoglot.text.sentences import LineSplitter
 from isoglot.text.stream import rewrite
-from isoglot.text.switch import Switcher, switch_files
 from tests.errors import raises
 
 if TYPE_CHECKING:

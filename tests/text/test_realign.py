@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.columns import read_tagged
-from isoglot.text.realign import Span, bio_spans, bio_tags, realign, realign_file
+from isoglot.text.cleaning.realign_entities import Span, bio_spans, bio_tags, realign, realign_file
+from isoglot.text.formats.conll_columns import read_tagged
 
 words = st.lists(st.text("abcdé北京", min_size=1, max_size=5), min_size=1, max_size=8)
 

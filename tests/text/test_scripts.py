@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.scripts import RANGES, in_other_scripts, script_share, scripts_of, written_with_blanks
+from isoglot.text.cleaning.scripts import RANGES, in_other_scripts, script_share, scripts_of, written_with_blanks
 from tests.errors import raises
 
 NAMES = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Grek": "GREEK", "Arab": "ARABIC", "Deva": "DEVANAGARI", "Hani": "CJK UNIFIED", "Hang": "HANGUL", "Thai": "THAI", "Hira": "HIRAGANA", "Kana": "KATAKANA", "Armn": "ARMENIAN", "Hebr": "HEBREW", "Geor": "GEORGIAN", "Ethi": "ETHIOPIC", "Beng": "BENGALI", "Taml": "TAMIL"}  # fmt: skip

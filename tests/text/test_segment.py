@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, MissingPartError
-from isoglot.text.segment import LineSegmenter, segmenter, word_method, word_spans
+from isoglot.text.cleaning.segmentation import LineSegmenter, segmenter, word_method, word_spans
 from tests.errors import raises
 
 pieces = st.sampled_from(["don't", "l'", "-", "'", "’", "aujourd'hui", "3.5", "北京", "ひら", "カタ", "http://a.b/c.", "...", " ", "\u0301", "\ue000", "ʼ", "a-t-il", "½", "👍", "n't"])  # fmt: skip
@@ -97,7 +97,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, name: str):
         raise ModuleNotFoundError(name=name)
 
     segmenter.cache_clear()
-    monkeypatch.setattr("isoglot.core.parts.importlib.import_module", absent)
+    monkeypatch.setattr("isoglot.core.optional.importlib.import_module", absent)
     with pytest.raises(MissingPartError) as caught:
         segmenter(language, method)
     assert str(caught.value) == f"this needs {name}, which is not installed; pip install 'isoglot[{extra}]'"

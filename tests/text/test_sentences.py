@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
-from isoglot.text.sentences import LineSplitter, sentence_spans, split_sentences
+from isoglot.text.cleaning.sentence_splitter import LineSplitter, sentence_spans, split_sentences
 
 pieces = st.sampled_from(
     [". ", "... ", "! ", '." ', "?) ", "。", "！", "？」", "।", " ", "\t", "\n", "Dr. ", "3. Mai", "3.5", "z. B. ", "т. д. ", "Он", "The", "er", "«", "» ", "A. ", "—", "1. "]

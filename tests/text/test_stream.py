@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoglot.text.cleaning.sentence_splitter import LineSplitter
 from isoglot.text.provenance import Provenance
-from isoglot.text.sentences import LineSplitter
 from isoglot.text.stream import read_stream, rewrite, stream_writer
 
 streams = st.lists(st.sampled_from(["a", "b c", "", " "]), max_size=12)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
-from isoglot.text.dictionary import Entry
-from isoglot.text.switch import Switcher, switch_files, write_translations
+from isoglot.text.code_switching import Switcher, switch_files, write_translations
+from isoglot.text.formats.dictionary import Entry
 
 WORDS = ["ba", "be", "bi", "bo", "bu"]
 ENTRIES = [Entry("ba", "xa", 1.0), Entry("ba", "xb", 2.0), Entry("ba", "xc", 5.0), Entry("be", "xe"), Entry("bi", "xi")]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError, StorageError
-from isoglot.text.tmx import read_tmx, write_tmx
+from isoglot.text.formats.tmx import read_tmx, write_tmx
 
 sentences = st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "), max_size=20).map(
     lambda text: " ".join(text.split())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isoglot.core.errors import InputError
-from isoglot.text.vectors import read_vectors, write_vectors
+from isoglot.text.formats.word_vectors import read_vectors, write_vectors
 from tests.errors import raises
 
 words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=6)

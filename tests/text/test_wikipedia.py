@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from isoglot.cli.main import app
 from isoglot.core.errors import ConfigError, InputError, IsoglotError
-from isoglot.text.lines import set_longest_line
+from isoglot.text.formats.lines import set_longest_line
+from isoglot.text.formats.wikipedia import Site, WikipediaReport, extract_wikipedia, read_pages
 from isoglot.text.provenance import read_provenance
-from isoglot.text.wikipedia import Site, WikipediaReport, extract_wikipedia, read_pages
 
 IRON = """{{Infobox element|name=Iron|image=[[File:Iron.jpg|thumb|A [[lump]]]]}}
 '''Iron''' is a [[chemical element|element]].<ref>{{cite book|title=A}}</ref> Dr. Smith likes it.

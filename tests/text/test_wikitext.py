@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.wikitext import plain_text
+from isoglot.text.formats.wikitext import plain_text
 
 
 @pytest.mark.parametrize(

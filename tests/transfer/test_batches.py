@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.transfer.batches import epoch_batches
-from isoglot.transfer.task import Row
+from isoglot.transfer.tasks.task import Row
+from isoglot.transfer.tuning.batches import epoch_batches
 
 
 def rows(count: int) -> list[Row]:

@@ -8,8 +8,8 @@ import pytest
 
 from isoglot.core.errors import ConfigError
 from isoglot.languages.twins import unshift
-from isoglot.transfer.builtin import pairs, sentences, texts
-from isoglot.transfer.spans import spans
+from isoglot.transfer.scoring.spans import spans
+from isoglot.transfer.tasks.builtin_examples import pairs, sentences, texts
 
 
 def made(language: str, **options):

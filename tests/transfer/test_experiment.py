@@ -14,18 +14,17 @@ import torch
 from safetensors.numpy import load_file
 
 from isoglot.cli.transfer_data import model_folder
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe, recipe_names
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, StorageError
 from isoglot.core.files import read_json
-from isoglot.core.recipe import load_recipe, recipe_names
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.checks import in_training
-from isoglot.transfer.compared import compare_experiments
-from isoglot.transfer.examples import Passage
 from isoglot.transfer.experiment import run_experiment
-from isoglot.transfer.fine_tuning import Trainer
-from isoglot.transfer.row_vectors import HeldVectors
-from isoglot.transfer.tuned import place_vectors
+from isoglot.transfer.scoring.experiment_comparison import compare_experiments
+from isoglot.transfer.tasks.examples import Passage
+from isoglot.transfer.tuning.checks import in_training
+from isoglot.transfer.tuning.fine_tuning import Trainer
+from isoglot.transfer.tuning.row_vectors import HeldVectors
+from isoglot.transfer.tuning.tuned_encoder import place_vectors
 
 
 def test_training_is_read_once_however_often_it_is_asked_what_is_in_it():
@@ -130,7 +129,7 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
         read.extend(data.values())
         return evaluate(tuned, task, data, **rest)
 
-    monkeypatch.setattr("isoglot.transfer.selection.evaluate", noted)
+    monkeypatch.setattr("isoglot.transfer.tuning.epoch_selection.evaluate", noted)
     resumed = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2, resume=True)
     assert {id(data) for data in read} == {id(data) for data in test.values()}  # dev was scored epoch by epoch
     assert [line.facts() for line in resumed.lines] == [line.facts() for line in done.lines]
@@ -150,7 +149,7 @@ def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypa
             super().__init__(*given)
             prepared.append(self.config.rate_of_head)
 
-    monkeypatch.setattr("isoglot.transfer.fine_tuning.Trainer", Noted)
+    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning.Trainer", Noted)
     resumed = run_experiment(nano(), task, data, data, data, config, tmp_path, resume=True, allow_leak=True)
     assert prepared == [1e-2]
     assert {path: path.read_bytes() for path in before} == before
@@ -212,7 +211,7 @@ def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
         read.append(len(batch.places_BW))
         return place_vectors(encoder, batch, *rest)
 
-    monkeypatch.setattr("isoglot.transfer.row_vectors.place_vectors", counted)
+    monkeypatch.setattr("isoglot.transfer.tuning.row_vectors.place_vectors", counted)
     alone = [
         fine_tune(encoder, task, train, dev, build_config(TuneConfig, values=one.model_dump(mode="json") | {"seed": s}))
         for s in (0, 1)
@@ -240,7 +239,7 @@ def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
     run_experiment(encoder, task, train, dev, dev, varied, seeds=2)
     assert sum(read) == 4 * 50
     read.clear()  # more than may be held
-    monkeypatch.setattr("isoglot.transfer.row_vectors.HELD", 4 * 30 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.transfer.tuning.row_vectors.HELD", 4 * 30 * encoder.hidden_size)
     run_experiment(encoder, task, train, dev, dev, config, seeds=2)
     assert sum(read) == 30 + 4 * 20
 

@@ -8,9 +8,9 @@ import pytest
 from seqeval.metrics import f1_score  # type: ignore[import-untyped]
 
 from isoglot.core.errors import InputError
-from isoglot.text.columns import write_tagged
+from isoglot.text.formats.conll_columns import write_tagged
 from isoglot.transfer import find_task
-from isoglot.transfer.file_scores import score_files
+from isoglot.transfer.scoring.file_scores import score_files
 
 GOLD = """\
 1\tEva\t_\tPROPN\t_\t_\t2\tnsubj:pass\t_\t_

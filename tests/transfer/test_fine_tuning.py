@@ -18,11 +18,11 @@ from isoglot.model import Encoder, HookedEncoder, save_encoder
 from isoglot.pretrain.checkpoint import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.examples import Passage, Tagged
-from isoglot.transfer.fine_tuning import Trainer
-from isoglot.transfer.selection import select
-from isoglot.transfer.tunable import layer_numbers, tunable
-from isoglot.transfer.tuned_folder import check_begun, save_tuned
+from isoglot.transfer.tasks.examples import Passage, Tagged
+from isoglot.transfer.tuning.epoch_selection import select
+from isoglot.transfer.tuning.fine_tuning import Trainer
+from isoglot.transfer.tuning.tunable import layer_numbers, tunable
+from isoglot.transfer.tuning.tuned_folder import check_begun, save_tuned
 
 
 class Killed(BaseException):
@@ -182,7 +182,7 @@ def test_cached_vectors_are_what_the_encoder_gives(nano, tagging, monkeypatch):
     task, train, dev = tagging
     settings = config("tune=head", "head.dropout=0")
     cached = fine_tune(nano("emb"), task, train, dev, settings)
-    monkeypatch.setattr("isoglot.transfer.row_vectors.HELD", 0)
+    monkeypatch.setattr("isoglot.transfer.tuning.row_vectors.HELD", 0)
     plain = fine_tune(nano("emb"), task, train, dev, settings)
     for name, tensor in cached.head.state_dict().items():
         torch.testing.assert_close(plain.head.state_dict()[name], tensor)
@@ -259,7 +259,7 @@ def test_a_kill_before_the_checkpoint_loses_no_epoch(nano, tagging, tmp_path: Pa
 
 def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path, monkeypatch):
     tuned = tune(nano(), tagging, config("epochs=1"), tmp_path)
-    monkeypatch.setattr("isoglot.transfer.fine_tuning.Trainer", None)  # nothing is prepared for what is refused
+    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning.Trainer", None)  # nothing is prepared for what is refused
     with pytest.raises(ConfigError, match="holds a run already; go on with it by --resume"):
         tune(nano(), tagging, config("epochs=1"), tmp_path)
     with pytest.raises(ConfigError, match=r"is another run: config.epochs was 1 and is 2; resume with the same"):
@@ -322,8 +322,8 @@ def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch
 def test_speed_is_in_tokens_that_are_read(nano, tagging, monkeypatch):
     """Padding is none of them."""
     counts: list[int] = []
-    monkeypatch.setattr("isoglot.transfer.fine_tuning._NOTED", 1)
-    monkeypatch.setattr("isoglot.transfer.fine_tuning.rate", lambda count, _: counts.append(count))
+    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning._NOTED", 1)
+    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning.rate", lambda count, _: counts.append(count))
     tuned = tune(nano(), tagging, config("epochs=1"))
     rows = tuned.rows(tagging[1]["en"].examples, "en", purpose="learn").rows
     assert counts[-1] == sum(len(row.ids_N) for row in rows)

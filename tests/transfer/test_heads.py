@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from isoglot.transfer.heads import BiaffineHead, HeadConfig, LinearHead
+from isoglot.transfer.tuning.heads import BiaffineHead, HeadConfig, LinearHead
 
 PLAIN = HeadConfig(dropout=0.0, mlp_dropout=0.0, arc_size=6, relation_size=4)
 

@@ -20,11 +20,11 @@ from isoglot.model import HookedEncoder
 from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
-from isoglot.transfer.continued import Below, Continued, new_config
-from isoglot.transfer.frozen_states import FrozenStates
-from isoglot.transfer.map_curve import MapTransfer, MapTransferConfig, Models, map_transfer
 from isoglot.transfer.map_points import Way, lines_of
-from isoglot.transfer.task import Row
+from isoglot.transfer.map_transfer import MapTransfer, MapTransferConfig, Models, map_transfer
+from isoglot.transfer.stacked_encoder import Below, Continued, new_config
+from isoglot.transfer.tasks.task import Row
+from isoglot.transfer.tuning.frozen_states import FrozenStates
 
 TWIN = "en-x-shift"
 

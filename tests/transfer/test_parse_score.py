@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.conllu import Tree, TreeWord, read_conllu
-from isoglot.transfer.parse_score import parse_score, tree_score
+from isoglot.text.formats.conllu import Tree, TreeWord, read_conllu
+from isoglot.transfer.scoring.attachment import parse_score, tree_score
 
 # "Du sel, elle mange.": a multiword token, an empty node, a subtype, punctuation.
 GOLD = """\

@@ -11,19 +11,17 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import read_json
-from isoglot.core.recipe import load_recipe
 from isoglot.languages import documents
 from isoglot.model import load_encoder
-from isoglot.model.table import TableEncoder, save_table
-from isoglot.static.settings import GloveConfig
+from isoglot.model.static_table import TableEncoder, save_table
+from isoglot.static.config import GloveConfig
 from isoglot.static.train import train_static
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.heads import HeadConfig
-from isoglot.transfer.pooled_head import PooledHead
-from isoglot.transfer.task import Row, Rows
+from isoglot.transfer.tasks.task import Row, Rows
+from isoglot.transfer.tuning.heads import HeadConfig, PooledHead
 from isoglot.vocab import build_shards, train_vocabulary
 
 PLAIN = HeadConfig(pool="attention", dropout=0.0, mlp_dropout=0.0, pool_size=6, pool_heads=2)
@@ -187,7 +185,7 @@ def test_an_encoder_has_the_same_head(nano):
     encoder = nano()
     held = fine_tune(encoder, task, data, data, config)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("isoglot.transfer.row_vectors.HELD", 0)
+        patch.setattr("isoglot.transfer.tuning.row_vectors.HELD", 0)
         fresh = fine_tune(encoder, task, data, data, config)
     for name, tensor in held.head.state_dict().items():
         torch.testing.assert_close(fresh.head.state_dict()[name], tensor)

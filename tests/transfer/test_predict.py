@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.text.conllu import read_conllu
-from isoglot.transfer.examples import Parsed, Passage, Tagged
+from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.predict import as_json, of_line, read_unlabelled, tree_of, write_predictions
-from isoglot.transfer.task import find_task
+from isoglot.transfer.tasks.examples import Parsed, Passage, Tagged
+from isoglot.transfer.tasks.task import find_task
 
 TREE = (
     "# text = du lit.\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t3:case\t_\n2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_\n"

@@ -10,8 +10,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from isoglot.core.errors import ConfigError
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.reader import Reader, usual_blanks, windows, written
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
+from isoglot.vocab.word_reader import Reader, usual_blanks, windows, written
 
 
 def firsts(reader: Reader, words: list[str], blanks=None, joined="apart") -> list[str]:

@@ -15,10 +15,9 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT
 from isoglot.transfer import TuneConfig, find_task
-from isoglot.transfer.fine_tuning import Trainer, set_seed
-from isoglot.transfer.recorded import Recorder
-from isoglot.transfer.shapes import Shapes
-from isoglot.transfer.stored_rows import Shape
+from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
+from isoglot.transfer.tuning.fine_tuning import Trainer, set_seed
+from isoglot.transfer.tuning.stored_rows import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.text.conllu import EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
-from isoglot.transfer.parse_score import tree_score
-from isoglot.transfer.spans import repaired, span_score, spans
+from isoglot.text.formats.conllu import EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
+from isoglot.transfer.scoring.attachment import tree_score
+from isoglot.transfer.scoring.spans import repaired, span_score, spans
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-a-b", "I-a-b"]
 pairs = st.lists(

@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.transfer.shapes import Shapes, widths
-from isoglot.transfer.stored_rows import StoredRows
-from isoglot.transfer.task import Row
+from isoglot.transfer.tasks.task import Row
+from isoglot.transfer.tuning.cuda_graphs import Shapes, widths
+from isoglot.transfer.tuning.stored_rows import StoredRows
 
 
 @settings(max_examples=60, deadline=None)

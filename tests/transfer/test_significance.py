@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.retrieve.chosen import holm
 from isoglot.retrieve.metrics import Interval
-from isoglot.transfer import significance
-from isoglot.transfer.significance import Comparison, Estimate, compare, estimate, spread_over_seeds
+from isoglot.retrieve.simultaneous_intervals import holm
+from isoglot.transfer.scoring import significance
+from isoglot.transfer.scoring.significance import Comparison, Estimate, compare, estimate, spread_over_seeds
 
 
 def planted(stream: np.random.Generator, sentences: int, skill: float, lengths_N: np.ndarray | None = None):

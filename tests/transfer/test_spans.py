@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.transfer.spans import Span, SpanCounts, repaired, span_score, spans
+from isoglot.transfer.scoring.spans import Span, SpanCounts, repaired, span_score, spans
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"]
 sentences = st.lists(st.sampled_from(TAGS), max_size=8)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.model.batch import Batch
-from isoglot.transfer.batches import TaskBatch, rounded
-from isoglot.transfer.stored_rows import Shape, StoredRows
-from isoglot.transfer.task import IGNORED, Row
+from isoglot.transfer.tasks.task import IGNORED, Row
+from isoglot.transfer.tuning.batches import TaskBatch, rounded
+from isoglot.transfer.tuning.stored_rows import Shape, StoredRows
 from isoglot.vocab import Vocabulary
 
 CPU = torch.device("cpu")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
-from isoglot.transfer.ner import Entities
-from isoglot.transfer.pos import PartOfSpeech
-from isoglot.transfer.task import Labels, find_task, tasks
-from isoglot.vocab.reader import Reader, written
+from isoglot.transfer.tasks.examples import Data, Parsed, Passage, Tagged
+from isoglot.transfer.tasks.ner import Entities
+from isoglot.transfer.tasks.pos import PartOfSpeech
+from isoglot.transfer.tasks.task import Labels, find_task, tasks
+from isoglot.vocab.word_reader import Reader, written
 
 NAMES = ("nli", "ner", "parse", "pos", "topic")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isoglot.core.errors import InputError
-from isoglot.transfer import tree_search, trees
-from isoglot.transfer.trees import are_trees, spanning_trees
+from isoglot.transfer.scoring import tree_search, trees
+from isoglot.transfer.scoring.trees import are_trees, spanning_trees
 
 
 def leads_to_root(heads: tuple[int, ...], word: int) -> bool:

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.subword_scheme import SPECIAL
 
 UNKNOWN = "<unk>"
 

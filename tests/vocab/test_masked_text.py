@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.scheme import for_masked_text
+from isoglot.vocab.subword_scheme import for_masked_text
 
 MODES = ("joint", "union", "disjoint", "graded")
 MODELS = ("bpe", "wordpiece", "unigram")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isoglot.text.dictionary import Entry, write_dictionary
+from isoglot.text.formats.dictionary import Entry, write_dictionary
 from isoglot.text.provenance import Provenance, use_dictionary, write_provenance
 from isoglot.vocab.shard_build import build_shards
 from isoglot.vocab.shards import Shards

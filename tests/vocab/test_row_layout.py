@@ -17,8 +17,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from isoglot.model import make_batch
 from isoglot.vocab import Vocabulary
-from isoglot.vocab.layout import row_layout
-from isoglot.vocab.reader import Reader
+from isoglot.vocab.external_tokenizer import row_layout
+from isoglot.vocab.word_reader import Reader
 
 WORDS = "the cat sleeps a dog sees big house".split()
 TEXTS = ["the cat sleeps", "a dog sees the big house", "cat"]
@@ -281,7 +281,7 @@ def test_without_transformers_the_files_say_the_same(folder: Path, monkeypatch: 
     def missing(_: object) -> None:
         raise ImportError("not installed")
 
-    monkeypatch.setattr("isoglot.vocab.given._by_transformers", missing)
+    monkeypatch.setattr("isoglot.vocab.external_tokenizer._by_transformers", missing)
     found = Vocabulary.from_tokenizer(folder)
     assert (found.special, found.layout, found.padding_side) == (
         expected.special,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError, StorageError
 from isoglot.core.files import read_json
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_dictionary, write_provenance
 from isoglot.vocab import Shards, Vocabulary, build_shards, shard_build, train_vocabulary
 from isoglot.vocab.shard_build import split_of, workers_for

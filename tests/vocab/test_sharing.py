@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
 from isoglot.vocab import Grading, train_vocabulary
-from isoglot.vocab.friends import Friends
-from isoglot.vocab.scheme import SPECIAL
+from isoglot.vocab.anchors import Friends
 from isoglot.vocab.sharing import by_frequency, disjoint, graded, lay_out, union
+from isoglot.vocab.subword_scheme import SPECIAL
 
 PIECES = st.dictionaries(
     st.sampled_from(["en", "fr", "de"]), st.lists(st.sampled_from("abcdefgh"), unique=True), min_size=1

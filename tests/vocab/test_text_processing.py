@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from isoglot.core.errors import ConfigError
 from isoglot.languages import documents
 from isoglot.languages.sentence import written_words
-from isoglot.represent.rows import RowMaker
-from isoglot.text.clean import CleanConfig, clean_files, clean_line
-from isoglot.text.processing import Segmentation, TextProcessing, check_as_written
-from isoglot.text.segment import LineSegmenter, Words, split_words
+from isoglot.represent.token_rows import RowMaker
+from isoglot.text.cleaning.clean import CleanConfig, clean_files, clean_line
+from isoglot.text.cleaning.processing import Segmentation, TextProcessing, check_as_written
+from isoglot.text.cleaning.segmentation import LineSegmenter, Words, split_words
 from isoglot.text.stream import rewrite
-from isoglot.transfer.examples import Tagged
-from isoglot.transfer.ner import Entities
-from isoglot.transfer.task import Labels
+from isoglot.transfer.tasks.examples import Tagged
+from isoglot.transfer.tasks.ner import Entities
+from isoglot.transfer.tasks.task import Labels
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
-from isoglot.vocab.reader import Reader, usual_blanks
+from isoglot.vocab.word_reader import Reader, usual_blanks
 from tests.errors import raises
 
 LANGUAGES = ("en", "de", "fr", "ru", "zh")

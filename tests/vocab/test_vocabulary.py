@@ -18,7 +18,7 @@ from isoglot.core.artifact import write_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
 from isoglot.languages import documents, twin
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
-from isoglot.vocab.scheme import BYTES, SPECIAL
+from isoglot.vocab.subword_scheme import BYTES, SPECIAL
 from tests.errors import raises
 
 MODES = ("joint", "union", "disjoint", "graded")
@@ -133,7 +133,7 @@ def test_pieces_are_those_of_tokenizers_on_the_same_text(texts, lines):
     """One language, all of its text: BPE by hand, with the same parts, gives the same merges."""
     from tokenizers import Tokenizer, trainers
 
-    from isoglot.vocab.scheme import empty_model, normalizer, word_splitter
+    from isoglot.vocab.subword_scheme import empty_model, normalizer, word_splitter
 
     ours = train_vocabulary({"en": texts["en"]}, mode="joint", size=700, coverage=1.0)
     direct = Tokenizer(empty_model("bpe", "bytes"))

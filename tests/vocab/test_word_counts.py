@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers, trainers
 
 from isoglot.core.errors import InputError
+from isoglot.vocab import train as module
 from isoglot.vocab import train_vocabulary
-from isoglot.vocab import word_counts as module
-from isoglot.vocab.scheme import BYTES, SPECIAL, empty_model, normalizer, word_splitter
+from isoglot.vocab.subword_scheme import BYTES, SPECIAL, empty_model, normalizer, word_splitter
 from isoglot.vocab.survey import text_lines
-from isoglot.vocab.word_counts import Repeated, count_chunks, grouped
+from isoglot.vocab.train import Repeated, count_chunks, grouped
 
 LINES = st.lists(
     st.text(st.sampled_from("ab  1é☃#▁\u0301漢."), min_size=1).filter(lambda line: not line.isspace()), max_size=30

@@ -7,86 +7,82 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.align.aligner_file import load_aligner
-    from isoglot.align.bitext import Bitext, builtin_bitext, linked_bitext, read_bitext
-    from isoglot.align.cca import CCA
-    from isoglot.align.diagonal import WordAlignConfig
+    from isoglot.align.alignment import Alignment, LayerAlignment
+    from isoglot.align.contextual_words import align_words
+    from isoglot.align.dictionary_pairs import dictionary_pairs, identical_pairs, numeral_pairs
     from isoglot.align.embeddings import align_embeddings
-    from isoglot.align.encoder_aligner import EncoderAligner, fit_encoder_aligner
-    from isoglot.align.encoder_links import EncoderLinksConfig
-    from isoglot.align.estimator import Estimator, NotFittedError, PairMap, Step
-    from isoglot.align.generalized import GeneralizedProcrustes
-    from isoglot.align.graft import map_hidden, run_mapped
-    from isoglot.align.induced import InducedConfig, induce_dictionary
-    from isoglot.align.linear import LeastSquares, Ridge
-    from isoglot.align.link_scores import LinkScores, score_links
-    from isoglot.align.map_file import load_map
-    from isoglot.align.moments import PairMoments
-    from isoglot.align.normalize import Center, IterativeNormalization, UnitLength
-    from isoglot.align.procrustes import Procrustes
-    from isoglot.align.rcsls import RCSLS
-    from isoglot.align.refinement import Refinement
-    from isoglot.align.result import Alignment, LayerAlignment
-    from isoglot.align.seed_pairs import dictionary_pairs, identical_pairs, numeral_pairs
-    from isoglot.align.self_learning import SelfLearning
+    from isoglot.align.mapped_forward import map_hidden, run_mapped
+    from isoglot.align.maps.cca import CCA
+    from isoglot.align.maps.config import AlignConfig, make_map
+    from isoglot.align.maps.estimator import Estimator, NotFittedError, PairMap, Step, load_map
+    from isoglot.align.maps.generalized_procrustes import GeneralizedProcrustes
+    from isoglot.align.maps.least_squares import LeastSquares, Ridge
+    from isoglot.align.maps.normalization import Center, IterativeNormalization, UnitLength, Whiten
+    from isoglot.align.maps.pair_moments import PairMoments
+    from isoglot.align.maps.pipeline import Steps
+    from isoglot.align.maps.procrustes import Procrustes
+    from isoglot.align.maps.rcsls import RCSLS
+    from isoglot.align.maps.self_learning import Refinement, SelfLearning
     from isoglot.align.sentences import align_sentences
-    from isoglot.align.settings import AlignConfig, make_map
-    from isoglot.align.steps import Steps
-    from isoglot.align.symmetry import symmetrise
-    from isoglot.align.whitening import Whiten
-    from isoglot.align.word_aligner import WordAligner, train_aligner
     from isoglot.align.word_types import align_types
-    from isoglot.align.words import align_words
+    from isoglot.align.words.bitext import Bitext, builtin_bitext, linked_bitext, read_bitext
+    from isoglot.align.words.diagonal_model import WordAlignConfig
+    from isoglot.align.words.encoder_aligner import EncoderAligner, fit_encoder_aligner
+    from isoglot.align.words.encoder_links import EncoderLinksConfig
+    from isoglot.align.words.induced_dictionary import InducedConfig, induce_dictionary
+    from isoglot.align.words.link_scores import LinkScores, score_links
+    from isoglot.align.words.symmetrization import symmetrise
+    from isoglot.align.words.word_aligner import WordAligner, load_aligner, train_aligner
 
 _HOMES = {
-    "AlignConfig": "settings",
-    "Alignment": "result",
-    "Bitext": "bitext",
-    "CCA": "cca",
-    "Center": "normalize",
-    "EncoderAligner": "encoder_aligner",
-    "EncoderLinksConfig": "encoder_links",
-    "Estimator": "estimator",
-    "GeneralizedProcrustes": "generalized",
-    "InducedConfig": "induced",
-    "IterativeNormalization": "normalize",
-    "LayerAlignment": "result",
-    "LeastSquares": "linear",
-    "LinkScores": "link_scores",
-    "NotFittedError": "estimator",
-    "PairMap": "estimator",
-    "PairMoments": "moments",
-    "Procrustes": "procrustes",
-    "RCSLS": "rcsls",
-    "Refinement": "refinement",
-    "Ridge": "linear",
-    "SelfLearning": "self_learning",
-    "Step": "estimator",
-    "Steps": "steps",
-    "UnitLength": "normalize",
-    "Whiten": "whitening",
-    "WordAlignConfig": "diagonal",
-    "WordAligner": "word_aligner",
+    "AlignConfig": "maps.config",
+    "Alignment": "alignment",
+    "Bitext": "words.bitext",
+    "CCA": "maps.cca",
+    "Center": "maps.normalization",
+    "EncoderAligner": "words.encoder_aligner",
+    "EncoderLinksConfig": "words.encoder_links",
+    "Estimator": "maps.estimator",
+    "GeneralizedProcrustes": "maps.generalized_procrustes",
+    "InducedConfig": "words.induced_dictionary",
+    "IterativeNormalization": "maps.normalization",
+    "LayerAlignment": "alignment",
+    "LeastSquares": "maps.least_squares",
+    "LinkScores": "words.link_scores",
+    "NotFittedError": "maps.estimator",
+    "PairMap": "maps.estimator",
+    "PairMoments": "maps.pair_moments",
+    "Procrustes": "maps.procrustes",
+    "RCSLS": "maps.rcsls",
+    "Refinement": "maps.self_learning",
+    "Ridge": "maps.least_squares",
+    "SelfLearning": "maps.self_learning",
+    "Step": "maps.estimator",
+    "Steps": "maps.pipeline",
+    "UnitLength": "maps.normalization",
+    "Whiten": "maps.normalization",
+    "WordAlignConfig": "words.diagonal_model",
+    "WordAligner": "words.word_aligner",
     "align_embeddings": "embeddings",
     "align_sentences": "sentences",
     "align_types": "word_types",
-    "align_words": "words",
-    "builtin_bitext": "bitext",
-    "dictionary_pairs": "seed_pairs",
-    "fit_encoder_aligner": "encoder_aligner",
-    "identical_pairs": "seed_pairs",
-    "induce_dictionary": "induced",
-    "linked_bitext": "bitext",
-    "load_aligner": "aligner_file",
-    "load_map": "map_file",
-    "make_map": "settings",
-    "map_hidden": "graft",
-    "numeral_pairs": "seed_pairs",
-    "read_bitext": "bitext",
-    "run_mapped": "graft",
-    "score_links": "link_scores",
-    "symmetrise": "symmetry",
-    "train_aligner": "word_aligner",
+    "align_words": "contextual_words",
+    "builtin_bitext": "words.bitext",
+    "dictionary_pairs": "dictionary_pairs",
+    "fit_encoder_aligner": "words.encoder_aligner",
+    "identical_pairs": "dictionary_pairs",
+    "induce_dictionary": "words.induced_dictionary",
+    "linked_bitext": "words.bitext",
+    "load_aligner": "words.word_aligner",
+    "load_map": "maps.estimator",
+    "make_map": "maps.config",
+    "map_hidden": "mapped_forward",
+    "numeral_pairs": "dictionary_pairs",
+    "read_bitext": "words.bitext",
+    "run_mapped": "mapped_forward",
+    "score_links": "words.link_scores",
+    "symmetrise": "words.symmetrization",
+    "train_aligner": "words.word_aligner",
 }
 
 __all__ = [

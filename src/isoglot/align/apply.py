@@ -6,14 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.align.estimator import PairMap
-from isoglot.align.map_ends import Side, by_target_layer, check_end
-from isoglot.align.map_file import load_map
-from isoglot.align.result import METRICS, map_files
+from isoglot.align.alignment import METRICS, map_files
+from isoglot.align.maps.endpoints import Side, by_target_layer, check_end
+from isoglot.align.maps.estimator import PairMap, load_map
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.represent import Representations
+from isoglot.text.formats.word_vectors import Vectors
 from isoglot.text.provenance import Provenance, merged
-from isoglot.text.vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.layers import LayerRows, align_layers, check_dimensions
-from isoglot.align.result import Alignment
-from isoglot.align.settings import AlignConfig
-from isoglot.align.word_pairs import WordSplit
+from isoglot.align.alignment import Alignment
+from isoglot.align.dictionary_pairs import WordSplit
+from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions
+from isoglot.align.maps.config import AlignConfig
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import embedding_rows
 from isoglot.retrieve.from_model import MOST_ROWS
-from isoglot.text.vectors import Vectors
+from isoglot.text.formats.word_vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
 
 
 def align_embeddings(

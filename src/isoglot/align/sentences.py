@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.layers import LayerRows, align_layers, check_dimensions, layer_pairs
-from isoglot.align.result import Alignment
-from isoglot.align.settings import AlignConfig
+from isoglot.align.alignment import Alignment
+from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
+from isoglot.align.maps.config import AlignConfig
 from isoglot.align.splits import held_out, limited, refuse_leak
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import extract
-from isoglot.text.parallel import unrepeated
+from isoglot.text.formats.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def align_sentences(
         train: Pairs to learn from.
         test: Pairs to score on; None holds out a share of the first, and no sentence on both sides of the split.
         languages: Those of the sentences.
-        layers: Which layers; see :func:`isoglot.align.layers.layer_pairs`.
+        layers: Which layers; see :func:`isoglot.align.layer_maps.layer_pairs`.
         config: How.
         scratch: A folder for the vectors while the work goes on; by default they are in memory.
         progress: Shows how far it is.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.core.errors import InputError, shown
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.layers import LayerRows, align_layers, check_dimensions, layer_pairs
-from isoglot.align.result import Alignment
-from isoglot.align.settings import AlignConfig
-from isoglot.align.word_pairs import WordSplit
+from isoglot.align.alignment import Alignment
+from isoglot.align.dictionary_pairs import WordSplit
+from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
+from isoglot.align.maps.config import AlignConfig
 from isoglot.core.progress import SILENT
 from isoglot.represent import frequent_words, word_types
 from isoglot.retrieve.from_model import MOST_WORDS
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
-    from isoglot.represent.word_means import Case
-    from isoglot.text.dictionary import Entry
+    from isoglot.represent.word_vectors import Case
+    from isoglot.text.formats.dictionary import Entry
 
 
 def align_types(
@@ -52,7 +52,7 @@ def align_types(
         train: The dictionary to learn from.
         test: The dictionary to score on; None holds out a share of the first, whole source words.
         languages: Those of the dictionary.
-        layers: Which layers; see :func:`isoglot.align.layers.layer_pairs`.
+        layers: Which layers; see :func:`isoglot.align.layer_maps.layer_pairs`.
         case: Whether words of the text are compared in lower case, as MUSE's dictionaries are written.
         contexts: Sentences of a word that count at most.
         config: How.

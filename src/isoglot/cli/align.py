@@ -25,17 +25,27 @@ from isoglot.cli.align_run import (
     align_config,
     run_alignment,
 )
-from isoglot.cli.bitext_option import paths_of, two_bitexts
-from isoglot.cli.langs_option import Langs
-from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.leak_options import LeaveOutKnown
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import one_each
-from isoglot.cli.options import MODEL, Debug, Device, Json, Out, Quiet, Seed, Settings, VectorsOut, Weights, open_run
+from isoglot.cli.inputs import Langs, one_each, parse_pairs, paths_of, two_bitexts
+from isoglot.cli.options import (
+    MODEL,
+    Debug,
+    Device,
+    Json,
+    LayerList,
+    LeaveOutKnown,
+    Out,
+    Quiet,
+    Seed,
+    Settings,
+    VectorsOut,
+    Weights,
+    open_run,
+    parse_layers,
+)
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
-from isoglot.text.vectors import is_vec
+from isoglot.text.formats.word_vectors import is_vec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,8 +53,8 @@ if TYPE_CHECKING:
     from isoglot.align import Alignment
     from isoglot.model import EncoderLike
     from isoglot.retrieve.leaks import LeakCheck
-    from isoglot.text.dictionary import Entry
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.dictionary import Entry
+    from isoglot.text.formats.word_vectors import Vectors
 
 app = typer.Typer(
     help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
@@ -125,7 +135,7 @@ def embeddings(
     ) -> Alignment:
         from isoglot.align import align_embeddings
         from isoglot.core.devices import choose_device
-        from isoglot.text.vectors import read_words
+        from isoglot.text.formats.word_vectors import read_words
 
         check = _leak_check(zip((one, other), sides, strict=True), allow=config.allow_leak)
         more |= {"seen": check.provenance.words(languages[0]), "device": choose_device(device)}
@@ -250,7 +260,7 @@ def sentences(
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
         from isoglot.align import align_sentences
-        from isoglot.align.bitext import builtin_sentences, read_sentence_pairs
+        from isoglot.align.words.bitext import builtin_sentences, read_sentence_pairs
 
         if files:
             pairs = [read_sentence_pairs(files, languages)[:sentences]]
@@ -301,8 +311,8 @@ def apply(
 
     from isoglot.align.apply import apply_to_layers, apply_to_vectors, maps_provenance, read_maps
     from isoglot.represent import Representations
+    from isoglot.text.formats.word_vectors import read_vectors, write_vectors
     from isoglot.text.provenance import merged, provenance_of
-    from isoglot.text.vectors import read_vectors, write_vectors
 
     output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
@@ -345,14 +355,14 @@ def _dictionaries(train: list[str], test: list[str] | None) -> tuple[tuple[str, 
 
 
 def _entries(files: Sequence[Path]) -> list[Entry]:
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.formats.dictionary import read_dictionary
 
     return [entry for file in files for entry in read_dictionary(file)]
 
 
 def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
     from isoglot.model import load_encoder
-    from isoglot.text.vectors import read_vectors
+    from isoglot.text.formats.word_vectors import read_vectors
 
     return read_vectors(Path(name).expanduser()) if is_vec(name) else load_encoder(name, device=device)
 
@@ -376,7 +386,7 @@ def _leak_check(sides: Iterable[tuple[EncoderLike | Vectors, str]], *, allow: bo
     """What the test words are checked against: the provenance of models and of files of vectors."""
     from isoglot.retrieve.leaks import LeakCheck, training_provenance
     from isoglot.retrieve.vector_files import vectors_provenance
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.word_vectors import Vectors
 
     encoders, files = [], []
     for side, name in sides:

@@ -12,10 +12,10 @@ from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from isoglot.align import EncoderAligner, WordAlignConfig, WordAligner
-    from isoglot.align.segmented import Segmenting
+    from isoglot.align.words.bitext import Segmenting
     from isoglot.cli.output import Output
     from isoglot.languages.corpus import Split
-    from isoglot.text.alignment import GoldLinks
+    from isoglot.text.formats.pharaoh import GoldLinks
 
     Pairs = list[tuple[list[str], list[str]]]
 
@@ -53,9 +53,8 @@ def read_pairs(
     Links count words, so where there are some, the text has blanks between them unless something else is said.
     """
     from isoglot.align import builtin_bitext
-    from isoglot.align.bitext import read_gold_links, read_links
-    from isoglot.align.segmented import read_word_pairs
-    from isoglot.text.alignment import GoldLinks
+    from isoglot.align.words.bitext import read_gold_links, read_links, read_word_pairs
+    from isoglot.text.formats.pharaoh import GoldLinks
 
     if not files:
         bitext = builtin_bitext(languages, sentences or BUILTIN, split=split, seed=seed)
@@ -93,7 +92,7 @@ def known_aligner(
 def learned_aligner(pairs: Pairs, config: WordAlignConfig, languages: tuple[str, str], output: Output) -> WordAligner:
     """An aligner learned from sentence pairs."""
     from isoglot.align import train_aligner
-    from isoglot.core.compiled import COMPILED
+    from isoglot.core.optional import COMPILED
 
     if not COMPILED:
         output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")

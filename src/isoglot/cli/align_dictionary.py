@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.align_bitext import Aligner, Count, Parallel, Segment, known_aligner, learned_aligner, read_pairs
-from isoglot.cli.bitext_option import one_bitext, paths_of
-from isoglot.cli.langs_option import Langs
+from isoglot.cli.inputs import Langs, one_bitext, paths_of
 from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded, refuse_overwriting
@@ -52,10 +51,10 @@ def dictionary(
     """
     from rich.text import Text
 
-    from isoglot.align.aligner_file import aligner_path
-    from isoglot.align.induced import DictionaryConfig, induce_dictionary
+    from isoglot.align.words.induced_dictionary import DictionaryConfig, induce_dictionary
+    from isoglot.align.words.word_aligner import aligner_path
     from isoglot.core.config import build_config, parse_setting
-    from isoglot.text.dictionary import write_dictionary
+    from isoglot.text.formats.dictionary import write_dictionary
     from isoglot.text.provenance import write_provenance
 
     output = Output(json=json, quiet=quiet)

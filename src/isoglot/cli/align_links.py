@@ -9,8 +9,7 @@ import typer
 
 from isoglot.cli.align_bitext import Aligner, Count, Parallel, Segment, known_aligner, learned_aligner, read_pairs
 from isoglot.cli.align_run import AllowLeak
-from isoglot.cli.bitext_option import is_table, one_bitext, paths_of, two_sides
-from isoglot.cli.langs_option import Langs
+from isoglot.cli.inputs import Langs, is_table, one_bitext, paths_of, two_sides
 from isoglot.cli.links_model import (
     BUILTIN_DEV,
     PAGE,
@@ -37,11 +36,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from isoglot.align import EncoderAligner, LinkScores, WordAligner
-    from isoglot.align.indexed import PairCounts
-    from isoglot.align.layer_choice import LayerChoice
-    from isoglot.align.segmented import Segmenting
+    from isoglot.align.words.bitext import Segmenting
+    from isoglot.align.words.indexed_bitext import PairCounts
+    from isoglot.align.words.layer_choice import LayerChoice
     from isoglot.cli.align_bitext import Pairs
-    from isoglot.text.alignment import GoldLinks, Links
+    from isoglot.text.formats.pharaoh import GoldLinks, Links
 
 
 def add_to(app: typer.Typer) -> None:
@@ -91,8 +90,8 @@ def links(
     aligner and metrics.json. What it writes is what align words and align dictionary read.
     """
     from isoglot.align import score_links
-    from isoglot.align.aligner_file import FILE, aligner_path
-    from isoglot.align.indexed import PairCounts
+    from isoglot.align.words.indexed_bitext import PairCounts
+    from isoglot.align.words.word_aligner import FILE, aligner_path
     from isoglot.core.files import write_json
 
     output = Output(json=json, quiet=quiet)
@@ -212,8 +211,8 @@ def _link_files(out: Path, languages: tuple[str, str]) -> list[Path]:
 
 def _write_links(out: Path, languages: tuple[str, str], pairs: Pairs, found: list[Links]) -> None:
     """The links, and the words of both sides with blanks between them."""
-    from isoglot.text.alignment import write_pharaoh
-    from isoglot.text.lines import line_writer
+    from isoglot.text.formats.lines import line_writer
+    from isoglot.text.formats.pharaoh import write_pharaoh
 
     names = _link_files(out, languages)
     write_pharaoh(names[0], found)

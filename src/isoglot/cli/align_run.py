@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.leak_options import left_out, refuse_both
-from isoglot.cli.options import MODEL, open_run
+from isoglot.cli.options import MODEL, left_out, open_run, refuse_both
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import recorded
 from isoglot.core.progress import counted
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from isoglot.align import AlignConfig, Alignment
     from isoglot.model import EncoderLike
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.word_vectors import Vectors
 
     Work = Callable[[Any, Any, Path, dict[str, Any]], Alignment]  # of what was opened: two encoders, or word vectors
 
@@ -131,7 +130,7 @@ def align_config(
     Raises:
         ConfigError: The map has no such option, or what is known is to be left out and scored on.
     """
-    from isoglot.align.settings import AlignConfig, make_map, spell_out
+    from isoglot.align.maps.config import AlignConfig, make_map, spell_out
     from isoglot.core.config import build_config
 
     values = {"method": method, "normalize": normalize, "allow_leak": allow_leak, "seed": seed, **of_words}
@@ -171,7 +170,7 @@ def run_alignment(
     from isoglot.report.alignment import alignment_page, finding, searched
     from isoglot.represent.encoder_hash import encoder_hash
     from isoglot.represent.extraction import cut_in_words
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.word_vectors import Vectors
 
     load = load or (lambda name, place: load_encoder(name, device=place))
     place = str(choose_device(device))
@@ -209,8 +208,8 @@ def run_alignment(
 
 def _of_words(result: Alignment) -> list[str]:
     """Of words: how many were found, how many left out, and P@1 without those spelt the same as their translation."""
+    from isoglot.retrieve.dictionaries import Coverage
     from isoglot.retrieve.spelling import in_words
-    from isoglot.retrieve.words import Coverage
 
     name = "test_dictionary" if "test_dictionary" in result.facts else "dictionary"
     if name not in result.facts:

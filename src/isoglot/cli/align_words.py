@@ -21,16 +21,14 @@ from isoglot.cli.align_run import (
     align_config,
     run_alignment,
 )
-from isoglot.cli.bitext_option import paths_of, two_bitexts
-from isoglot.cli.langs_option import Langs
-from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings, Weights
+from isoglot.cli.inputs import Langs, paths_of, two_bitexts
+from isoglot.cli.options import Debug, Device, Json, LayerList, Out, Quiet, Seed, Settings, Weights, parse_layers
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from isoglot.align import Alignment, Bitext, EncoderAligner, WordAligner
-    from isoglot.align.segmented import Segmenting
+    from isoglot.align.words.bitext import Segmenting
     from isoglot.model import EncoderLike
 
     Files = dict[str, Path] | Path
@@ -90,7 +88,7 @@ def words(
     Without --links, words are linked as align links does, and what both directions say is taken; --aligner is one that
     it wrote, for other settings or links by a model. Pairs that repeat a sentence of an earlier one are left out.
     """
-    from isoglot.align.aligner_file import aligner_path
+    from isoglot.align.words.word_aligner import aligner_path
 
     output = Output(json=json, quiet=quiet)
     config = align_config(method, normalize, allow_leak, seed, settings)
@@ -159,8 +157,8 @@ def _linked(
 ) -> tuple[list[Bitext], dict[str, Any]]:
     """The bitexts to learn from and, if there is one, to score on, with links; and how they were made."""
     from isoglot.align import WordAlignConfig, linked_bitext
-    from isoglot.align.indexed import PairCounts
-    from isoglot.align.segmented import read_word_pairs
+    from isoglot.align.words.bitext import read_word_pairs
+    from isoglot.align.words.indexed_bitext import PairCounts
 
     given = [read_word_pairs(files, languages, segment, sentences)]
     if tests:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.inputs import parse_named, parse_pairs
 from isoglot.cli.options import Debug, Json, OptionalOut, Quiet
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded

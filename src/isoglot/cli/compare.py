@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from isoglot.cli.langs_option import Langs, two_langs
-from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.inputs import Langs, read_sets, two_langs
 from isoglot.cli.options import (
     MODEL,
     Debug,
     Device,
     Json,
+    LayerList,
     OptionalOut,
     Quiet,
     Seed,
@@ -22,9 +22,9 @@ from isoglot.cli.options import (
     Settings,
     Weights,
     open_run,
+    parse_layers,
 )
 from isoglot.cli.output import Output, page_facts
-from isoglot.cli.parallel_option import read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.core.errors import ConfigError
 from isoglot.core.table import Column, Table
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
     from isoglot.compare.emergence import Emergence
+    from isoglot.compare.encoders import Comparison, Measured
     from isoglot.compare.figure7 import Figure7
-    from isoglot.compare.models import Comparison, Measured
-    from isoglot.compare.sentences import SentencePair
+    from isoglot.compare.parallel_sentences import SentencePair
 
 
 class _Default(TyperGroup):
@@ -137,9 +137,9 @@ def models(
 
     --out gets compare.json, measures.csv, grid.svg and compare.html. A folder called grid or emergence is ./grid here.
     """
+    from isoglot.compare.encoders import DEFAULT_MEASURES, chosen_measures, compare_models
     from isoglot.compare.floor import random_encoder_like
-    from isoglot.compare.models import DEFAULT_MEASURES, chosen_measures, compare_models
-    from isoglot.compare.sentences import SENTENCES, check_count, default_languages
+    from isoglot.compare.parallel_sentences import SENTENCES, check_count, default_languages
     from isoglot.model import load_encoder
     from isoglot.model.load import EMBEDDED
     from isoglot.report.compare import comparison_page, comparison_svg, findings
@@ -264,8 +264,8 @@ def emergence(
     --out gets emergence.json, emergence.csv, emergence.html, and emergence.svg of two checkpoints or more.
     """
     from isoglot.compare.emergence import KEEP_ALL, open_run, trace_emergence
-    from isoglot.compare.models import chosen_measures
-    from isoglot.compare.sentences import SENTENCES, check_count, default_languages
+    from isoglot.compare.encoders import chosen_measures
+    from isoglot.compare.parallel_sentences import SENTENCES, check_count, default_languages
     from isoglot.core.devices import choose_device
     from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
     from isoglot.represent.extraction import cut_in_words
@@ -329,7 +329,7 @@ def _given(
 
 def _made(languages: str | tuple[str, str], count: int, seed: int) -> tuple[tuple[str, str], list[SentencePair]]:
     """Built-in sentences of the languages that were named, or that the encoders have."""
-    from isoglot.compare.sentences import builtin_pairs
+    from isoglot.compare.parallel_sentences import builtin_pairs
 
     named = isinstance(languages, str)
     codes = two_langs(languages) if isinstance(languages, str) else languages

@@ -15,8 +15,8 @@ from isoglot.core.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.study.real_languages import RealLanguages
-    from isoglot.study.thumbnail import ArmResult
+    from isoglot.study.demo.real_languages import RealLanguages
+    from isoglot.study.demo.thumbnail import ArmResult
 
 EXAMPLE = "Example: isoglot demo --out demo"
 PAGE = "index.html"
@@ -47,8 +47,8 @@ def demo(
     from isoglot.languages import parallel
     from isoglot.report.real_languages import real_sections
     from isoglot.report.thumbnail import emergence_svg, lead, thumbnail_page
-    from isoglot.study.real_languages import see_real_languages
-    from isoglot.study.thumbnail import ThumbnailConfig, run_thumbnail
+    from isoglot.study.demo.real_languages import see_real_languages
+    from isoglot.study.demo.thumbnail import ThumbnailConfig, run_thumbnail
 
     output = Output(json=json, quiet=quiet)
     config = build_config(ThumbnailConfig, settings=settings or ())
@@ -117,7 +117,7 @@ def _show_real(real: RealLanguages, output: Output) -> None:
 
 
 def _table(results: Sequence[ArmResult]) -> Table:
-    from isoglot.study.thumbnail import ARMS
+    from isoglot.study.demo.thumbnail import ARMS
 
     titles = {arm.name: arm.title for arm in ARMS}
     note = "twins found (P@1), each language's mean removed, estimated on other sentences"

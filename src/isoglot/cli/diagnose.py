@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.estimates_option import CslsFrom, MeansFrom, parse_estimates
-from isoglot.cli.langs_option import Langs, parse_langs
-from isoglot.cli.layers_option import LayerList, parse_layers
+from isoglot.cli.inputs import CslsFrom, Langs, MeansFrom, ParallelSets, parse_estimates, parse_langs, read_sets
 from isoglot.cli.options import (
     Debug,
     Device,
     Json,
+    LayerList,
     ModelArgument,
     OptionalOut,
     Quiet,
@@ -21,9 +20,9 @@ from isoglot.cli.options import (
     SentencePoolOfModel,
     Settings,
     Weights,
+    parse_layers,
 )
 from isoglot.cli.output import Output, page_facts
-from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, recorded, write_all
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import counted
@@ -131,8 +130,8 @@ def diagnose(
 
 def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, seed: int) -> ParallelSet:
     """Sentences of the built-in languages and twins that the encoder has, or of those that were named."""
-    from isoglot.compare.sentences import SENTENCES
-    from isoglot.diagnose.sentences import builtin_set
+    from isoglot.compare.parallel_sentences import SENTENCES
+    from isoglot.diagnose.sentence_vectors import builtin_set
     from isoglot.languages import LANGUAGES
 
     known = encoder.vocabulary.languages

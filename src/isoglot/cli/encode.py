@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, Quiet, VectorsOut, Weights
+from isoglot.cli.inputs import parse_pairs
+from isoglot.cli.options import Debug, Device, Json, LayerList, ModelArgument, Quiet, VectorsOut, Weights, parse_layers
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
@@ -155,8 +154,8 @@ def _embeddings(
 
     from isoglot.model import load_encoder
     from isoglot.represent import embedding_rows
-    from isoglot.text.dictionary import read_dictionary
-    from isoglot.text.vectors import read_words, write_vectors
+    from isoglot.text.formats.dictionary import read_dictionary
+    from isoglot.text.formats.word_vectors import read_words, write_vectors
 
     for option, value in given.items():
         if value:
@@ -185,7 +184,7 @@ def _embeddings(
 
 def _types(encoder: EncoderLike, text: Path, words: Path | None, out: Path, common: dict[str, Any]) -> Representations:
     from isoglot.represent import word_types
-    from isoglot.text.vectors import read_words
+    from isoglot.text.formats.word_vectors import read_words
 
     assert words is not None  # noqa: S101 - for the type checker: the options were checked
     found = word_types(encoder, text, read_words(words), **common)
@@ -194,7 +193,7 @@ def _types(encoder: EncoderLike, text: Path, words: Path | None, out: Path, comm
 
 
 def _single_words(text: Path) -> list[str]:
-    from isoglot.text.lines import read_lines
+    from isoglot.text.formats.lines import read_lines
 
     lines = [line.strip() for _, line in read_lines(text)]
     for number, line in enumerate(lines, start=1):

@@ -79,7 +79,7 @@ def _to_hf(output: Output, encoder: Encoder, folder: Path, lang: str | None) -> 
     from rich.text import Text
 
     from isoglot.core.files import read_json
-    from isoglot.model.to_hf import export_to_hf
+    from isoglot.model.hf.export import export_to_hf
 
     files = export_to_hf(encoder, folder, lang)
     kind = read_json(files[-1])["architectures"][0]

@@ -38,7 +38,7 @@ COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "
 def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show the built-in languages with their size and a sentence of each."""
     from isoglot.languages import LANGUAGES, parallel, world
-    from isoglot.languages.lexicon import count_synonyms
+    from isoglot.languages.grammars.lexicon import count_synonyms
 
     output = Output(json=json, quiet=quiet)
     things = world()
@@ -155,10 +155,10 @@ def twin(
     """
     from rich.text import Text
 
-    from isoglot.cli.named_paths import parse_named
+    from isoglot.cli.inputs import parse_named
     from isoglot.languages import twin_code
-    from isoglot.languages.twin_text import twin_files
-    from isoglot.text.bad import Skip
+    from isoglot.languages.twins import twin_files
+    from isoglot.text.formats.malformed import Skip
 
     output = Output(json=json, quiet=quiet)
     named = parse_named(text)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.align import EncoderAligner, EncoderLinksConfig
-    from isoglot.align.indexed import Pair
-    from isoglot.align.layer_choice import LayerChoice
+    from isoglot.align.words.indexed_bitext import Pair
+    from isoglot.align.words.layer_choice import LayerChoice
     from isoglot.cli.output import Output
-    from isoglot.text.alignment import GoldLinks, Links
+    from isoglot.text.formats.pharaoh import GoldLinks, Links
 
 PAGE, TABLE = "layers.html", "layers.csv"
 BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
@@ -131,7 +131,7 @@ def choice_in_words(choice: LayerChoice) -> str:
 
 def choice_table(choice: LayerChoice) -> Table:
     """AER of every layer by both rules, with and without means."""
-    from isoglot.align.encoder_links import CENTERS, RULES
+    from isoglot.align.words.encoder_links import CENTERS, RULES
 
     kinds = [(rule, center) for rule in RULES for center in CENTERS]
     columns = [

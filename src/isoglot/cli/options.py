@@ -1,6 +1,10 @@
 """The options that mean the same in every verb. A verb takes the ones it needs, by these types.
 
 ``--json``, ``--quiet`` and ``--debug`` belong to every verb.
+
+The option ``--layers``: all of them, or some by their numbers.
+
+Words whose translations training was given: whether they are refused, left out or scored on.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ import typer
 
 from isoglot.cli.output import OPENED
 from isoglot.cli.run_files import Session, take_file, take_folder, take_vectors
-from isoglot.core.seeds import LARGEST_SEED
+from isoglot.core.errors import ConfigError, shown
+from isoglot.core.progress import counted
+from isoglot.core.rng import LARGEST_SEED
 
 MANY = 1_000_000_000
 """The most of anything that an option may ask for, where it says nothing else."""
@@ -62,7 +68,7 @@ def open_named_runs(context: typer.Context, models: list[str] | None) -> list[st
 
 
 def _limit_lines(megabytes: int) -> int:
-    from isoglot.text.lines import set_longest_line
+    from isoglot.text.formats.lines import set_longest_line
 
     set_longest_line(megabytes * 1_000_000)
     return megabytes
@@ -131,3 +137,54 @@ SentencePoolOfModel = Annotated[
         "of a sentence-transformers model make of it; left out: model where there are such modules, else mean.",
     ),
 ]
+
+
+LayerList = Annotated[
+    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
+]
+
+
+def parse_layers(text: str) -> Literal["all"] | list[int]:
+    """The layers that ``--layers`` names.
+
+    Raises:
+        ConfigError: It is no list of numbers.
+    """
+    if text == "all":
+        return "all"
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ConfigError(
+            f"--layers {shown(text)} is no list of numbers", remedy="write --layers all, or --layers 0,4,-1"
+        ) from None
+
+
+LeaveOutKnown = Annotated[
+    bool,
+    typer.Option(
+        "--leave-out-known", help="Leave out test words whose translations training was given, and say how many."
+    ),
+]
+AllowLeak = Annotated[
+    bool, typer.Option("--allow-leak", help="Score on words whose translations training was given, too.")
+]
+
+
+def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
+    """Words are left out or scored on.
+
+    Raises:
+        ConfigError: Both are asked for.
+    """
+    if leave_out_known and allow_leak:
+        raise ConfigError("--leave-out-known and --allow-leak exclude each other", remedy="give one of them")
+
+
+def left_out(words: int) -> str:
+    """How many words were left out.
+
+    >>> left_out(1)
+    '1 source word left out: known from training'
+    """
+    return f"{counted(words, 'source words')} left out: known from training"

@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from isoglot.core.control_characters import visible
+from isoglot.core.errors import visible
 from isoglot.core.progress import Progress, choose_progress
 from isoglot.core.run import sole_writer
 

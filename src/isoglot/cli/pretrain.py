@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import one_each, parse_named
+from isoglot.cli.inputs import one_each, parse_named, parse_pairs
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, IsoglotError
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.train import Pretrained
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 
@@ -90,7 +89,7 @@ def pretrain(
     if list_recipes:
         _list(output)
         return
-    from isoglot.pretrain.budget import parse_duration
+    from isoglot.pretrain.schedule import parse_duration
 
     with _one_voice():
         config = _config(recipe, budget, plan, settings or [], seed)
@@ -114,10 +113,9 @@ def _one_voice() -> Iterator[None]:
 
 
 def _config(recipe: str | None, budget: str | None, plan: str | None, settings: list[str], seed: int) -> PretrainConfig:
-    from isoglot.core.config import build_config
-    from isoglot.core.recipe import load_recipe
-    from isoglot.pretrain.budget import parse_budget
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.core.config import build_config, load_recipe
+    from isoglot.pretrain.config import PretrainConfig
+    from isoglot.pretrain.schedule import parse_budget
 
     if recipe is None:
         raise ConfigError("RECIPE is missing", remedy="name one, such as micro; isoglot pretrain --list shows all")
@@ -199,7 +197,7 @@ def _shards(named: list[str] | None) -> Mapping[str, Shards]:
 
 
 def _dictionaries(named: list[str]) -> dict[tuple[str, str], list[Entry]]:
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.formats.dictionary import read_dictionary
 
     return {
         pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in parse_pairs(named).items()
@@ -208,8 +206,8 @@ def _dictionaries(named: list[str]) -> dict[tuple[str, str], list[Entry]]:
 
 def _parallel(named: list[str]) -> tuple[list[dict[str, str]], Provenance | None]:
     """The rows of parallel text, and where they come from."""
-    from isoglot.text.parallel import read_aligned
-    from isoglot.text.processing import check_as_written
+    from isoglot.text.cleaning.processing import check_as_written
+    from isoglot.text.formats.parallel import read_aligned
     from isoglot.text.provenance import derived
 
     if not named:
@@ -236,7 +234,7 @@ def _draw(config: PretrainConfig, languages: list[str], path: Path, output: Outp
 def _list(output: Output) -> None:
     from rich.table import Table
 
-    from isoglot.core.recipe import load_recipe, recipe_names
+    from isoglot.core.config import load_recipe, recipe_names
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     found = {}

@@ -8,28 +8,39 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from isoglot.cli.estimates_option import CslsFrom, MeansFrom, parse_estimates
-from isoglot.cli.langs_option import Langs
-from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown, left_out, refuse_both
-from isoglot.cli.map_option import load_change, map_provenance
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import is_path, parse_named
+from isoglot.cli.inputs import (
+    CslsFrom,
+    Langs,
+    MeansFrom,
+    ParallelSets,
+    is_path,
+    load_change,
+    map_provenance,
+    parse_estimates,
+    parse_named,
+    parse_pairs,
+    read_sets,
+)
 from isoglot.cli.options import (
     MODEL,
+    AllowLeak,
     Debug,
     Device,
     Json,
+    LayerList,
+    LeaveOutKnown,
     OptionalOut,
     Quiet,
     Seed,
     SentencePoolOfModel,
     Weights,
+    left_out,
     open_run,
     open_runs,
+    parse_layers,
+    refuse_both,
 )
 from isoglot.cli.output import Output
-from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of, recorded
 from isoglot.cli.steer_inputs import builtin_sets
@@ -40,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from isoglot.model import EncoderLike
-    from isoglot.retrieve.layers import PairScores, Side
+    from isoglot.retrieve.layer_scores import PairScores, Side
     from isoglot.vocab import Shards
 
 app = typer.Typer(
@@ -183,7 +194,7 @@ def sentences(
     def find() -> _Found:
         from dataclasses import replace
 
-        from isoglot.compare.sentences import SENTENCES
+        from isoglot.compare.parallel_sentences import SENTENCES
         from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
         from isoglot.retrieve.from_model import sentence_sides
         from isoglot.retrieve.vector_files import read_side
@@ -331,10 +342,10 @@ def words(
     score = partial(_score(method, center, neighborhood, resamples, seed, device, output), candidates=candidates)
 
     def find() -> _Found:
-        from isoglot.retrieve.by_dictionary import words_by_language
+        from isoglot.retrieve.dictionaries import words_by_language
+        from isoglot.retrieve.from_model import WordLookup, score_systems
         from isoglot.retrieve.leaks import LeakCheck, training_provenance
-        from isoglot.retrieve.word_systems import WordLookup, score_systems
-        from isoglot.text.dictionary import read_dictionary
+        from isoglot.text.formats.dictionary import read_dictionary
 
         if source is not None and target is not None:
             leaks = {"leave_out": leave_out_known, "allow": allow_leak}
@@ -382,10 +393,10 @@ def _of_files(
     score: Callable[..., PairScores],
 ) -> _Found:
     """Words of two files of vectors."""
-    from isoglot.retrieve.by_dictionary import score_dictionary
+    from isoglot.retrieve.dictionaries import score_dictionary
     from isoglot.retrieve.leaks import LeakCheck
     from isoglot.retrieve.vector_files import read_side, vectors_provenance
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.formats.dictionary import read_dictionary
     from isoglot.text.provenance import merged
 
     file = _one_dictionary(dictionary)
@@ -427,7 +438,7 @@ def _score(
     """What scores two sides, with everything but the sides; means and neighborhoods are those of all rows."""
     from isoglot.core.devices import choose_device
     from isoglot.retrieve.estimates import OWN
-    from isoglot.retrieve.layers import CENTERS, DEFAULT_METHODS, score_layers
+    from isoglot.retrieve.layer_scores import CENTERS, DEFAULT_METHODS, score_layers
     from isoglot.retrieve.methods import METHODS
 
     for option, given, known in (("--method", methods, METHODS), ("--center", centers, CENTERS)):

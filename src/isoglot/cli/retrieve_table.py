@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from isoglot.retrieve.estimates import Center
-    from isoglot.retrieve.layers import PairScores
+    from isoglot.retrieve.layer_scores import PairScores
     from isoglot.retrieve.methods import Direction, Method
 
 Figure = Literal["P@1 in %", "MRR"]

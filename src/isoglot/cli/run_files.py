@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import typer
 
-from isoglot.cli.named_paths import is_path
+from isoglot.cli.inputs import is_path
 from isoglot.cli.output import command_line, opened
 from isoglot.core.errors import ConfigError
 

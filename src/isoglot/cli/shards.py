@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.inputs import parse_named
 from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, Out, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.inputs import parse_named
 from isoglot.cli.options import Debug, FileOut, Json, Out, Quiet, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.core.errors import ConfigError, InputError, shown
@@ -119,11 +119,11 @@ def vectors(
     """
     from rich.text import Text
 
-    from isoglot.model.table import INDEX, open_table
-    from isoglot.static.words import baseline, same_words, word_vectors
-    from isoglot.text.lines import read_lines
+    from isoglot.model.static_table import INDEX, open_table
+    from isoglot.static.word_vectors import baseline, same_words, word_vectors
+    from isoglot.text.formats.lines import read_lines
+    from isoglot.text.formats.word_vectors import Vectors, write_vectors
     from isoglot.text.provenance import provenance_of
-    from isoglot.text.vectors import Vectors, write_vectors
 
     output = Output(json=json, quiet=quiet)
     if out.suffix != ".vec":
@@ -168,7 +168,7 @@ def _opened(named: list[str]) -> dict[str, Shards]:
 
 
 def _warn_of_slowness(output: Output) -> None:
-    from isoglot.core.compiled import COMPILED
+    from isoglot.core.optional import COMPILED
 
     if not COMPILED:
         output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")

@@ -7,13 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from isoglot.cli.langs_option import Langs, parse_langs
-from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.leak_options import AllowLeak, LeaveOutKnown
-from isoglot.cli.named_paths import parse_named
-from isoglot.cli.options import Debug, Device, Json, ModelArgument, ModelOption, OptionalOut, Out, Quiet, Seed, Weights
+from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, parse_named, read_sets
+from isoglot.cli.options import (
+    AllowLeak,
+    Debug,
+    Device,
+    Json,
+    LayerList,
+    LeaveOutKnown,
+    ModelArgument,
+    ModelOption,
+    OptionalOut,
+    Out,
+    Quiet,
+    Seed,
+    Weights,
+    parse_layers,
+)
 from isoglot.cli.output import Output, page_facts
-from isoglot.cli.parallel_option import ParallelSets, read_sets
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
@@ -57,8 +68,8 @@ from isoglot.cli.steer_options import (
 )
 from isoglot.core.errors import ConfigError
 from isoglot.core.table import Table
-from isoglot.steer.choice import FALLBACK_LAYER
 from isoglot.steer.language_files import MEANS, SETS, save_choices
+from isoglot.steer.measured_shifts import FALLBACK_LAYER
 
 EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'
 
@@ -100,7 +111,7 @@ def fit(
     from isoglot.model import load_encoder
     from isoglot.steer import LanguageMeans
     from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
-    from isoglot.steer.protocol import MEANS_SPECIAL
+    from isoglot.steer.decoding_protocol import MEANS_SPECIAL
     from isoglot.steer.token_sets import TokenSets
 
     output = Output(json=json, quiet=quiet)
@@ -205,9 +216,9 @@ def translate(
     from isoglot.report.steer_tables import translation_rows, translation_value
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.steer.bleu import why_no_bleu
-    from isoglot.steer.choice import shift_to_use
-    from isoglot.steer.decode import check_softmax
-    from isoglot.steer.protocol import protocol_of
+    from isoglot.steer.decoding_protocol import protocol_of
+    from isoglot.steer.measured_shifts import shift_to_use
+    from isoglot.steer.shifted_pass import check_softmax
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
@@ -344,10 +355,10 @@ def sweep(
     from isoglot.report.steer_tables import cell_rows, sweep_value
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.steer.bleu import why_no_bleu
-    from isoglot.steer.choice import choose_shift
-    from isoglot.steer.decode import check_softmax
-    from isoglot.steer.masked import masked_languages
-    from isoglot.steer.protocol import protocol_of
+    from isoglot.steer.decoding_protocol import protocol_of
+    from isoglot.steer.masked_decoding import masked_languages
+    from isoglot.steer.measured_shifts import choose_shift
+    from isoglot.steer.shifted_pass import check_softmax
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
@@ -475,7 +486,7 @@ def erase(
     from isoglot.model import load_encoder
     from isoglot.report.steer_erase import erase_page, erase_svg
     from isoglot.represent import extract
-    from isoglot.steer.trade_off import default_erasers, labelled, trade_offs
+    from isoglot.steer.erasers.trade_off import default_erasers, labelled, trade_offs
 
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (1.0,))

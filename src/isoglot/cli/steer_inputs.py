@@ -7,9 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from isoglot.cli.langs_option import parse_langs
-from isoglot.cli.leak_options import left_out, refuse_both
-from isoglot.cli.named_pairs import parse_pairs
+from isoglot.cli.inputs import parse_langs, parse_pairs
+from isoglot.cli.options import left_out, refuse_both
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.steer.language_files import own_known, read_known
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.steer import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
 
 BUILTIN = "builtin"
 _CONVERT = "convert it, as with iconv"
@@ -95,8 +94,8 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
         InputError: Nothing is written there, or it is no text.
         StorageError: The file cannot be read.
     """
-    from isoglot.text.plain import read_sentence_lines
-    from isoglot.text.processing import check_as_written
+    from isoglot.text.cleaning.processing import check_as_written
+    from isoglot.text.formats.plain import read_sentence_lines
 
     if text is not None and text != "-":
         if file is not None:
@@ -199,7 +198,7 @@ class Dictionaries:
             InputError: A file is none, or empty.
             StorageError: It cannot be read.
         """
-        from isoglot.text.dictionary import Entry, read_dictionary
+        from isoglot.text.formats.dictionary import Entry, read_dictionary
 
         way = (source, target)
         if way in self.files:
@@ -323,7 +322,7 @@ def builtin_sets(encoder: EncoderLike, langs: str | None, sentences: int, seed: 
     Raises:
         ConfigError: Fewer than two of its languages are built in.
     """
-    from isoglot.diagnose.sentences import builtin_set as made
+    from isoglot.diagnose.sentence_vectors import builtin_set as made
 
     first, *others = _two_or_more(encoder, langs)
     return [made([first, other], sentences, seed=seed) for other in others]
@@ -335,7 +334,7 @@ def builtin_set(encoder: EncoderLike, langs: str | None, sentences: int, seed: i
     Raises:
         ConfigError: Fewer than two of its languages are built in.
     """
-    from isoglot.diagnose.sentences import builtin_set as made
+    from isoglot.diagnose.sentence_vectors import builtin_set as made
 
     return made(_two_or_more(encoder, langs), sentences, seed=seed)
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from isoglot.report.steer_tables import Look
     from isoglot.steer import LanguageMeans
+    from isoglot.steer.erasers.trade_off import TradeOff
     from isoglot.steer.sweep import Sweep
-    from isoglot.steer.trade_off import TradeOff
 
 # Bold and underlined too, so that it is seen without colours as well.
 STYLES: dict[Look, str] = {

@@ -371,7 +371,7 @@ def _run(study: Study, engine: EngineName, options: RunOptions, output: Output) 
 
 
 def _seconds(text: str | None) -> float | None:
-    from isoglot.pretrain.budget import parse_duration
+    from isoglot.pretrain.schedule import parse_duration
 
     return None if text is None else parse_duration(text, "--stop-after")
 
@@ -462,8 +462,8 @@ def verify(
     from rich.console import Group
 
     from isoglot.study.claims import verdict_table
-    from isoglot.study.results import difference_table, study_differences, study_verdicts
     from isoglot.study.study import Study
+    from isoglot.study.tables.results import difference_table, study_differences, study_verdicts
 
     output, opened = Output(json=json, quiet=quiet), Study.open(study)
     verdicts = study_verdicts(opened)
@@ -479,8 +479,8 @@ def verify(
 @app.command("expected", epilog="Example: isoglot study expected studies/first > expected.json")
 def expected(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Print the study's numbers with intervals, seeds, hashes and versions as JSON, for verify --against."""
-    from isoglot.study.results import study_expected
     from isoglot.study.study import Study
+    from isoglot.study.tables.results import study_expected
 
     Output(json=True, quiet=quiet).result(study_expected(Study.open(study)), "")
 
@@ -526,7 +526,7 @@ def merge(
 def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
     from rich.console import Group
 
-    from isoglot.study.results import result_tables
+    from isoglot.study.tables.results import result_tables
 
     if not list(study.numbers()):
         return "No numbers yet."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from isoglot.core.config import Config
-    from isoglot.text.bad import Skip
+    from isoglot.text.formats.malformed import Skip
 
 app = typer.Typer(
     help="Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
@@ -64,7 +64,7 @@ def clean(
     deduplicate, which is line, document or none.
     """
     from isoglot.core.config import build_config
-    from isoglot.text.clean import CleanConfig, clean_files
+    from isoglot.text.cleaning.clean import CleanConfig, clean_files
 
     config = build_config(CleanConfig, settings=settings or ())
 
@@ -85,7 +85,7 @@ def declare(text: Text, json: Json = False, quiet: Quiet = False, debug: Debug =
     """
     from rich.text import Text as Line
 
-    from isoglot.cli.named_paths import parse_named
+    from isoglot.cli.inputs import parse_named
     from isoglot.text.provenance import declare as record
 
     paths = [path for paths in parse_named(text).values() for path in paths]
@@ -106,7 +106,7 @@ def sentences(
     debug: Debug = False,
 ) -> None:
     """Write one sentence a line; documents stay apart."""
-    from isoglot.text.sentences import LineSplitter
+    from isoglot.text.cleaning.sentence_splitter import LineSplitter
     from isoglot.text.stream import rewrite
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def segment(
     debug: Debug = False,
 ) -> None:
     """Write text with one blank between words and signs."""
-    from isoglot.text.segment import LineSegmenter
+    from isoglot.text.cleaning.segmentation import LineSegmenter
     from isoglot.text.stream import rewrite
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
@@ -171,12 +171,12 @@ def switch(
     LANG.txt.provenance.json records the dictionaries, so that no score is taken on words seen here;
     LANG.translations.tsv says how often each translation was drawn.
     """
-    from isoglot.cli.named_pairs import parse_pairs
+    from isoglot.cli.inputs import parse_pairs
     from isoglot.core.config import build_config
     from isoglot.core.errors import InputError
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.code_switching import SwitchConfig, Switcher, switch_files, write_translations
+    from isoglot.text.formats.dictionary import read_dictionary
     from isoglot.text.provenance import use_dictionary
-    from isoglot.text.switch import SwitchConfig, Switcher, switch_files, write_translations
 
     output = Output(json=json, quiet=quiet)
     values: dict[str, Any] = {} if segment == "auto" else {"segment": segment}
@@ -253,10 +253,10 @@ def overlap(
     debug: Debug = False,
 ) -> None:
     """Count the test sentences found in training text, as whole lines and inside paragraphs."""
-    from isoglot.cli.named_paths import parse_named
+    from isoglot.cli.inputs import parse_named
     from isoglot.core.errors import ConfigError, InputError
-    from isoglot.text.heldout import held_out_sentences
-    from isoglot.text.overlap import OverlapFinder, find_overlap
+    from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
+    from isoglot.text.formats.test_sentences import held_out_sentences
 
     if remove and out is None:
         raise ConfigError("--remove writes text, and there is no --out", remedy="name a folder: --out without/")
@@ -309,7 +309,7 @@ def realign_ner(
 
     A label that covers part of a word gets the whole word; where two want one word, the longer part has it.
     """
-    from isoglot.text.realign import realign_file
+    from isoglot.text.cleaning.realign_entities import realign_file
 
     def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
         return realign_file(
@@ -357,7 +357,7 @@ def wikipedia(
     are skipped. The dump is read as a stream. --out may end in .txt, .txt.bz2, .txt.gz, .txt.xz or .txt.zst.
     """
     from isoglot.cli.run_files import refuse_overwriting
-    from isoglot.text.wikipedia import extract_wikipedia
+    from isoglot.text.formats.wikipedia import extract_wikipedia
 
     output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [dump])
@@ -392,9 +392,9 @@ def _each_language(
     by_file: bool = False,
 ) -> None:
     """Do the work on the files of each language (or on each file), keep the run record and show the reports."""
-    from isoglot.cli.named_paths import parse_named
+    from isoglot.cli.inputs import parse_named
     from isoglot.core.files import write_json
-    from isoglot.text.bad import Skip
+    from isoglot.text.formats.malformed import Skip
 
     texts = parse_named(list(text))
     ending = ".txt" if compress == "none" else f".txt.{compress}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.langs_option import Langs, parse_langs
+from isoglot.cli.inputs import Langs, parse_langs
 from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Quiet, Seed, Settings, Weights
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
@@ -151,7 +151,7 @@ def own(
     debug: Debug = False,
 ) -> None:
     """A task of your own, in one small Python file: see isoglot/transfer/topic.py and pos.py for two."""
-    from isoglot.transfer.task import load_task_file, of_task_file
+    from isoglot.transfer.tasks.task import load_task_file, of_task_file
 
     output, task = Output(json=json, quiet=quiet), load_task_file(file)
     with of_task_file(file):
@@ -221,8 +221,7 @@ def _run(
     from rich.console import Group
     from rich.text import Text
 
-    from isoglot.core.config import build_config
-    from isoglot.core.recipe import load_recipe
+    from isoglot.core.config import build_config, load_recipe
     from isoglot.model import load_encoder
     from isoglot.transfer import TuneConfig
     from isoglot.transfer.experiment import check_experiment, run_experiment
@@ -300,7 +299,7 @@ def _predict_command(done: Outcome, out: Path, language: str, task_file: Path | 
     """The command that uses the best model, which works when pasted."""
     import shlex
 
-    from isoglot.transfer.classification import Classification
+    from isoglot.transfer.tasks.classification import Classification
 
     task = done.best.task
     pair = isinstance(task, Classification) and task.texts == 2

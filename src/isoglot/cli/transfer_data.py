@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.named_paths import one_each
+from isoglot.cli.inputs import one_each
 from isoglot.core.errors import StorageError
 
 if TYPE_CHECKING:

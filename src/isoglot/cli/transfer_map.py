@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.align_run import Method, Normalize
-from isoglot.cli.bitext_option import is_table
-from isoglot.cli.layers_option import LayerList, parse_layers
-from isoglot.cli.named_paths import one_each
+from isoglot.cli.inputs import is_table, one_each
 from isoglot.cli.options import (
     MODEL,
     Debug,
     Device,
     Json,
+    LayerList,
     OptionalOut,
     Quiet,
     Seed,
@@ -24,6 +23,7 @@ from isoglot.cli.options import (
     Weights,
     open_named_runs,
     open_run,
+    parse_layers,
 )
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, with_opened, write_texts
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from isoglot.model import EncoderLike
     from isoglot.transfer import Task
     from isoglot.transfer.layer_maps import LayerMaps
-    from isoglot.transfer.map_curve import MapTransfer, Models
+    from isoglot.transfer.map_transfer import MapTransfer, Models
 
 PAIRS = 2000
 """Built-in sentence pairs to fit maps from, unless told."""
@@ -152,14 +152,13 @@ def map_(
     """
     from isoglot.align import AlignConfig, make_map
     from isoglot.core.artifact import write_sealed
-    from isoglot.core.config import build_config
+    from isoglot.core.config import build_config, load_recipe
     from isoglot.core.files import writable_folder
-    from isoglot.core.recipe import load_recipe
     from isoglot.model import load_encoder
     from isoglot.report.map_transfer import finding, map_transfer_svg
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.transfer import find_task
-    from isoglot.transfer.map_curve import (
+    from isoglot.transfer.map_transfer import (
         MapTransferConfig,
         Models,
         check_before,
@@ -167,7 +166,7 @@ def map_(
         check_with_maps,
         map_transfer,
     )
-    from isoglot.transfer.tuned_folder import check_free
+    from isoglot.transfer.tuning.tuned_folder import check_free
 
     output, task = Output(json=json, quiet=quiet), find_task(name)
     config = build_config(

@@ -10,8 +10,7 @@ import typer
 from isoglot.cli.options import Debug, Device, Json, OptionalFileOut, Quiet
 from isoglot.cli.output import Output
 from isoglot.cli.transfer_data import OwnTask, model_folder
-from isoglot.core.control_characters import visible
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, visible
 from isoglot.core.table import Column, Table
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def predict(
     debug: Debug = False,
 ) -> None:
     """Tag, parse or classify new text with a model that isoglot transfer has written. Without --out it is printed."""
-    from isoglot.transfer.task import load_task_file, of_task_file
+    from isoglot.transfer.tasks.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
     if task is not None:
@@ -65,7 +64,7 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Whether one experiment is better than another: a paired test for each language, Holm-corrected over all."""
-    from isoglot.transfer.compared import compare_experiments
+    from isoglot.transfer.scoring.experiment_comparison import compare_experiments
 
     output = Output(json=json, quiet=quiet)
     found = [each.facts() for each in compare_experiments(one, other, way=way)]
@@ -98,8 +97,8 @@ def score(
 ) -> None:
     """Score a CoNLL-U or BIO file of any system against a gold file, with a bootstrap interval over sentences."""
     from isoglot.transfer import find_task
-    from isoglot.transfer.file_scores import score_files
-    from isoglot.transfer.task import load_task_file, of_task_file
+    from isoglot.transfer.scoring.file_scores import score_files
+    from isoglot.transfer.tasks.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
     with of_task_file(task):
@@ -128,8 +127,8 @@ def _predict(
     from rich.text import Text
 
     from isoglot.transfer import load_tuned
-    from isoglot.transfer.fine_tuning import events_in_words
     from isoglot.transfer.predict import FORMATS, as_json, check_format, of_line, read_unlabelled, write_predictions
+    from isoglot.transfer.tuning.fine_tuning import events_in_words
 
     if model is None or lang is None:
         missing = "--model" if model is None else "--lang"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
-from isoglot.cli.named_pairs import parse_pairs
-from isoglot.cli.named_paths import parse_named
+from isoglot.cli.inputs import parse_named, parse_pairs
 from isoglot.cli.options import MAX_LINE, Debug, Json, MaxLine, Out, Quiet, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
@@ -17,7 +16,7 @@ from isoglot.core.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoglot.text.processing import Segmentation
+    from isoglot.text.cleaning.processing import Segmentation
     from isoglot.vocab import Grading, Vocabulary
     from isoglot.vocab.sharing import Keep
 
@@ -99,7 +98,7 @@ def train(
     debug: Debug = False,
 ) -> None:
     """Learn a vocabulary from text and write it to a folder that transformers can open, too."""
-    from isoglot.core.compressed import is_stored
+    from isoglot.core.artifact import is_stored
     from isoglot.core.errors import ConfigError
     from isoglot.vocab import train_vocabulary
     from isoglot.vocab.vocabulary import INDEX
@@ -175,7 +174,7 @@ def inspect(
 
 def open_vocabulary(name: str) -> Vocabulary:
     """A vocabulary of ours by its folder, that of an encoder of ours (isoglot-mini among them), or any tokenizer."""
-    from isoglot.core.compressed import is_stored
+    from isoglot.core.artifact import is_stored
     from isoglot.model.folder import VOCABULARY
     from isoglot.model.load import encoder_folder
     from isoglot.vocab import Vocabulary
@@ -210,8 +209,8 @@ def _segmentation(values: list[str], languages: Iterable[str]) -> dict[str, Segm
     """How each language is segmented: ``zh=jieba``, or a method for all languages that none is named for."""
     from isoglot.core.errors import ConfigError, nearest_name, shown
     from isoglot.core.language_codes import language_code
-    from isoglot.text.processing import Segmentation
-    from isoglot.text.segment import word_method
+    from isoglot.text.cleaning.processing import Segmentation
+    from isoglot.text.cleaning.segmentation import word_method
 
     known = (*get_args(Segmentation), "auto")
     found: dict[str, str] = {}

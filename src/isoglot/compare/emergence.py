@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.compare.measure import compute, find_measure
-from isoglot.compare.sentences import check_count, language_for
+from isoglot.compare.measures.registry import compute, find_measure
+from isoglot.compare.parallel_sentences import check_count, language_for
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import SILENT
 from isoglot.model.folder import INDEX, open_encoder
@@ -22,7 +22,7 @@ from isoglot.represent import extract
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.sentences import SentencePair
+    from isoglot.compare.parallel_sentences import SentencePair
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.model.encoder import Encoder

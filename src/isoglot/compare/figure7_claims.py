@@ -12,16 +12,15 @@ from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.compare.forms import FORMS, Form
 from isoglot.compare.jackknife import half_width
-from isoglot.core.seeds import random_stream
+from isoglot.compare.measures.cka import FORMS, Form
+from isoglot.core.rng import random_stream
 from isoglot.retrieve.metrics import drawn_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.compare.figure7 import Cell, Column, Figure7
-    from isoglot.compare.figure7_paper import Row
+    from isoglot.compare.figure7 import Cell, Column, Figure7, Row
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 CORRELATED = 0.9

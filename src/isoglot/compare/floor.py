@@ -11,7 +11,7 @@ import copy
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError
-from isoglot.core.seeds import derive_seed
+from isoglot.core.rng import derive_seed
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
@@ -58,8 +58,8 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
     import torch
 
     from isoglot.model.encoder import Encoder
-    from isoglot.model.hooked import HookedEncoder
-    from isoglot.model.table import TableEncoder
+    from isoglot.model.hf.hooked import HookedEncoder
+    from isoglot.model.static_table import TableEncoder
 
     start = derive_seed(seed, "untrained encoder")
     # Modules draw from torch's global stream when they are made; it goes on as if nothing had been drawn.

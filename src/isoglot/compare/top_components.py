@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from isoglot.align.rows import exact, give_back, take_rows
+from isoglot.core.arrays import exact, give_back, take_rows
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from isoglot.align.rows import ArrayT
+    from isoglot.core.arrays import ArrayT
 
 
 def without_top(X: ArrayT, k: int = 1) -> ArrayT:

@@ -1,24 +1,108 @@
-"""The check-up of the machine: versions, devices, optional parts, and how fast matrices multiply."""
+"""The device's measured matrix peak: what "share of the peak" in a training line is a share of.
+
+A square product of N × N matrices takes 2·N³ operations. Each size is repeated for some time and the fastest
+round counts: the peak is what the device can do, not what it did while something else ran.
+
+The check-up of the machine: versions, devices, optional parts, and how fast matrices multiply.
+"""
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from isoglot.core.config import build_config
+from pydantic import Field
+
+from isoglot.core.config import Config, build_config, load_recipe
 from isoglot.core.devices import choose_device, list_devices
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, DeviceError
 from isoglot.core.files import write_json
-from isoglot.core.parts import PARTS, version_of, versions
-from isoglot.core.peak import PeakConfig, measure_peak
+from isoglot.core.optional import PARTS, version_of, versions
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.recipe import load_recipe
+from isoglot.core.rng import derive_seed
 from isoglot.core.run import out_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    import torch
+
+
+class PeakConfig(Config):
+    """How the matrix peak is measured."""
+
+    sizes: tuple[Annotated[int, Field(ge=64, le=65536)], ...] = Field((1024, 2048), min_length=1)
+    """Side lengths of the square matrices, tried from small to large."""
+
+    dtypes: tuple[Literal["float32", "bfloat16", "float16"], ...] = Field(("float32", "bfloat16"), min_length=1)
+    """Number formats to measure, each apart."""
+
+    seconds: float = Field(0.5, gt=0, le=600)
+    """Time spent on each size and number format; a larger size that would take longer for one product is left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peak:
+    """The fastest product of one number format: its rate in TFLOP/s and the size that reached it."""
+
+    dtype: str
+    tflops: float
+    size: int
+
+
+def measure_peak(config: PeakConfig, device: torch.device, *, seed: int = 0, progress: Progress = SILENT) -> list[Peak]:
+    """The matrix peak of the device for each number format, on random numbers (zeros run faster, and lie)."""
+    import torch
+
+    generator = torch.Generator(device).manual_seed(derive_seed(seed, "peak"))
+    peaks = []
+    sizes = sorted(config.sizes)
+    with progress.task("matrix peak", total=len(config.dtypes) * len(sizes), unit="sizes") as task:
+        for name in config.dtypes:
+            best = Peak(dtype=name, tflops=0.0, size=sizes[0])
+            for size in sizes:
+                expected = 2 * size**3 / (best.tflops * 1e12) if best.tflops else 0.0
+                if expected <= config.seconds:
+                    tflops = 2 * size**3 / _time_product(size, name, device, generator, config.seconds) / 1e12
+                    best = max(best, Peak(dtype=name, tflops=tflops, size=size), key=lambda peak: peak.tflops)
+                    task.note(f"{name} {tflops:.3g} TFLOP/s")
+                task.advance()
+            peaks.append(best)
+    return peaks
+
+
+def _time_product(size: int, dtype: str, device: torch.device, generator: torch.Generator, seconds: float) -> float:
+    import torch
+
+    try:
+        a_NN = torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype))
+        return _fastest(a_NN, seconds)
+    except (RuntimeError, MemoryError) as error:  # torch says "out of memory" with a RuntimeError, too
+        raise DeviceError(
+            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", remedy="leave that size out of sizes"
+        ) from error
+
+
+def _fastest(a_NN: torch.Tensor, seconds: float) -> float:
+    """The shortest time of one product ``a @ a`` seen within so many seconds, after one to warm up."""
+    import torch
+
+    out_NN = a_NN @ a_NN
+    synchronize = torch.cuda.synchronize if a_NN.is_cuda else torch.mps.synchronize if a_NN.is_mps else lambda: None
+    synchronize()
+    rounds = 8 if a_NN.is_cuda else 1  # a GPU is asked for several at once, so that launching one is not timed
+    best = float("inf")
+    end = time.perf_counter() + seconds
+    while best == float("inf") or time.perf_counter() < end:
+        start = time.perf_counter()
+        for _ in range(rounds):
+            torch.mm(a_NN, a_NN, out=out_NN)
+        synchronize()
+        best = min(best, (time.perf_counter() - start) / rounds)
+    return best
 
 
 def check_up(

@@ -8,6 +8,8 @@ tell errors apart by ``error.code``, which is one of :data:`CODES`; messages may
 "en-fr.txt:3: 'abc' is not a number; write the weight as 0.5"
 >>> error.code, isinstance(error, ValueError)
 ('input', True)
+
+Control characters in text and names from outside, made visible: no terminal or XML reader acts on them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
 
 _LONGEST_PART = 1000  # characters of a problem and of a remedy: what they echo of the input may be of any size
 _LONGEST_PATH = 4096
@@ -242,3 +243,21 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     listed = [one if len(one) <= _LONGEST_NAME else f"{one[:_LONGEST_NAME]}…" for one in names[:_LISTED_NAMES]]
     others = f" and {len(names) - _LISTED_NAMES:,} others" if len(names) > _LISTED_NAMES else ""
     return f"choose one of {', '.join(listed)}{others}" if names else "there is none to choose from"
+
+
+_PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
+# DEL has a picture too; C1 controls (U+009B begins an escape sequence), lone surrogates and noncharacters have none.
+_NO_PICTURE = (*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
+_VISIBLE = {**_PICTURES, 0x7F: "\u2421", **dict.fromkeys(_NO_PICTURE, "\ufffd")}
+
+
+def visible(text: str) -> str:
+    r"""Replace control characters by a visible sign; line feeds and tabs stay.
+
+    C0 controls and DEL become their Unicode control pictures. What has no picture and is invalid in XML or obeyed by
+    terminals (C1 controls, lone surrogates, U+FFFE and U+FFFF) becomes U+FFFD.
+
+    >>> visible("red \x1b[31m, bell \x07, \x9b31m\n")
+    'red ␛[31m, bell ␇, �31m\n'
+    """
+    return text.translate(_VISIBLE)

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from isoglot.core.control_characters import visible
+from isoglot.core.errors import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

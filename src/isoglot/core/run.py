@@ -31,7 +31,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.compressed import is_stored
+from isoglot.core.artifact import is_stored
 from isoglot.core.errors import ConfigError, IsoglotError, StorageError, one_line
 from isoglot.core.files import (
     file_hash,
@@ -44,7 +44,7 @@ from isoglot.core.files import (
     write_json,
 )
 from isoglot.core.folders import built_aside, link_file
-from isoglot.core.parts import versions
+from isoglot.core.optional import versions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -31,10 +31,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from isoglot.core.control_characters import visible
-from isoglot.core.errors import InputError, IsoglotError, nearest_name, shown
+from isoglot.core.errors import InputError, IsoglotError, nearest_name, shown, visible
 from isoglot.core.files import as_json, parse_json, write_bytes
-from isoglot.core.parts import import_part
+from isoglot.core.optional import import_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

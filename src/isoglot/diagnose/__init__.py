@@ -8,19 +8,19 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.diagnose.checkup import diagnose
+    from isoglot.diagnose.config import DiagnoseConfig
     from isoglot.diagnose.findings import Finding, all_findings
     from isoglot.diagnose.result import Checkup
-    from isoglot.diagnose.sentences import builtin_set, distinct_rows
-    from isoglot.diagnose.settings import DiagnoseConfig
+    from isoglot.diagnose.sentence_vectors import builtin_set, distinct_rows
 
 _HOMES = {
     "Checkup": "result",
-    "DiagnoseConfig": "settings",
+    "DiagnoseConfig": "config",
     "Finding": "findings",
     "all_findings": "findings",
-    "builtin_set": "sentences",
+    "builtin_set": "sentence_vectors",
     "diagnose": "checkup",
-    "distinct_rows": "sentences",
+    "distinct_rows": "sentence_vectors",
 }
 
 __all__ = [

@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.progress import SILENT
-from isoglot.diagnose.choice import Hits, choose_best, language_layers
-from isoglot.diagnose.found import WAYS
-from isoglot.diagnose.looks import Sources, look
+from isoglot.diagnose.config import DiagnoseConfig
+from isoglot.diagnose.layer_choice import Hits, choose_best, language_layers
+from isoglot.diagnose.measurements import Sources, look
 from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
-from isoglot.diagnose.settings import DiagnoseConfig
-from isoglot.diagnose.tokens import token_facts
-from isoglot.diagnose.vectors import encode_sets
+from isoglot.diagnose.retrieval import WAYS
+from isoglot.diagnose.sentence_vectors import encode_sets
+from isoglot.diagnose.tokenizer_check import token_facts
 from isoglot.represent.extraction import sentence_pool
-from isoglot.retrieve.chosen import as_share, chosen_interval, interval
 from isoglot.retrieve.estimates import Estimates
+from isoglot.retrieve.simultaneous_intervals import as_share, chosen_interval, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.compare.probe import Told
+    from isoglot.compare.language_probe import Told
     from isoglot.core.progress import Progress
-    from isoglot.diagnose.found import Way
-    from isoglot.diagnose.looks import PairLook
-    from isoglot.diagnose.shape import Spread
-    from isoglot.diagnose.vectors import Encoded
+    from isoglot.diagnose.measurements import PairLook, Spread
+    from isoglot.diagnose.retrieval import Way
+    from isoglot.diagnose.sentence_vectors import Encoded
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers

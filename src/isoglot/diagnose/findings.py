@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.progress import counted
 from isoglot.diagnose.names import language_name, listed
-from isoglot.retrieve.chosen import MARGIN
+from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoglot.compare.judged import Judged
-    from isoglot.diagnose.found import Way
-    from isoglot.diagnose.tokens import TokenFacts
+    from isoglot.compare.cka_inference import Judged
+    from isoglot.diagnose.retrieval import Way
+    from isoglot.diagnose.tokenizer_check import TokenFacts
     from isoglot.retrieve.estimates import Estimates
     from isoglot.retrieve.metrics import Interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeFacts:
-    """How often a linear probe tells the language: balanced accuracy, cross-validated (see ``compare/probe.py``)."""
+    """Balanced accuracy of a linear language probe, cross-validated (``compare/language_probe.py``)."""
 
     linear: Interval
     centered: Interval

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from isoglot.languages.lexicon import read_table
+from isoglot.languages.grammars.lexicon import read_table
 
 
 @dataclass(slots=True, frozen=True)

@@ -20,17 +20,16 @@ from zlib import crc32
 
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.language_codes import language_code
-from isoglot.core.seeds import derive_seed
-from isoglot.languages.draws import topic_draw
+from isoglot.core.rng import derive_seed
 from isoglot.languages.meaning import Both, Clause, Meaning, Name, Phrase, Register, Thing, Wording
-from isoglot.languages.sample import Sampler
-from isoglot.text.dictionary import Entry
+from isoglot.languages.random_meanings import Sampler, topic_draw
+from isoglot.text.formats.dictionary import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.languages.draws import Draw
-    from isoglot.languages.rendering import Grammar
+    from isoglot.languages.grammars.rendering import Grammar
+    from isoglot.languages.random_meanings import Draw
     from isoglot.languages.sentence import Sentence
 
 Split = Literal["train", "dev", "test"]
@@ -64,7 +63,7 @@ def grammar(language: str) -> Grammar:
 @cache
 def _grammar(code: str) -> Grammar:
     module, name = GRAMMARS[code]
-    made: Grammar = getattr(import_module(f"isoglot.languages.{module}"), name)()
+    made: Grammar = getattr(import_module(f"isoglot.languages.grammars.{module}"), name)()
     return made
 
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.core.seeds import derive_seed
+from isoglot.core.rng import derive_seed
 from isoglot.languages.concepts import world
 from isoglot.languages.corpus import LANGUAGES, grammar, split_by
-from isoglot.languages.draws import (
+from isoglot.languages.meaning import Clause, Meaning, Name, Thing, number_units
+from isoglot.languages.random_meanings import (
     PASSING,
+    Sampler,
     adjective_draw,
     manner_draw,
     role_draw,
@@ -27,8 +29,6 @@ from isoglot.languages.draws import (
     topic_draw,
     zipf,
 )
-from isoglot.languages.meaning import Clause, Meaning, Name, Thing, number_units
-from isoglot.languages.sample import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,6 @@
-"""A folder of files from the built-in languages: text, parallel sentences, dictionaries, treebanks, names, inference.
+"""Sentences as CoNLL-U trees.
+
+A folder of files from the built-in languages: text, parallel sentences, dictionaries, treebanks, names, inference.
 
 Everything can be read again with the readers of :mod:`isoglot.text`, and with other tools: the formats are the usual.
 """
@@ -13,7 +15,7 @@ from pydantic import Field, field_validator
 from isoglot.core.config import Config
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.seeds import derive_seed
+from isoglot.core.rng import derive_seed
 from isoglot.languages.corpus import (
     LANGUAGES,
     Split,
@@ -25,14 +27,13 @@ from isoglot.languages.corpus import (
 )
 from isoglot.languages.entailment import inference
 from isoglot.languages.sentence import align
-from isoglot.languages.trees import tree_of
-from isoglot.text.alignment import write_pharaoh
-from isoglot.text.columns import write_tagged
-from isoglot.text.conllu import write_conllu
-from isoglot.text.dictionary import write_dictionary
-from isoglot.text.inference import Pair, write_inference
-from isoglot.text.parallel import write_parallel
-from isoglot.text.plain import write_documents
+from isoglot.text.formats.conll_columns import write_tagged
+from isoglot.text.formats.conllu import MultiwordToken, Tree, TreeWord, write_conllu
+from isoglot.text.formats.dictionary import write_dictionary
+from isoglot.text.formats.nli import Pair, write_inference
+from isoglot.text.formats.parallel import write_parallel
+from isoglot.text.formats.pharaoh import write_pharaoh
+from isoglot.text.formats.plain import write_documents
 from isoglot.text.provenance import Provenance, Source, record_path
 
 if TYPE_CHECKING:
@@ -41,6 +42,38 @@ if TYPE_CHECKING:
 
     from isoglot.languages.meaning import Register
     from isoglot.languages.sentence import Sentence
+
+
+def tree_of(sentence: Sentence, sentence_id: str) -> Tree:
+    """The sentence's tree, with the comments Universal Dependencies asks for; names stand in the last column."""
+    last = len(sentence.words)
+    words = []
+    for position, (form, lemma, tag, head, relation, entity) in enumerate(
+        zip(
+            sentence.words,
+            sentence.lemmas,
+            sentence.tags,
+            sentence.heads,
+            sentence.relations,
+            sentence.entities,
+            strict=True,
+        ),
+        start=1,
+    ):
+        fused = any(first <= position <= end for first, (end, _) in sentence.fused.items())
+        misc = _misc(entity, glued=position in sentence.glued and not fused and position < last)
+        words.append(TreeWord(position, form, lemma, tag, head=head, deprel=relation, misc=misc))
+    multiwords = tuple(
+        MultiwordToken(first, end, form, misc=_misc("O", glued=end in sentence.glued))
+        for first, (end, form) in sorted(sentence.fused.items())
+    )
+    return Tree(tuple(words), multiwords, comments=(f"# sent_id = {sentence_id}", f"# text = {sentence.text}"))
+
+
+def _misc(entity: str, *, glued: bool) -> str:
+    facts = ([f"Entity={entity}"] if entity != "O" else []) + (["SpaceAfter=No"] if glued else [])
+    return "|".join(facts) or "_"
+
 
 Row = TypeVar("Row")
 Part = Literal["text", "parallel", "dictionary", "treebank", "ner", "nli"]

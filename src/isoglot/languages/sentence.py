@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from isoglot.languages.meaning import PLAIN, Meaning, Wording
-from isoglot.text.segment import Words
+from isoglot.text.cleaning.segmentation import Words
 
 
 @dataclass(slots=True)

@@ -8,16 +8,16 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.model.batch import Batch, batch_of_ids, make_batch
+    from isoglot.model.config import EncoderConfig, encoder_config
     from isoglot.model.encoder import Encoder
     from isoglot.model.folder import save_encoder
-    from isoglot.model.from_hf import encoder_from_hf
-    from isoglot.model.hooked import HookedEncoder
+    from isoglot.model.hf.export import export_to_hf
+    from isoglot.model.hf.hooked import HookedEncoder
+    from isoglot.model.hf.import_weights import encoder_from_hf
     from isoglot.model.load import load_encoder
     from isoglot.model.plan import SharingPlan
     from isoglot.model.protocol import EncoderLike
-    from isoglot.model.settings import EncoderConfig, encoder_config
-    from isoglot.model.table import TableEncoder
-    from isoglot.model.to_hf import export_to_hf
+    from isoglot.model.static_table import TableEncoder
 
 _HOMES = {
     "Batch": "batch",
@@ -25,15 +25,15 @@ _HOMES = {
     "make_batch": "batch",
     "Encoder": "encoder",
     "save_encoder": "folder",
-    "encoder_from_hf": "from_hf",
-    "HookedEncoder": "hooked",
+    "encoder_from_hf": "hf.import_weights",
+    "HookedEncoder": "hf.hooked",
     "load_encoder": "load",
     "SharingPlan": "plan",
     "EncoderLike": "protocol",
-    "EncoderConfig": "settings",
-    "encoder_config": "settings",
-    "TableEncoder": "table",
-    "export_to_hf": "to_hf",
+    "EncoderConfig": "config",
+    "encoder_config": "config",
+    "TableEncoder": "static_table",
+    "export_to_hf": "hf.export",
 }
 
 __all__ = [

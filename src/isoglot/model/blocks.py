@@ -11,11 +11,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from isoglot.model.dropout import Dropout
-from isoglot.model.short_attention import is_supported, short_attention
+from isoglot.model.kernels.dropout import Dropout
+from isoglot.model.kernels.short_attention import is_supported, short_attention
 
 if TYPE_CHECKING:
-    from isoglot.model.settings import EncoderConfig
+    from isoglot.model.config import EncoderConfig
 
 
 class Norm(nn.LayerNorm):

@@ -1,6 +1,6 @@
 """The encoder: embeddings, layers and a softmax over masked tokens, any part of it private to each language.
 
->>> from isoglot.model.settings import encoder_config
+>>> from isoglot.model.config import encoder_config
 >>> config = encoder_config("paper", "nano", vocabulary_size=50, languages=("en", "fr"), plan="1")
 >>> encoder = Encoder(config)
 >>> [name for name, _ in encoder.named_parameters() if "qkv.bias" in name]
@@ -19,12 +19,11 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.core.seeds import derive_seed
+from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.edits import Edits, check_layer
-from isoglot.model.embedding import Embedding, Members
+from isoglot.model.embedding import Embedding, Members, PerLanguage
 from isoglot.model.head import Head, NoHead
-from isoglot.model.per_language import PerLanguage
 from isoglot.model.protocol import end_of_way
 from isoglot.text.provenance import unknown
 
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.model.batch import Batch
+    from isoglot.model.config import EncoderConfig
     from isoglot.model.edits import Change
-    from isoglot.model.sentence_head import SentenceHead
-    from isoglot.model.settings import EncoderConfig
+    from isoglot.model.hf.sentence_transformers import SentenceHead
     from isoglot.vocab import Vocabulary
 
 

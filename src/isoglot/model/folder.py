@@ -18,16 +18,15 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.artifact import check_form, read_index_file, write_index
-from isoglot.core.compressed import both_forms
+from isoglot.core.artifact import both_forms, check_form, read_index_file, write_index
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
 from isoglot.core.files import check_file, file_hash, note_read, read_bytes, write_bytes
 from isoglot.core.run import renewed_folder
-from isoglot.model.export_folder import without_folders
+from isoglot.model.hf.export import without_folders
 from isoglot.text.provenance import FILE as PROVENANCE
 from isoglot.text.provenance import store_provenance, stored_provenance
-from isoglot.vocab.ranges import from_ranges, to_ranges
+from isoglot.vocab.sharing import from_ranges, to_ranges
 from isoglot.vocab.vocabulary import Vocabulary, vocabulary_files
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from isoglot.core.compressed import Compression
+    from isoglot.core.artifact import Compression
     from isoglot.model.encoder import Encoder
 
 INDEX = "encoder.json"
@@ -125,8 +124,8 @@ def open_encoder(folder: str | Path) -> Encoder:
     import numpy as np
     import torch
 
+    from isoglot.model.config import EncoderConfig
     from isoglot.model.encoder import Encoder
-    from isoglot.model.settings import EncoderConfig
 
     folder = Path(folder)
     index = read_index(folder)

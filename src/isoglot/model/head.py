@@ -17,13 +17,13 @@ from torch.nn import functional as F
 
 from isoglot.core.errors import ConfigError
 from isoglot.model.blocks import norm
-from isoglot.model.per_language import SHARED, PerLanguage
+from isoglot.model.embedding import SHARED, PerLanguage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from isoglot.model.config import EncoderConfig
     from isoglot.model.embedding import Members
-    from isoglot.model.settings import EncoderConfig
 
 ABSENT = -1e9
 """The score of an id that a private softmax does not have."""

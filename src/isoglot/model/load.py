@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
 from isoglot.core.files import read_json
 from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
-from isoglot.model.hf_source import WAYS, open_hf_model, open_hf_vocabulary, open_sentence_head
-from isoglot.model.sentence_head import MODULES
+from isoglot.model.hf.sentence_transformers import MODULES
+from isoglot.model.hf.source import WAYS, open_hf_model, open_hf_vocabulary, open_sentence_head
 from isoglot.text.provenance import stored_provenance, unknown
 
 if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
-    from isoglot.model.hooked import HookedEncoder
+    from isoglot.model.hf.hooked import HookedEncoder
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.provenance import Provenance
 
@@ -135,8 +135,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
         StorageError: There is no such folder or name, or the training run has not finished.
     """
     from isoglot.core.devices import choose_device
-    from isoglot.model.table import INDEX as TABLE
-    from isoglot.model.table import open_table
+    from isoglot.model.static_table import INDEX as TABLE
+    from isoglot.model.static_table import open_table
 
     place = choose_device(device)
     folder = encoder_folder(source, weights)
@@ -161,8 +161,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
 
 
 def _from_hf(source: str | Path) -> Encoder | HookedEncoder:
-    from isoglot.model.from_hf import encoder_from_hf, obstacles
-    from isoglot.model.hooked import HookedEncoder
+    from isoglot.model.hf.hooked import HookedEncoder
+    from isoglot.model.hf.import_weights import encoder_from_hf, obstacles
 
     found: Encoder | HookedEncoder
     head = open_sentence_head(source)
@@ -183,8 +183,8 @@ def _hf_provenance(source: str | Path) -> Provenance:
     Raises:
         CorruptFileError: The record of an export is missing or altered.
     """
-    from isoglot.model.to_hf import PROVENANCE
-    from isoglot.vocab.exported import MARK
+    from isoglot.model.hf.export import PROVENANCE
+    from isoglot.vocab.exported_processing import MARK
 
     if not isinstance(source, Path):
         return unknown(source)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from isoglot.core.compressed import compressed, expanded
+from isoglot.core.artifact import compressed, expanded
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.train import Pretrained, pretrain
 
-_HOMES = {"PretrainConfig": "settings", "Pretrained": "train", "pretrain": "train"}
+_HOMES = {"PretrainConfig": "config", "Pretrained": "train", "pretrain": "train"}
 
 __all__ = ["PretrainConfig", "Pretrained", "pretrain"]
 

@@ -24,20 +24,20 @@ from torch import Tensor
 
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
-from isoglot.pretrain.chance import high, host_draw
 from isoglot.pretrain.code_switching import DeviceSwitcher
+from isoglot.pretrain.code_switching_table import build_switch_tables, check_switching
+from isoglot.pretrain.counter_rng import high, host_draw
 from isoglot.pretrain.masking import IGNORED, Masked, Masker, random_pools
-from isoglot.pretrain.pairs import PairRows, Pairs, check_pairs
-from isoglot.pretrain.rows import Rows, framed
 from isoglot.pretrain.sampling import LanguageSampler
-from isoglot.pretrain.switch_table import build_switch_tables, check_switching
+from isoglot.pretrain.token_rows import Rows, framed
+from isoglot.pretrain.translation_pairs import PairRows, Pairs, check_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.distributed import World
-    from isoglot.pretrain.settings import PretrainConfig
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
     from isoglot.vocab import Shards, Vocabulary
 
 

@@ -1,6 +1,6 @@
 """Dictionary switching on the device: words of a row replaced by translations as whole spans, the row packed anew.
 
-The rule is that of Wu et al. (2020) and of :mod:`isoglot.text.switch`: a word with an entry is replaced with
+The rule is that of Wu et al. (2020) and of :mod:`isoglot.text.code_switching`: a word with an entry is replaced with
 probability ``rate``, the translation drawn by its weight. The cap differs in what it is a share of. The paper and the
 offline rule replace at most 15 % of the words of a batch; here it is 15 % of the words of a *row*, so that a row comes
 out the same however rows are spread over processes. A row's allowance is ``cap * words`` rounded up or down by a draw,
@@ -32,8 +32,19 @@ from torch.nn.functional import pad
 
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
-from isoglot.pretrain.chance import LARGEST, draws, entry, high, step_key, stream
-from isoglot.pretrain.switch_table import ALONE, BARE, DIGIT, HYPHEN, LETTER, OPENS, POINT, STEP_BITS, WORD, SwitchTable
+from isoglot.pretrain.code_switching_table import (
+    ALONE,
+    BARE,
+    DIGIT,
+    HYPHEN,
+    LETTER,
+    OPENS,
+    POINT,
+    STEP_BITS,
+    WORD,
+    SwitchTable,
+)
+from isoglot.pretrain.counter_rng import LARGEST, draws, entry, high, step_key, stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

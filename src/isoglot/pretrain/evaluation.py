@@ -17,7 +17,7 @@ from pydantic import Field
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.pretrain.masking import IGNORED, Masker
-from isoglot.pretrain.rows import Rows
+from isoglot.pretrain.token_rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
     from isoglot.pretrain.distributed import World
     from isoglot.pretrain.masking import MaskingConfig
-    from isoglot.pretrain.rows import Separator, Windows
+    from isoglot.pretrain.token_rows import Separator, Windows
     from isoglot.vocab import Shards, Vocabulary
 
 MASK_SEED = 20200704

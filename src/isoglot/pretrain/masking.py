@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.pretrain.chance import LARGEST, below, draws, high, step_key, stream
+from isoglot.pretrain.counter_rng import LARGEST, below, draws, high, step_key, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from isoglot.core.config import Config
 from isoglot.core.errors import CorruptFileError
-from isoglot.pretrain.loss_scale import SMALLEST, LossScale
 from isoglot.pretrain.muon import Muon
+from isoglot.pretrain.step import SMALLEST, LossScale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from isoglot.model.plan import SharingPlan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.vocab import Shards, Vocabulary
 
 _SHORT = 0.98  # of the size asked for: a vocabulary with fewer pieces ran out of text

@@ -1,4 +1,6 @@
-"""The folder of a run: what it is of, whether it may be begun or gone on with, and what comes out.
+"""Ctrl-C in the middle of a step: the first lets the step end, so that it can be saved; the second ends at once.
+
+The folder of a run: what it is of, whether it may be begun or gone on with, and what comes out.
 
 In it::
 
@@ -13,6 +15,9 @@ last/                    the encoder at the end
 from __future__ import annotations
 
 import hashlib
+import signal
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.artifact import read_sealed, write_sealed
@@ -21,16 +26,47 @@ from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import restore_folder, sweep
 from isoglot.model.load import BEST, LAST, RUN
 from isoglot.pretrain.checkpoint import FOLDER
-from isoglot.pretrain.settings import changed_key
+from isoglot.pretrain.config import changed_key
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from types import FrameType
 
-    from isoglot.pretrain.settings import PretrainConfig
-    from isoglot.text.dictionary import Entry
+    from isoglot.pretrain.config import PretrainConfig
+    from isoglot.text.formats.dictionary import Entry
     from isoglot.vocab import Shards, Vocabulary
+
+
+@contextmanager
+def patient_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+    """While the block lasts, the first Ctrl-C does no more than make the function that is given true.
+
+    Nothing changes in a thread or where somebody else takes care of interrupts.
+
+    Args:
+        say: Told what the user should know.
+    """
+    asked = threading.Event()
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        asked.set()
+        # Not from here: what is interrupted may be in the middle of writing.
+        text = "interrupted: this step is ended and saved; Ctrl-C again ends at once"
+        threading.Thread(target=say, args=(text,)).start()
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield asked.is_set
+        return
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 _FORMAT = 1
 

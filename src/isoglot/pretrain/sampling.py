@@ -18,7 +18,7 @@ from pydantic import Field
 
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
-from isoglot.pretrain.chance import high, host_draw
+from isoglot.pretrain.counter_rng import high, host_draw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

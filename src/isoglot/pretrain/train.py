@@ -18,29 +18,24 @@ import torch
 
 from isoglot.core.devices import product_precision
 from isoglot.core.folders import replace_folder
-from isoglot.core.parts import import_part
+from isoglot.core.optional import import_part
 from isoglot.core.progress import SILENT, Progress
+from isoglot.core.rng import derive_seed
 from isoglot.core.run import RunRecord, record_run
-from isoglot.core.seeds import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.model.load import BEST, LAST
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoint, Checkpoints, Position
+from isoglot.pretrain.code_switching_table import dictionaries_record
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
-from isoglot.pretrain.flops import measured_peak, step_flops
-from isoglot.pretrain.interrupt import patient_interrupt
-from isoglot.pretrain.log import MetricsLog, Speed, StepFacts, memory_used
-from isoglot.pretrain.loss_scale import LossScale
-from isoglot.pretrain.losses import Losses, not_finite
-from isoglot.pretrain.memory import check_memory
+from isoglot.pretrain.metrics_log import MetricsLog, Speed, StepFacts, measured_peak, memory_used, step_flops
 from isoglot.pretrain.optimizer import build_optimizer
-from isoglot.pretrain.passes import Passes
 from isoglot.pretrain.requirements import check_requirements
-from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder
+from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder, patient_interrupt
 from isoglot.pretrain.schedule import rate_factor
-from isoglot.pretrain.switch_table import dictionaries_record
+from isoglot.pretrain.step import Losses, LossScale, Passes, check_memory, not_finite
 from isoglot.text.provenance import merged, unknown
 from isoglot.vocab.shards import INDEX
 
@@ -50,8 +45,8 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Task
     from isoglot.pretrain.batches import StepBatch
-    from isoglot.pretrain.settings import PretrainConfig
-    from isoglot.text.dictionary import Entry
+    from isoglot.pretrain.config import PretrainConfig
+    from isoglot.text.formats.dictionary import Entry
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 

@@ -10,7 +10,7 @@ from isoglot.report.page import Figure, Section, page, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.result import Alignment, LayerAlignment
+    from isoglot.align.alignment import Alignment, LayerAlignment
     from isoglot.retrieve import MethodScores
 
 _WHAT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.compare.forms import FORMS, Form
+from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.diagnose.names import listed
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
@@ -15,9 +15,9 @@ from isoglot.represent.extraction import cut_in_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.declaration import Measure
+    from isoglot.compare.encoders import Comparison, Measured
     from isoglot.compare.layer_grid import CKAGrid
-    from isoglot.compare.models import Comparison, Measured
+    from isoglot.compare.measures.declaration import Measure
 
 MAIN = "debiased-cka"
 BIASED = ("paper-cka", "cka")

@@ -11,15 +11,15 @@ from isoglot.diagnose.names import language_name
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
-from isoglot.retrieve.chosen import MARGIN
+from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.compare.judged import Judged
+    from isoglot.compare.cka_inference import Judged
     from isoglot.diagnose.findings import Tone, Topic
-    from isoglot.diagnose.found import Way
     from isoglot.diagnose.result import Checkup, LayerFacts, PairLayer
+    from isoglot.diagnose.retrieval import Way
     from isoglot.retrieve.metrics import Interval
 
 WAY_NAMES: dict[Way, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.compare.emergence import KEEP_ALL
-from isoglot.compare.measure import find_measure
+from isoglot.compare.measures.registry import find_measure
 from isoglot.report.compare import MAIN
 from isoglot.report.lines import COLOURS, Line, line_chart
 from isoglot.report.page import Figure, Section, page, table

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from isoglot.study.factorial.outcomes import FactorialResult, OutcomeAnalysis
-    from isoglot.study.variance import LevelMean, Term, VarianceAnalysis
+    from isoglot.study.factorial.variance import LevelMean, Term, VarianceAnalysis
 
 _NAMES = {
     "sharing": "shared weights",

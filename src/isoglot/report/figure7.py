@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.compare.figure7_paper import PAPER, ROWS, paper_average, paper_pair
-from isoglot.compare.forms import FORMS, Form
+from isoglot.compare.figure7 import PAPER, ROWS, paper_average, paper_pair
+from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.report.compare import FORM_TITLES
 from isoglot.report.heatmap import heat_map
 from isoglot.report.page import Figure, Section, page, table

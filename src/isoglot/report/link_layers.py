@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.encoder_links import CENTERS, RULES
+from isoglot.align.words.encoder_links import CENTERS, RULES
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.encoder_links import Center, Rule
-    from isoglot.align.layer_choice import LayerChoice, Tried
+    from isoglot.align.words.encoder_links import Center, Rule
+    from isoglot.align.words.layer_choice import LayerChoice, Tried
 
 _MEANS = {"mean": "means removed", "none": "as it is"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape as _escape
 
-from isoglot.core.control_characters import visible
+from isoglot.core.errors import visible
 
 
 def escape(text: str) -> str:

@@ -10,7 +10,7 @@ from isoglot.report.page import Section, table
 from isoglot.report.steer import LOOKS, coloured
 
 if TYPE_CHECKING:
-    from isoglot.study.real_languages import RealLanguages
+    from isoglot.study.demo.real_languages import RealLanguages
 
 _WORDS = (
     "isoglot-mini, the encoder that comes with isoglot, has read real text of {languages}; unlike the small encoders "

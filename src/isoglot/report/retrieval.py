@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from isoglot.diagnose.names import listed
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
-from isoglot.retrieve.chosen import MARGIN
-from isoglot.retrieve.layers import found_both
-from isoglot.retrieve.scores import NEIGHBORHOOD_METHODS
+from isoglot.retrieve.evaluation import NEIGHBORHOOD_METHODS
+from isoglot.retrieve.layer_scores import found_both
+from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.retrieve.estimates import Center
-    from isoglot.retrieve.layers import PairScores
+    from isoglot.retrieve.layer_scores import PairScores
     from isoglot.retrieve.methods import Method
 
 MOST = 6

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.report.steer_tables import Look, Row
-    from isoglot.steer.masked import MaskedLanguages
+    from isoglot.steer.masked_decoding import MaskedLanguages
     from isoglot.steer.sweep import Figure as Score
     from isoglot.steer.sweep import Sweep
     from isoglot.steer.translate import Translation

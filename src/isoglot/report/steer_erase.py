@@ -8,12 +8,12 @@ from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.scatter import Point, colours_of, scatter
 from isoglot.report.svg_file import svg_file
-from isoglot.steer.trade_off import NOTHING
+from isoglot.steer.erasers.trade_off import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.steer.trade_off import Traded, TradeOff
+    from isoglot.steer.erasers.trade_off import Traded, TradeOff
 
 _MOST_LINES = 7
 HEAD = ("", "language told, %", "not linearly, %", "translations found, %", "control", "harmonic", "change")

@@ -15,21 +15,21 @@ from isoglot.report.markup import escape
 from isoglot.report.page import Figure, Section, folded, page
 from isoglot.report.study_figures import study_figures
 from isoglot.study.claims import verdict_table
-from isoglot.study.emergence_curves import emergence_curves, threshold_table, token_unit
 from isoglot.study.factorial.outcomes import analyze_factorial
-from isoglot.study.layer_tables import similarity_curves
-from isoglot.study.paper_comparison import TASKS, arm_losses, paper_table
-from isoglot.study.results import about_study, facts_table, file_table, result_tables, run_table, study_verdicts
+from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, token_unit
+from isoglot.study.tables.layer_tables import similarity_curves
+from isoglot.study.tables.paper_comparison import TASKS, arm_losses, paper_table
+from isoglot.study.tables.results import about_study, facts_table, file_table, result_tables, run_table, study_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from isoglot.core.table import Table
     from isoglot.study.claims import Verdict
-    from isoglot.study.emergence_curves import EmergenceCurve
-    from isoglot.study.layer_tables import SimilarityCurve
-    from isoglot.study.paper_comparison import ArmLoss
     from isoglot.study.study import Study
+    from isoglot.study.tables.emergence_curves import EmergenceCurve
+    from isoglot.study.tables.layer_tables import SimilarityCurve
+    from isoglot.study.tables.paper_comparison import ArmLoss
 
 PAGE = "index.html"
 Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from isoglot.report.bars import Bar, bar_chart
 from isoglot.report.lines import COLOURS, Line, line_chart
 from isoglot.report.svg_file import svg_file
-from isoglot.study.arm_tests import baseline_of
-from isoglot.study.layer_tables import MEASURES, layer_curves
-from isoglot.study.results import TASKS, about_study, interval
+from isoglot.study.tables.arm_tests import baseline_of
+from isoglot.study.tables.layer_tables import MEASURES, layer_curves
+from isoglot.study.tables.results import TASKS, about_study, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from isoglot.study.layer_tables import Curves
     from isoglot.study.numbers import Number
     from isoglot.study.study import Study
+    from isoglot.study.tables.layer_tables import Curves
 
 FOLDER = "figures"
 _NAMES = {"ner": "figure5-ner", "parsing": "figure5-parsing", "sentence_p1": "figure6", "cka": "figure7"}

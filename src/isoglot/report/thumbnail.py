@@ -9,7 +9,7 @@ from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.plan import plan_svg
 from isoglot.report.svg_file import svg_file
-from isoglot.study.thumbnail import ARMS, ArmResult
+from isoglot.study.demo.thumbnail import ARMS, ArmResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.represent.embedding_matrix import EmbeddingRows, embedding_rows
     from isoglot.represent.extraction import extract
+    from isoglot.represent.moments import LanguageMoments, LanguageStatistics, language_statistics
     from isoglot.represent.representations import Representations
-    from isoglot.represent.statistics import LanguageMoments, LanguageStatistics, language_statistics
-    from isoglot.represent.word_means import frequent_words, word_types
+    from isoglot.represent.word_vectors import EmbeddingRows, embedding_rows, frequent_words, word_types
 
 _HOMES = {
-    "EmbeddingRows": "embedding_matrix",
-    "embedding_rows": "embedding_matrix",
+    "EmbeddingRows": "word_vectors",
+    "embedding_rows": "word_vectors",
     "extract": "extraction",
     "Representations": "representations",
-    "LanguageMoments": "statistics",
-    "LanguageStatistics": "statistics",
-    "language_statistics": "statistics",
-    "frequent_words": "word_means",
-    "word_types": "word_means",
+    "LanguageMoments": "moments",
+    "LanguageStatistics": "moments",
+    "language_statistics": "moments",
+    "frequent_words": "word_vectors",
+    "word_types": "word_vectors",
 }
 
 __all__ = [

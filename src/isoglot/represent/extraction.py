@@ -17,14 +17,13 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, IsoglotError, shown
 from isoglot.core.progress import SILENT
-from isoglot.model.sentence_head import sentence_head_of
+from isoglot.model.hf.sentence_transformers import sentence_head_of
 from isoglot.represent.array_files import FORMAT, ArrayWriter, Shape
-from isoglot.represent.arrival import IN_FLIGHT, Arrival, behind
 from isoglot.represent.encoder_hash import encoder_hash, hashing
-from isoglot.represent.layer_pass import LayerPass, check_finite
+from isoglot.represent.layer_pass import IN_FLIGHT, Arrival, LayerPass, behind, check_finite
 from isoglot.represent.representations import Representations, finished, layer_name
-from isoglot.represent.rows import RowMaker
 from isoglot.represent.sentences import in_chunks, survey
+from isoglot.represent.token_rows import RowMaker
 from isoglot.vocab.line_encoder import ahead
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.array_files import Header
     from isoglot.represent.layer_pass import Layers, Pooling, Precision
-    from isoglot.represent.rows import Rows
     from isoglot.represent.sentences import Kind, Sentences, Survey
+    from isoglot.represent.token_rows import Rows
 
 Pool = Literal["mean", "first", "words", "word-first", "model"]
 """``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of

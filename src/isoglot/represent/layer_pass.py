@@ -1,4 +1,11 @@
-"""One pass through an encoder, each layer pooled as it is produced; nothing is kept that was not asked for.
+"""Results on their way from the device: the next batches are given to it before the last ones are looked at.
+
+A GPU does what it is given in order and by itself. Whoever asks for a number waits until all before it is done, and
+meanwhile gives it nothing to do; so nothing is asked for until some batches later, when it has long been copied.
+
+Shapes: ``L`` layers, ``K`` items of a batch, ``D`` hidden size.
+
+One pass through an encoder, each layer pooled as it is produced; nothing is kept that was not asked for.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``L`` chosen layers, ``K`` items (texts, words, tokens) of a batch.
 """
@@ -10,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -20,12 +27,76 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places
 from isoglot.model.encoder import Encoder
-from isoglot.model.sentence_head import sentence_head_of
-from isoglot.represent.arrival import sent
+from isoglot.model.hf.sentence_transformers import sentence_head_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.rows import Rows
+    from isoglot.represent.token_rows import Rows
+
+ItemT = TypeVar("ItemT")
+
+IN_FLIGHT = {"cuda": 3}
+"""Batches that a kind of device is given ahead; elsewhere none: there, computing is over when the call is."""
+
+
+def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor on a device; on its way there, if that is a GPU: from memory that the GPU can read by itself."""
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+class Arrival:
+    """Vectors on their way to the host.
+
+    Args:
+        vectors_LKD: Where they are, perhaps not computed yet.
+    """
+
+    def __init__(self, vectors_LKD: torch.Tensor) -> None:
+        self._event: torch.cuda.Event | None = None
+        if vectors_LKD.device.type == "cuda":
+            # One number for each layer says whether all are numbers: a maximum of NaN is NaN.
+            self._peaks_L = _copied(vectors_LKD.abs().amax(dim=(1, 2)))
+            self._vectors_LKD = _copied(vectors_LKD)
+            self._event = torch.cuda.Event()
+            self._event.record(torch.cuda.current_stream(vectors_LKD.device))
+        else:
+            self._peaks_L = self._vectors_LKD = vectors_LKD.cpu()
+
+    def wait(self) -> tuple[torch.Tensor, np.ndarray]:
+        """What to look at to see whether all are finite numbers (L x …), and the vectors; once they are there."""
+        if self._event is not None:
+            self._event.synchronize()
+        return self._peaks_L, self._vectors_LKD.numpy()
+
+
+def behind(made: Iterable[ItemT], count: int) -> Iterator[ItemT]:
+    """The same items, each only once so many more have been made.
+
+    >>> made = []
+    >>> for item in behind(map(lambda item: made.append(item) or item, "abcd"), 2):
+    ...     print(item, "".join(made))
+    a abc
+    b abcd
+    c abcd
+    d abcd
+    """
+    waiting: deque[ItemT] = deque()
+    for item in made:
+        waiting.append(item)
+        if len(waiting) > count:
+            yield waiting.popleft()
+    yield from waiting
+
+
+def _copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the host, there once the device has come so far."""
+    host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    return host.copy_(tensor, non_blocking=True)
+
 
 Layers = Literal["all"] | Sequence[int]
 """Numbers of layers, 0 the embeddings, negative ones from the end; or all of them."""

@@ -142,7 +142,7 @@ class Representations:
         writer.finish(self.header)
 
     def _save_vec(self, path: str | Path) -> None:
-        from isoglot.text.vectors import write_vectors
+        from isoglot.text.formats.word_vectors import write_vectors
 
         if len(self._arrays) != 1:
             raise ConfigError(f"{len(self._arrays)} layers for a .vec, which has one", remedy="choose one layer")

@@ -13,13 +13,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.text.plain import read_sentence_lines
-from isoglot.text.processing import check_as_written
-from isoglot.text.segment import Method, Words, split_words, word_method
+from isoglot.text.cleaning.processing import check_as_written
+from isoglot.text.cleaning.segmentation import Method, Words, split_words, word_method
+from isoglot.text.formats.plain import read_sentence_lines
 from isoglot.vocab.line_encoder import check_chunks
 
 Sentence = str | Sequence[str]
-"""A text, or the list of its words (:class:`isoglot.text.segment.Words` knows where there are blanks between them)."""
+"""A text, or the list of its words (:class:`isoglot.text.cleaning.segmentation.Words` knows where there are blanks
+between them)."""
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.retrieve.by_dictionary import score_dictionary
+    from isoglot.retrieve.dictionaries import score_dictionary
+    from isoglot.retrieve.evaluation import MethodScores, RetrievalScores, score_retrieval
     from isoglot.retrieve.gold import Gold
-    from isoglot.retrieve.layers import PairScores, Side, score_layers
+    from isoglot.retrieve.layer_scores import PairScores, Side, score_layers
     from isoglot.retrieve.methods import Neighbors, csls, inverted_softmax, margin, nearest, retrieve
     from isoglot.retrieve.metrics import Interval, gold_ranks, hubness, mean_reciprocal_rank, precision_at_k
-    from isoglot.retrieve.scores import MethodScores, RetrievalScores, score_retrieval
     from isoglot.retrieve.vector_files import read_side
 
 _HOMES = {
-    "score_dictionary": "by_dictionary",
+    "score_dictionary": "dictionaries",
     "Gold": "gold",
-    "PairScores": "layers",
-    "Side": "layers",
-    "score_layers": "layers",
+    "PairScores": "layer_scores",
+    "Side": "layer_scores",
+    "score_layers": "layer_scores",
     "Neighbors": "methods",
     "csls": "methods",
     "inverted_softmax": "methods",
@@ -32,9 +32,9 @@ _HOMES = {
     "hubness": "metrics",
     "mean_reciprocal_rank": "metrics",
     "precision_at_k": "metrics",
-    "MethodScores": "scores",
-    "RetrievalScores": "scores",
-    "score_retrieval": "scores",
+    "MethodScores": "evaluation",
+    "RetrievalScores": "evaluation",
+    "score_retrieval": "evaluation",
     "read_side": "vector_files",
 }
 

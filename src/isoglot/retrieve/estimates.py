@@ -19,13 +19,13 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import counted
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoglot.core.arrays import Matrix
     from isoglot.retrieve.gold import Gold
-    from isoglot.retrieve.rows import Matrix
 
 Center = Literal["none", "mean"]
 """``none``: vectors as they are. ``mean``: without the mean of their language."""

@@ -1,24 +1,29 @@
-"""Sides of a retrieval from an encoder: sentences, words over their contexts, or rows of its embedding matrix."""
+"""Sides of a retrieval from an encoder: sentences, words over their contexts, or rows of its embedding matrix.
+
+Words of one or more models by dictionaries, all on the same entries and among the same candidates.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
-from isoglot.model.table import TableEncoder
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import SILENT, counted
+from isoglot.model.static_table import TableEncoder
 from isoglot.represent import embedding_rows, extract, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.retrieve.dictionaries import entries_found, entry_sides, same_words, score_dictionary, words_by_language
 from isoglot.retrieve.estimates import Other
-from isoglot.retrieve.layers import Side
-from isoglot.static.words import own_words, word_vectors
-from isoglot.text.plain import read_sentence_lines
-from isoglot.text.processing import check_as_written
-from isoglot.text.segment import split_words, word_method
+from isoglot.retrieve.layer_scores import Side
+from isoglot.static.word_vectors import own_words, word_vectors
+from isoglot.text.cleaning.processing import check_as_written
+from isoglot.text.cleaning.segmentation import split_words, word_method
+from isoglot.text.formats.plain import read_sentence_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -26,7 +31,9 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.represent import Representations
+    from isoglot.retrieve.layer_scores import PairScores
     from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.text.formats.dictionary import Entry
 
 OTHER_SENTENCES = 2000
 """Sentences of other text that a mean is estimated on, at most."""
@@ -230,3 +237,127 @@ def _by_layer(found: Representations) -> dict[int | None, np.ndarray]:
 def _lines(path: Path, limit: int | None) -> Iterator[str]:
     check_as_written(path)
     return islice((line for _, line in read_sentence_lines(path) if line.strip()), limit)
+
+
+Pair = tuple[str, str]
+
+
+class WordLookup(NamedTuple):
+    """Where a model's vectors of words come from.
+
+    Attributes:
+        words_as: ``contexts``: the mean over the contexts of a text; of static vectors without a text, the mean of the
+            subwords. ``embeddings``: rows of the embedding matrix, of words of one subword.
+        layers: Which layers of contexts.
+        case: How words of a text are compared with the dictionaries'.
+        contexts: Sentences of a word that count at most.
+        limit: Only the first so many lines of each text.
+        vocabulary: Words of the vocabulary at most, beside the dictionaries'; None takes the default.
+    """
+
+    words_as: Literal["contexts", "embeddings"] = "contexts"
+    layers: Layers = "all"
+    case: Case = "auto"
+    contexts: int | None = None
+    limit: int | None = None
+    vocabulary: int | None = None
+
+    def side(
+        self,
+        encoder: EncoderLike,
+        words: Sequence[str],
+        language: str,
+        texts: Sequence[Path] = (),
+        *,
+        name: str = "",
+        progress: Progress = SILENT,
+    ) -> Side:
+        """The words of one language: its vocabulary and those of the dictionaries.
+
+        Raises:
+            ConfigError: An encoder has no text to meet the words in, or shows no embedding matrix.
+            InputError: No word has a vector.
+        """
+        if self.words_as == "embeddings":
+            return embedding_side(encoder, words, language, vocabulary=self.vocabulary or MOST_ROWS)
+        if not texts and isinstance(encoder, TableEncoder):
+            return static_side(encoder, words, language, vocabulary=self.vocabulary or MOST_ROWS)
+        if not texts:
+            raise ConfigError(
+                "--words-as contexts needs --text, unless all models are static vectors",
+                remedy="name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings",
+            )
+        return context_side(
+            encoder,
+            texts,
+            words,
+            language,
+            layers=self.layers,
+            case=self.case,
+            contexts=self.contexts,
+            limit=self.limit,
+            vocabulary=self.vocabulary or MOST_WORDS,
+            name=name,
+            progress=progress,
+        )
+
+
+class SystemScores(NamedTuple):
+    """The scores of every dictionary and model, and what was done so that they can be compared."""
+
+    pairs: tuple[PairScores, ...]
+    facts: dict[str, Any]
+    remarks: tuple[str, ...]
+
+
+def score_systems(
+    encoders: Mapping[str, EncoderLike],
+    entries: Mapping[Pair, Sequence[Entry]],
+    texts: Mapping[str, Sequence[Path]],
+    lookup: WordLookup,
+    *,
+    names: Mapping[Pair, str],
+    score: Callable[..., PairScores],
+    change: Callable[[Side, Side], tuple[Side, Side]],
+    progress: Progress = SILENT,
+) -> SystemScores:
+    """Score models by dictionaries; several models on the entries, and among the candidates, that all of them have.
+
+    Args:
+        encoders: Encoders and static vectors by name.
+        entries: The right pairs of each two languages.
+        texts: Text of each language, for contexts.
+        lookup: Where vectors come from.
+        names: What to call the dictionaries in messages.
+        score: :func:`isoglot.retrieve.layer_scores.score_layers` with its options.
+        change: What the two sides go through first, such as a map.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: An option asks for what a model does not have.
+        InputError: No entry has both words, or the models have no word in common.
+    """
+    wanted = words_by_language(entries)
+    sides = {
+        name: {
+            code: lookup.side(encoder, words, code, texts.get(code, ()), name=name, progress=progress)
+            for code, words in wanted.items()
+        }
+        for name, encoder in encoders.items()
+    }
+    found: list[PairScores] = []
+    facts: dict[str, dict[str, int]] = {}
+    remarks: list[str] = []
+    for pair, rows in entries.items():
+        systems = [entry_sides(sides[name], pair, rows) for name in encoders]
+        of_each = {name: entries_found(system, rows) for name, system in zip(encoders, systems, strict=True)}
+        systems = same_words(systems)
+        for name, system in zip(encoders, systems, strict=True):
+            scored = score_dictionary(*change(*system), rows, names[pair], score=score)
+            found.append(replace(scored, model=name) if len(encoders) > 1 else scored)
+        if len(encoders) > 1:
+            facts["-".join(pair)] = of_each | {"in_all": entries_found(systems[0], rows)}
+            each = ", ".join(f"{name} {count:,}" for name, count in of_each.items())
+            common = counted(entries_found(systems[0], rows), "entries")
+            remarks.append(f"{'-'.join(pair)}: all models are scored on the {common} that every one has ({each})")
+    return SystemScores(tuple(found), {"entries_found": facts} if facts else {}, tuple(remarks))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model import EncoderLike
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards
 
@@ -111,7 +111,7 @@ def without_known(
 ) -> tuple[list[Entry], int]:
     """The entries with source words that training knew no translation of, and how many source words were left out.
 
-    >>> from isoglot.text.dictionary import Entry
+    >>> from isoglot.text.formats.dictionary import Entry
     >>> without_known([Entry("cat", "chat"), Entry("dog", "chien"), Entry("dog", "cabot")], {"Dog"})
     ([Entry(source='cat', target='chat', weight=1.0)], 1)
 

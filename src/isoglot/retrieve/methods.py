@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import torch
 
+from isoglot.core.arrays import Matrix, full_precision, like, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve import whole
-from isoglot.retrieve.best import Top
-from isoglot.retrieve.blocked import block_shape, blocks, search, search_both
-from isoglot.retrieve.ranks import ranks
-from isoglot.retrieve.rows import Matrix, full_precision, like, paired_rows
-from isoglot.retrieve.rule import Rule
+from isoglot.retrieve import dense_search as whole
+from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.search import Top, block_shape, blocks, ranks, search, search_both
 
 if TYPE_CHECKING:
     from isoglot.core.progress import Progress

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import torch
 
+from isoglot.core.arrays import Matrix, paired_rows
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Method, Neighbors, Rules, check_options
-from isoglot.retrieve.rows import Matrix, paired_rows
 
 if TYPE_CHECKING:
     from isoglot.core.progress import Progress

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
-from isoglot.text.lines import read_lines
-from isoglot.text.parallel import read_aligned, read_parallel, tatoeba_files, unrepeated
-from isoglot.text.processing import check_as_written
+from isoglot.text.cleaning.processing import check_as_written
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.parallel import read_aligned, read_parallel, tatoeba_files, unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

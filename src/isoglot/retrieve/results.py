@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import one_line
 from isoglot.core.files import write_json, write_text
 from isoglot.core.table import Table
-from isoglot.text.lines import line_writer
+from isoglot.text.formats.lines import line_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.retrieve.layers import LayerScores, PairScores, Side
-    from isoglot.retrieve.scores import MethodScores
+    from isoglot.retrieve.evaluation import MethodScores
+    from isoglot.retrieve.layer_scores import LayerScores, PairScores, Side
 
 Which = Literal["best", "all", "none"]
 """Which predictions are written: those of the best layer and method of each pair of languages, of all, or none."""

@@ -14,9 +14,9 @@ import numpy as np
 from isoglot.core.errors import InputError, StorageError, cut, shown
 from isoglot.core.files import note_read, storage_error
 from isoglot.represent.representations import Representations
-from isoglot.retrieve.layers import Side
+from isoglot.retrieve.layer_scores import Side
+from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.text.provenance import provenance_of
-from isoglot.text.vectors import read_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.static.settings import FastTextConfig, GloveConfig, Word2VecConfig
+    from isoglot.static.config import FastTextConfig, GloveConfig, Word2VecConfig
     from isoglot.static.train import Learned, train_static
-    from isoglot.static.words import baseline, same_words, word_vectors
+    from isoglot.static.word_vectors import baseline, same_words, word_vectors
 
 _HOMES = {
-    "FastTextConfig": "settings",
-    "GloveConfig": "settings",
-    "Word2VecConfig": "settings",
+    "FastTextConfig": "config",
+    "GloveConfig": "config",
+    "Word2VecConfig": "config",
     "Learned": "train",
     "train_static": "train",
-    "baseline": "words",
-    "same_words": "words",
-    "word_vectors": "words",
+    "baseline": "word_vectors",
+    "same_words": "word_vectors",
+    "word_vectors": "word_vectors",
 }
 
 __all__ = [

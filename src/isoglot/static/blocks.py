@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.core.artifact import read_sealed, write_sealed
-from isoglot.core.compiled import COMPILED
 from isoglot.core.files import file_hash, storage_error, writable_folder
+from isoglot.core.optional import COMPILED
 from isoglot.core.progress import SILENT
 from isoglot.static.counting_loops import deal_compiled, deal_plain
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from isoglot.core.compiled import COMPILED
 from isoglot.core.files import storage_error, writable_folder
+from isoglot.core.optional import COMPILED
 from isoglot.core.progress import SILENT
 from isoglot.static.counting_loops import add_rows, count_rows, place_types
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.core.progress import Progress
-    from isoglot.static.stream import Stream
+    from isoglot.static.token_stream import Stream
 
 UNIT = 232_792_560
 """What a neighbor at distance 1 counts: divisible by all distances up to 22; from 23 on rounded, by 1e-7 at most."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoglot.core.compiled import compiled
+from isoglot.core.optional import compiled
 
 
 @compiled

@@ -11,16 +11,16 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
+from isoglot.static.config import lower_rate
 from isoglot.static.glove_loops import Side, learn
-from isoglot.static.settings import lower_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.core.progress import Progress
     from isoglot.static.blocks import Block, Blocks
-    from isoglot.static.settings import GloveConfig
+    from isoglot.static.config import GloveConfig
 
 
 @dataclass

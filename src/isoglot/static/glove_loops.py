@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isoglot.core.compiled import COMPILED, compiled_loosely
+from isoglot.core.optional import COMPILED, compiled_loosely
 
 
 class Side(NamedTuple):

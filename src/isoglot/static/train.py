@@ -26,16 +26,16 @@ from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import sweep
 from isoglot.core.progress import SILENT
 from isoglot.core.run import RECORD, read_record, record_run
-from isoglot.model.table import INDEX as FINISHED
-from isoglot.model.table import TableEncoder, open_table, save_table
+from isoglot.model.static_table import INDEX as FINISHED
+from isoglot.model.static_table import TableEncoder, open_table, save_table
 from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints
 from isoglot.pretrain.run_folder import check_same
 from isoglot.static.blocks import Blocks, open_blocks, write_blocks
+from isoglot.static.config import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
 from isoglot.static.counting import count_pairs, merged
 from isoglot.static.gensim_models import Shallow
 from isoglot.static.glove import Glove
-from isoglot.static.settings import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
-from isoglot.static.stream import Stream, check_shards, frequent, read_stream
+from isoglot.static.token_stream import Stream, check_shards, frequent, read_stream
 from isoglot.text.provenance import merged as merged_provenance
 from isoglot.vocab.shards import INDEX as SHARDS_INDEX
 

@@ -7,55 +7,53 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.steer.alpha import ChosenAlpha, alpha_by_decoding, alpha_by_dev, alpha_by_means
+    from isoglot.steer.alpha_choice import ChosenAlpha, alpha_by_decoding, alpha_by_dev, alpha_by_means
     from isoglot.steer.bleu import Bleu, bleu_1
-    from isoglot.steer.choice import ShiftChoice, choose_shift
-    from isoglot.steer.eraser import Eraser
-    from isoglot.steer.leace import LEACE
-    from isoglot.steer.lir import LIR
-    from isoglot.steer.lsar import LSAR
-    from isoglot.steer.masked import MaskedLanguages, masked_languages
-    from isoglot.steer.mean_removal import MeanRemoval
+    from isoglot.steer.decoding_protocol import TranslationProtocol
+    from isoglot.steer.erasers.eraser import Eraser
+    from isoglot.steer.erasers.leace import LEACE
+    from isoglot.steer.erasers.removal import LIR, LSAR, MeanRemoval
+    from isoglot.steer.erasers.trade_off import TradeOff, trade_offs
+    from isoglot.steer.masked_decoding import MaskedLanguages, masked_languages
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.protocol import TranslationProtocol
+    from isoglot.steer.measured_shifts import ShiftChoice, choose_shift
     from isoglot.steer.scores import Scores, convert_rate, score_translation
     from isoglot.steer.shifts import Shift, ShiftOptions, make_shift, shift
     from isoglot.steer.sweep import Sweep, sweep_shifts
     from isoglot.steer.token_sets import TokenSets
-    from isoglot.steer.trade_off import TradeOff, trade_offs
     from isoglot.steer.translate import Translation, translate_tokens
 
 _HOMES = {
     "Bleu": "bleu",
-    "ChosenAlpha": "alpha",
-    "Eraser": "eraser",
-    "LEACE": "leace",
-    "LIR": "lir",
-    "LSAR": "lsar",
+    "ChosenAlpha": "alpha_choice",
+    "Eraser": "erasers.eraser",
+    "LEACE": "erasers.leace",
+    "LIR": "erasers.removal",
+    "LSAR": "erasers.removal",
     "LanguageMeans": "means",
-    "MaskedLanguages": "masked",
-    "MeanRemoval": "mean_removal",
+    "MaskedLanguages": "masked_decoding",
+    "MeanRemoval": "erasers.removal",
     "Scores": "scores",
     "Shift": "shifts",
-    "ShiftChoice": "choice",
+    "ShiftChoice": "measured_shifts",
     "ShiftOptions": "shifts",
     "Sweep": "sweep",
     "TokenSets": "token_sets",
-    "TradeOff": "trade_off",
+    "TradeOff": "erasers.trade_off",
     "Translation": "translate",
-    "TranslationProtocol": "protocol",
-    "alpha_by_decoding": "alpha",
-    "alpha_by_dev": "alpha",
-    "alpha_by_means": "alpha",
+    "TranslationProtocol": "decoding_protocol",
+    "alpha_by_decoding": "alpha_choice",
+    "alpha_by_dev": "alpha_choice",
+    "alpha_by_means": "alpha_choice",
     "bleu_1": "bleu",
-    "choose_shift": "choice",
+    "choose_shift": "measured_shifts",
     "convert_rate": "scores",
     "make_shift": "shifts",
-    "masked_languages": "masked",
+    "masked_languages": "masked_decoding",
     "score_translation": "scores",
     "shift": "shifts",
     "sweep_shifts": "sweep",
-    "trade_offs": "trade_off",
+    "trade_offs": "erasers.trade_off",
     "translate_tokens": "translate",
 }
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, MissingPartError
 from isoglot.core.language_codes import language_code
-from isoglot.core.parts import import_part
+from isoglot.core.optional import import_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

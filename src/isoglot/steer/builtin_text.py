@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.core.seeds import derive_seed
+from isoglot.core.rng import derive_seed
 from isoglot.languages.corpus import LANGUAGES, dictionary, documents
 from isoglot.languages.twins import as_twin, twin
-from isoglot.text.dictionary import Entry
+from isoglot.text.formats.dictionary import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isoglot.core.compressed import ENDING, is_stored
+from isoglot.core.artifact import ENDING, is_stored
 from isoglot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model import Encoder
-    from isoglot.steer.choice import ShiftChoice
     from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.measured_shifts import ShiftChoice
     from isoglot.steer.token_sets import TokenSets
 
 MEANS, SETS = "means.safetensors", "token_sets.json"
@@ -99,8 +99,8 @@ def export_packed(
         StorageError: The folder has something else in it, or cannot be written to.
     """
     from isoglot.core.run import written_together
-    from isoglot.model.export_folder import free_folder
     from isoglot.model.folder import PACKED, encoder_files, folder_size, open_encoder, read_index, save_encoder
+    from isoglot.model.hf.export import free_folder
     from isoglot.model.packed import packing_error
 
     target = free_folder(folder, lambda earlier: read_index(earlier).get("form") == "packed")

@@ -17,9 +17,9 @@ from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, sho
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.represent.statistics import LanguageMoments, language_statistics
+from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.retrieve.estimates import Other
-from isoglot.steer.choice import ShiftChoice, read_choices
+from isoglot.steer.measured_shifts import ShiftChoice, read_choices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers, Precision
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.protocol import Special
+    from isoglot.steer.decoding_protocol import Special
 
 _KIND = "language means"
 _OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "hidden_size", "precision", "special")

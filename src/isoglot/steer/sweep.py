@@ -16,9 +16,9 @@ import numpy as np
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 from isoglot.steer.bleu import bleu_1, bleu_interval, check_references
-from isoglot.steer.protocol import PROTOCOLS, two_columns
+from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
 from isoglot.steer.scores import MIN_JUDGED, Judge, Scores, scored
 from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
 from isoglot.steer.translate import Translation, known_sets, shift_options
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.bleu import Bleu
+    from isoglot.steer.decoding_protocol import TranslationProtocol
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.protocol import TranslationProtocol
     from isoglot.steer.scores import Dictionary
     from isoglot.steer.shifts import Kind, OtherEncoder, Positions
     from isoglot.steer.token_sets import TokenSets

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.core.compressed import Compression
+    from isoglot.core.artifact import Compression
     from isoglot.core.progress import Progress
     from isoglot.represent.sentences import Sentences
     from isoglot.vocab import Vocabulary

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.text.scripts import RANGES
-from isoglot.vocab.scheme import BYTES, CONTINUES, MARK
+from isoglot.text.cleaning.scripts import RANGES
+from isoglot.vocab.subword_scheme import BYTES, CONTINUES, MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
-from isoglot.steer.choice import shift_to_use
-from isoglot.steer.protocol import PROTOCOLS
+from isoglot.steer.decoding_protocol import PROTOCOLS
+from isoglot.steer.measured_shifts import shift_to_use
 from isoglot.steer.shifted_pass import Cell, decode_shifted
 from isoglot.steer.shifts import ShiftOptions
 from isoglot.steer.token_sets import TokenSets
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.sentences import Sentences
+    from isoglot.steer.decoding_protocol import TranslationProtocol
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.protocol import TranslationProtocol
     from isoglot.steer.shifts import Kind, OtherEncoder, Positions
     from isoglot.vocab import Vocabulary
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.config import build_config
+from isoglot.core.config import build_config, load_recipe
 from isoglot.core.errors import ConfigError, nearest_name
-from isoglot.core.recipe import load_recipe
 from isoglot.languages import LANGUAGES
 from isoglot.study.data import check_data, pair_name
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
@@ -22,7 +21,7 @@ from isoglot.study.steps import SourceFile, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.study.data import StudyData
     from isoglot.study.numbers import Coordinate
 
@@ -366,7 +365,7 @@ class StudyBuilder:
 
     def config(self, arm: ArmConfig, seed: int, *, trained: bool = True) -> PretrainConfig:
         """The pretraining config of an arm."""
-        from isoglot.pretrain.settings import PretrainConfig
+        from isoglot.pretrain.config import PretrainConfig
         from isoglot.study.data import laid_over
 
         base = load_recipe(arm.recipe or self.recipe.recipe or self.scale.recipe, room="pretrain")
@@ -445,7 +444,7 @@ class StudyBuilder:
         self, task: str, scale: TaskScale, encoder: Step | SourceFile, changes: Mapping[str, Any], *, title: str
     ) -> Step | None:
         """A task learned in the first language and tested in all that have a test set; None where no other has one."""
-        from isoglot.transfer.settings import TuneConfig
+        from isoglot.transfer.tuning.config import TuneConfig
 
         one, *others = self.languages
         values = {**load_recipe(scale.recipe, room="transfer").values, **scale.settings, **changes}
@@ -524,7 +523,7 @@ def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurem
 
 def input_length(config: PretrainConfig) -> int:
     """Tokens of an input in training."""
-    from isoglot.model.settings import SIZES
+    from isoglot.model.config import SIZES
 
     return config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
 
@@ -545,7 +544,7 @@ def _steps(config: PretrainConfig) -> int:
 
 
 def _steps_of(encoder: Step) -> int:
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
 
     return _steps(build_config(PretrainConfig, values=dict(encoder.settings["config"])))
 
@@ -561,6 +560,6 @@ def _text_size(files: tuple[SourceFile, ...]) -> int:
 @cache
 def _file_size(path: str, sha256: str) -> int:  # noqa: ARG001 - part of the key of the cache
     """Bytes of a text, decompressed; ``sha256`` tells versions of a file apart."""
-    from isoglot.text.lines import read_lines
+    from isoglot.text.formats.lines import read_lines
 
     return sum(len(line.encode()) + 1 for _, line in read_lines(path))

@@ -245,7 +245,7 @@ def _pair_files(folder: Path, key: str, value: object, file: str | Path | None) 
         return {code: found[code] for code in codes}
     path = (folder / str(value)).expanduser()
     if path.is_dir():
-        from isoglot.text.parallel import tatoeba_files
+        from isoglot.text.formats.parallel import tatoeba_files
 
         other = codes[1] if codes[0] == "en" else codes[0]
         return {code: _source(folder, str(one), file) for code, one in tatoeba_files(path, other).items()}
@@ -319,7 +319,7 @@ def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
 @cache
 def _check_leak(train: SourceFile, test: SourceFile) -> None:
     """Refuse dictionaries that share source words: what is learned from must not be tested on."""
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.formats.dictionary import read_dictionary
 
     learned, asked = ({entry.source for entry in read_dictionary(file.path)} for file in (train, test))
     shared = sorted(learned & asked)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.config import build_config
-from isoglot.core.recipe import load_recipe
+from isoglot.core.config import build_config, load_recipe
 from isoglot.languages import LANGUAGES
 from isoglot.study.build import BUILTIN_SEED, TASKS, Measurement
 from isoglot.study.kinds.mapped_words import FASTTEXT
@@ -67,8 +66,8 @@ def _word_inputs(builder: StudyBuilder, seed: int, figure: str) -> dict[str, Ste
 
 
 def _fasttext(builder: StudyBuilder, language: str, seed: int) -> Step:
-    from isoglot.static.settings import FastTextConfig
-    from isoglot.static.word_training import MOST_WORDS
+    from isoglot.static.config import FastTextConfig
+    from isoglot.static.gensim_models import MOST_WORDS
 
     values = {**builder.scale.fasttext, "seed": seed}
     config = build_config(FastTextConfig, values=values).model_dump(mode="json", exclude_defaults=True)
@@ -138,7 +137,7 @@ def _layer_maps(builder: StudyBuilder, encoder: Step, other: Step | None, links:
 def _tasks(
     builder: StudyBuilder, encoder: Step, other: Step | None, maps: Step | None, at: dict[str, Coordinate]
 ) -> Iterator[Measurement]:
-    from isoglot.transfer.map_curve import MapTransferConfig
+    from isoglot.transfer.map_transfer import MapTransferConfig
 
     values = {**load_recipe("map", room="transfer").values, **builder.scale.map_transfer, "seed": at["seed"]}
     config = build_config(MapTransferConfig, values=values).model_dump(mode="json", exclude_defaults=True)

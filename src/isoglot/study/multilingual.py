@@ -1,4 +1,6 @@
-"""Steps of studies on all languages at once: encoders and static vectors, and shifts from language to language.
+"""A released encoder that a study measures instead of pretraining one.
+
+Steps of studies on all languages at once: encoders and static vectors, and shifts from language to language.
 
 The first language is the one that dictionaries begin from and that tasks are learned in; English in Liu et al. (2020).
 """
@@ -6,20 +8,76 @@ The first language is the one that dictionaries begin from and that tasks are le
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from isoglot.core.errors import StorageError, one_line
 from isoglot.study.build import BUILTIN_SEED, Measurement, StudyBuilder, input_length
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.words import VECTORS
-from isoglot.study.released import released_model
 from isoglot.study.steps import SourceFile, Step
-from isoglot.transfer.shift import GRID
+from isoglot.study.store import source_hash
+from isoglot.transfer.shift_transfer import GRID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from isoglot.study.numbers import Coordinate
     from isoglot.study.recipe import ArmConfig
+
+_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+_OLD_WEIGHTS = ["pytorch_model*.bin"]
+
+
+def released_model(name: str) -> SourceFile:
+    """The folder of a released encoder, identified by the content of its files.
+
+    Args:
+        name: A folder, ``isoglot-mini``, or a name on the Hugging Face hub, from where it is downloaded if need be.
+
+    Raises:
+        MissingPartError: A hub name, and ``transformers`` is not installed.
+        StorageError: There is no encoder of that name.
+    """
+    folder = _folder(name)
+    return SourceFile(str(folder.absolute()), source_hash(folder))
+
+
+def _folder(name: str) -> Path:
+    from isoglot.model.hf.source import WAYS
+    from isoglot.model.load import encoder_folder
+
+    found = encoder_folder(name)
+    if found is not None:
+        return found
+    path = Path(name).expanduser()
+    if (path / "config.json").exists():
+        return path
+    if path.exists() or path.is_absolute() or name.startswith((".", "~")):
+        raise StorageError("no encoder in this folder", remedy=f"check the path, or {WAYS}", file=name)
+    return _from_hub(name)
+
+
+def _from_hub(name: str) -> Path:
+    from isoglot.core.optional import import_part
+    from isoglot.model.hf.source import WAYS
+    from isoglot.vocab.external_tokenizer import check_hub_name
+
+    check_hub_name(name, "encoder", remedy=f"check the path, or {WAYS}")
+    import_part("transformers")
+    from huggingface_hub import snapshot_download  # which transformers needs, so it is there
+
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=_FILES))
+        if not any(folder.glob("*.safetensors")):
+            folder = Path(snapshot_download(name, allow_patterns=[*_FILES, *_OLD_WEIGHTS]))
+    except Exception as error:  # the hub's client raises many kinds
+        raise StorageError(
+            f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})",
+            remedy="download it and name the folder",
+        ) from error
+    return folder
+
 
 _SAMPLE = 1_000_000  # bytes of a text from which its number of sentences is estimated
 
@@ -305,8 +363,8 @@ def _title(encoder: Step | SourceFile) -> str:
 @cache
 def _estimated_sentences(path: str, sha256: str, language: str) -> int:  # noqa: ARG001 - part of the key of the cache
     """The number of sentences of a text, estimated from its beginning; exact for a small one."""
-    from isoglot.text.lines import read_lines
-    from isoglot.text.sentences import sentence_spans
+    from isoglot.text.cleaning.sentence_splitter import sentence_spans
+    from isoglot.text.formats.lines import read_lines
 
     sentences = sampled = size = 0
     for _, line in read_lines(path):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.core.progress import Progress
-    from isoglot.model.settings import EncoderConfig
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.model.config import EncoderConfig
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.study.build import BuiltStudy
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
@@ -227,7 +227,7 @@ def _estimate(
 
 
 def _config(step: Step) -> PretrainConfig:
-    from isoglot.pretrain.settings import PretrainConfig
+    from isoglot.pretrain.config import PretrainConfig
 
     return build_config(PretrainConfig, values=dict(step.settings["config"]))
 

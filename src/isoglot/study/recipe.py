@@ -11,9 +11,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from isoglot.core.config import Config, build_config
+from isoglot.core.config import Config, Recipe, build_config, load_recipe, recipe_names
 from isoglot.core.errors import ConfigError, nearest_name
-from isoglot.core.recipe import Recipe, load_recipe, recipe_names
 from isoglot.model.plan import SharingPlan
 
 ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence"]

@@ -29,7 +29,7 @@ from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import CorruptFileError, StorageError, one_line
 from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.folders import put_folder, restore_folder
-from isoglot.core.parts import versions
+from isoglot.core.optional import versions
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.step_owner import StepTakenError, owned, owner_of
 from isoglot.study.steps import KINDS, Paused, Work, canonical, kind_function

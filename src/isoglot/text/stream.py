@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from isoglot.core.progress import SILENT, Progress
-from isoglot.text.lines import read_lines
-from isoglot.text.pool import chunks_of, map_chunks
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived, recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from isoglot.text.bad import Skip
-    from isoglot.text.lines import LineWriter
+    from isoglot.text.formats.lines import LineWriter
+    from isoglot.text.formats.malformed import Skip
     from isoglot.text.provenance import Provenance, Step
 
 

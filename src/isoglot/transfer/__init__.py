@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.transfer.evaluation import Evaluation, evaluate
-    from isoglot.transfer.examples import Data, Parsed, Passage, Tagged
-    from isoglot.transfer.fine_tuning import fine_tune
-    from isoglot.transfer.map_curve import MapTransfer, MapTransferConfig, Models, map_transfer
-    from isoglot.transfer.settings import TuneConfig
-    from isoglot.transfer.shift import ShiftOutcome, shift_transfer
-    from isoglot.transfer.task import Task, find_task, register, tasks
-    from isoglot.transfer.tuned import Tuned
-    from isoglot.transfer.tuned_folder import load_tuned
+    from isoglot.transfer.map_transfer import MapTransfer, MapTransferConfig, Models, map_transfer
+    from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
+    from isoglot.transfer.shift_transfer import ShiftOutcome, shift_transfer
+    from isoglot.transfer.tasks.examples import Data, Parsed, Passage, Tagged
+    from isoglot.transfer.tasks.task import Task, find_task, register, tasks
+    from isoglot.transfer.tuning.config import TuneConfig
+    from isoglot.transfer.tuning.fine_tuning import fine_tune
+    from isoglot.transfer.tuning.tuned_encoder import Tuned
+    from isoglot.transfer.tuning.tuned_folder import load_tuned
 
 _HOMES = {
-    "Evaluation": "evaluation",
-    "evaluate": "evaluation",
-    "Data": "examples",
-    "Parsed": "examples",
-    "Passage": "examples",
-    "Tagged": "examples",
-    "fine_tune": "fine_tuning",
-    "MapTransfer": "map_curve",
-    "MapTransferConfig": "map_curve",
-    "Models": "map_curve",
-    "map_transfer": "map_curve",
-    "TuneConfig": "settings",
-    "ShiftOutcome": "shift",
-    "shift_transfer": "shift",
-    "Task": "task",
-    "find_task": "task",
-    "register": "task",
-    "tasks": "task",
-    "Tuned": "tuned",
-    "load_tuned": "tuned_folder",
+    "Evaluation": "scoring.evaluation",
+    "evaluate": "scoring.evaluation",
+    "Data": "tasks.examples",
+    "Parsed": "tasks.examples",
+    "Passage": "tasks.examples",
+    "Tagged": "tasks.examples",
+    "fine_tune": "tuning.fine_tuning",
+    "MapTransfer": "map_transfer",
+    "MapTransferConfig": "map_transfer",
+    "Models": "map_transfer",
+    "map_transfer": "map_transfer",
+    "TuneConfig": "tuning.config",
+    "ShiftOutcome": "shift_transfer",
+    "shift_transfer": "shift_transfer",
+    "Task": "tasks.task",
+    "find_task": "tasks.task",
+    "register": "tasks.task",
+    "tasks": "tasks.task",
+    "Tuned": "tuning.tuned_encoder",
+    "load_tuned": "tuning.tuned_folder",
 }
 
 __all__ = [

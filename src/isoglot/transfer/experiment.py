@@ -28,22 +28,28 @@ from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
-from isoglot.transfer.checks import check_learnt, check_scored, check_setting, refuse_training_data, tell_in_training
-from isoglot.transfer.fine_tuning import events_in_words, fine_tune
-from isoglot.transfer.kept_epochs import FOLDER as EPOCHS
-from isoglot.transfer.row_vectors import HeldVectors
-from isoglot.transfer.selection import Selected, Way, select
-from isoglot.transfer.settings import TuneConfig
-from isoglot.transfer.significance import Estimate, estimate_runs
-from isoglot.transfer.tuned_folder import INDEX, check_begun, check_free, learnt_hashes, run_identity
+from isoglot.transfer.scoring.significance import Estimate, estimate_runs
+from isoglot.transfer.tuning.checks import (
+    check_learnt,
+    check_scored,
+    check_setting,
+    refuse_training_data,
+    tell_in_training,
+)
+from isoglot.transfer.tuning.config import TuneConfig
+from isoglot.transfer.tuning.epoch_selection import Selected, Way, select
+from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
+from isoglot.transfer.tuning.kept_epochs import FOLDER as EPOCHS
+from isoglot.transfer.tuning.row_vectors import HeldVectors
+from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free, learnt_hashes, run_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.examples import Data
-    from isoglot.transfer.task import Task
-    from isoglot.transfer.tuned import Tuned
+    from isoglot.transfer.tasks.examples import Data
+    from isoglot.transfer.tasks.task import Task
+    from isoglot.transfer.tuning.tuned_encoder import Tuned
 
 RESULT, TABLE, SENTENCES = "result.json", "result.csv", "sentences.safetensors"
 COUNTS = "counts of test sentences"

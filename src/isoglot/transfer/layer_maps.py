@@ -12,27 +12,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from isoglot.align.alignment import METRICS
 from isoglot.align.apply import read_maps
-from isoglot.align.bitext import linked_bitext, read_bitext
-from isoglot.align.map_ends import check_end
-from isoglot.align.result import METRICS
-from isoglot.align.segmented import read_word_pairs
-from isoglot.align.word_aligner import train_aligner
-from isoglot.align.words import align_words
+from isoglot.align.contextual_words import align_words
+from isoglot.align.maps.endpoints import check_end
+from isoglot.align.words.bitext import linked_bitext, read_bitext, read_word_pairs
+from isoglot.align.words.word_aligner import train_aligner
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 from isoglot.represent.encoder_hash import encoder_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.align.bitext import Bitext, Files
-    from isoglot.align.estimator import PairMap
-    from isoglot.align.result import Alignment
-    from isoglot.align.settings import AlignConfig
+    from isoglot.align.alignment import Alignment
+    from isoglot.align.maps.config import AlignConfig
+    from isoglot.align.maps.estimator import PairMap
+    from isoglot.align.words.bitext import Bitext, Files
     from isoglot.model.protocol import EncoderLike
 
 _MADE_OF = "made_of.json"

@@ -13,14 +13,14 @@ import numpy as np
 
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError
-from isoglot.retrieve.chosen import holm
-from isoglot.transfer.significance import Comparison, Estimate, compare, estimate_runs
+from isoglot.retrieve.simultaneous_intervals import holm
+from isoglot.transfer.scoring.significance import Comparison, Estimate, compare, estimate_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.transfer.evaluation import Evaluation
+    from isoglot.transfer.scoring.evaluation import Evaluation
 
 Arm = Literal["source", "unmapped", "mapped"]
 """``source``: the language that was learnt from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:

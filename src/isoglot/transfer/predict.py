@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.text.columns import blank_columns, find_prefix, read_tokens
-from isoglot.text.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
-from isoglot.text.lines import line_writer, read_lines
-from isoglot.text.segment import segmenter, word_method, word_spans
-from isoglot.transfer.classification import Classification
-from isoglot.transfer.examples import Parsed, Passage, Tagged
-from isoglot.transfer.parsing import blanks_of
+from isoglot.text.cleaning.segmentation import segmenter, word_method, word_spans
+from isoglot.text.formats.conll_columns import blank_columns, find_prefix, read_tokens
+from isoglot.text.formats.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.formats.lines import line_writer, read_lines
+from isoglot.transfer.tasks.classification import Classification
+from isoglot.transfer.tasks.examples import Parsed, Passage, Tagged
+from isoglot.transfer.tasks.parsing import blanks_of
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Sequence
 
-    from isoglot.transfer.task import Kind, Task
+    from isoglot.transfer.tasks.task import Kind, Task
 
     Example = Passage | Tagged | Parsed
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from isoglot.core.errors import InputError
-from isoglot.vocab.scheme import MARK, Normalization, literal, normal_form
+from isoglot.vocab.subword_scheme import MARK, Normalization, literal, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.text.processing import TextProcessing
+    from isoglot.text.cleaning.processing import TextProcessing
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")

@@ -22,10 +22,10 @@ from isoglot.core.errors import ConfigError, CorruptFileError, InputError, one_l
 from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.text.lines import read_lines
-from isoglot.text.plain import check_text
-from isoglot.text.pool import map_chunks
-from isoglot.text.processing import processing_left
+from isoglot.text.cleaning.processing import processing_left
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.plain import check_text
+from isoglot.text.process_pool import map_chunks
 from isoglot.text.provenance import derived, merged
 from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, ahead, id_type
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
@@ -33,8 +33,8 @@ from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from isoglot.text.processing import TextProcessing
-    from isoglot.vocab.scheme import Normalization
+    from isoglot.text.cleaning.processing import TextProcessing
+    from isoglot.vocab.subword_scheme import Normalization
     from isoglot.vocab.vocabulary import Vocabulary
 
 _BLOCK = 1_000_000  # characters encoded at a time

@@ -1,4 +1,6 @@
-"""Which languages share the id of a string: the controlled variable.
+"""Sets of ids as ranges, which is how they are written to files.
+
+Which languages share the id of a string: the controlled variable.
 
 Vocabularies are learned for each language by itself. A string that only one of them has gets an id; a string that
 several have gets one id for each *group* of languages that share it: all in one group (``union``), each alone
@@ -11,15 +13,58 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.vocab.friends import Pair, read_friends
-from isoglot.vocab.scheme import MARK, SPECIAL
+from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
+from isoglot.vocab.anchors import Pair, read_friends
+from isoglot.vocab.subword_scheme import MARK, SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.vocab.friends import Friends
+    import numpy as np
+
+    from isoglot.vocab.anchors import Friends
+
+
+def to_ranges(ids: np.ndarray) -> list[list[int]]:
+    """Sorted ids as first and last of each run.
+
+    >>> import numpy as np
+    >>> to_ranges(np.array([0, 1, 2, 7, 9, 10]))
+    [[0, 2], [7, 7], [9, 10]]
+    """
+    import numpy as np
+
+    if not len(ids):
+        return []
+    breaks = np.flatnonzero(np.diff(ids) != 1)
+    firsts = ids[np.concatenate([[0], breaks + 1])]
+    lasts = ids[np.concatenate([breaks, [len(ids) - 1]])]
+    return np.stack([firsts, lasts], axis=1).tolist()  # type: ignore[no-any-return]
+
+
+def from_ranges(ranges: Sequence[Sequence[int]], size: int, file: str | Path) -> np.ndarray:
+    """The mask over ``size`` ids that the ranges stand for; ``file`` is where they were read, for the message.
+
+    >>> from_ranges([[0, 1], [3, 3]], 5, "vocabulary.json").tolist()
+    [True, True, False, True, False]
+
+    Raises:
+        CorruptFileError: A range is not the first and the last of some of the ids.
+    """
+    import numpy as np
+
+    mask = np.zeros(size, dtype=bool)
+    for each in ranges:
+        if len(each) != 2 or any(type(index) is not int for index in each) or not 0 <= each[0] <= each[1] < size:
+            raise CorruptFileError(
+                f"{shown(each)} is not a range of ids below {size:,}",
+                remedy="the file was altered: make it again or fetch it again",
+                file=file,
+            )
+        mask[each[0] : each[1] + 1] = True
+    return mask
+
 
 Keep = Literal["band", "true-friends", "false-friends"]
 """``band``: anchors by frequency; ``true-friends``, ``false-friends``: by a dictionary."""

@@ -7,16 +7,16 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING
 
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.seeds import random_stream
-from isoglot.text.lines import read_lines
-from isoglot.text.plain import check_text
+from isoglot.core.rng import random_stream
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.plain import check_text
 from isoglot.vocab.line_encoder import check_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.text.processing import TextProcessing
+    from isoglot.text.cleaning.processing import TextProcessing
 
 SAMPLE = 2_000_000
 """Characters in a sample, at most: enough to see a character or piece that makes up a millionth of the text."""

@@ -6,7 +6,8 @@ each view opens in ``transformers`` as it is, has the same size as the whole, an
 and a tokenizer from elsewhere have one view for all languages.
 
 A vocabulary knows how the text it was learned from was cleaned and segmented, for each language, and does the same to
-every text it encodes (:mod:`isoglot.text.processing`): a text has the same tokens in shards, tasks and all else.
+every text it encodes (:mod:`isoglot.text.cleaning.processing`): a text has the same tokens in shards, tasks and all
+else.
 
 Saved as a folder::
 
@@ -31,20 +32,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
-from isoglot.core.artifact import check_form, read_index_file, write_index
-from isoglot.core.compressed import both_forms, is_stored, store_bytes, stored_bytes
+from isoglot.core.artifact import (
+    both_forms,
+    check_form,
+    is_stored,
+    read_index_file,
+    store_bytes,
+    stored_bytes,
+    write_index,
+)
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, nearest_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.run import renewed_folder
-from isoglot.text.processing import TextProcessing
+from isoglot.text.cleaning.processing import TextProcessing
 from isoglot.text.provenance import Provenance, unknown
-from isoglot.vocab.exported import PROCESSING_FORM, ExportedText, exported_text
-from isoglot.vocab.given import open_given, parse_tokenizer
-from isoglot.vocab.layout import RowLayout, Side, row_layout
+from isoglot.vocab.exported_processing import PROCESSING_FORM, ExportedText, exported_text
+from isoglot.vocab.external_tokenizer import RowLayout, Side, open_given, parse_tokenizer, row_layout
 from isoglot.vocab.line_encoder import LineEncoder, id_type
-from isoglot.vocab.ranges import from_ranges, to_ranges
-from isoglot.vocab.scheme import MARK, SPECIAL, literal
+from isoglot.vocab.sharing import from_ranges, to_ranges
+from isoglot.vocab.subword_scheme import MARK, SPECIAL, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +59,7 @@ if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-    from isoglot.core.compressed import Compression
+    from isoglot.core.artifact import Compression
 
 Mode = Literal["joint", "union", "disjoint", "graded", "given"]
 """How languages share pieces; ``given`` is a tokenizer from elsewhere."""
@@ -230,7 +237,7 @@ class Vocabulary:
     def word(self, index: int) -> str | None:
         """The word that an id is the beginning or the whole of; None if the piece continues one or is no word.
 
-        >>> from isoglot.vocab.scheme import MARK
+        >>> from isoglot.vocab.subword_scheme import MARK
         >>> f"{MARK}house".removeprefix(MARK)
         'house'
         """

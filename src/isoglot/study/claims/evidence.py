@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from isoglot.core.errors import InputError
-from isoglot.core.seeds import random_stream
+from isoglot.core.rng import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -138,7 +138,7 @@ def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "")
         ConfigError: There is no such paper.
         InputError: Two numbers that a claim reads have the same coordinates, or different counts of draws.
     """
-    from isoglot.retrieve.chosen import holm
+    from isoglot.retrieve.simultaneous_intervals import holm
 
     index, printed = Index(numbers), Index(paper_numbers(paper))
     judged = [judge_claim(claim, index) for claim in claims_of(paper).values()]

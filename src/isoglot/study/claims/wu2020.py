@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.compare.forms import FORMS
+from isoglot.compare.measures.cka import FORMS
 from isoglot.study.claims.claim import Claim, declare
 from isoglot.study.claims.evidence import average
 from isoglot.study.claims.statistics import FAR, MARGIN, Part

@@ -23,8 +23,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT
-from isoglot.study.child_process import child_environment
 from isoglot.study.engines import RunOptions, RunResult
+from isoglot.study.engines.child_process import child_environment
 from isoglot.study.steps import ON_CPU, RESUMABLE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path
-from isoglot.core.parts import import_part
+from isoglot.core.optional import import_part
 from isoglot.core.progress import SILENT
 from isoglot.study.engines import ClusterOptions, RunOptions, RunResult
 from isoglot.study.steps import ON_CPU

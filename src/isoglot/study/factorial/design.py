@@ -37,10 +37,10 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Literal, get_args
 
-from isoglot.core.seeds import derive_seed
+from isoglot.core.rng import derive_seed
 from isoglot.languages.concepts import world
-from isoglot.languages.draws import Draw
-from isoglot.study.twin_pairs import Pairs, TwinLanguage, WordOrder, held_out, pair_documents, paired
+from isoglot.languages.random_meanings import Draw
+from isoglot.study.demo.twin_pairs import Pairs, TwinLanguage, WordOrder, held_out, pair_documents, paired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

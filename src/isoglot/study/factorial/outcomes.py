@@ -25,10 +25,8 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError
 from isoglot.core.table import Column, Table
-from isoglot.study.emergence_curves import Censored, tokens_to_threshold
 from isoglot.study.factorial.design import CELLS, FACTORS, FactorialCell
-from isoglot.study.numbers import Number, Numbers
-from isoglot.study.variance import (
+from isoglot.study.factorial.variance import (
     RESAMPLES,
     BlockedTable,
     Contrast,
@@ -38,6 +36,8 @@ from isoglot.study.variance import (
     contrast,
     level_means,
 )
+from isoglot.study.numbers import Number, Numbers
+from isoglot.study.tables.emergence_curves import Censored, tokens_to_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

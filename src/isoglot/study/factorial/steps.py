@@ -32,7 +32,7 @@ def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]
 
 
 def _depth(builder: StudyBuilder, seed: int) -> int:
-    from isoglot.model.settings import SIZES
+    from isoglot.model.config import SIZES
 
     model = builder.config(ArmConfig(), seed).model
     return model.layers or SIZES[model.size]["layers"]

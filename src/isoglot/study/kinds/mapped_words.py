@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.align.layers import LayerRows
+    from isoglot.align.layer_maps import LayerRows
     from isoglot.model.protocol import EncoderLike
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
-    from isoglot.text.dictionary import Entry
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.dictionary import Entry
+    from isoglot.text.formats.word_vectors import Vectors
 
 FASTTEXT = "fasttext.safetensors"
 _KIND = "vectors of words"
@@ -42,8 +42,8 @@ def train_fasttext(work: Work) -> list[Number]:
     """
     from isoglot.core.artifact import save_arrays
     from isoglot.core.config import build_config
-    from isoglot.static.settings import FastTextConfig
-    from isoglot.static.word_training import train_on_words
+    from isoglot.static.config import FastTextConfig
+    from isoglot.static.gensim_models import train_on_words
 
     settings = work.settings
     config = build_config(FastTextConfig, values=dict(settings["config"]))
@@ -60,7 +60,7 @@ def map_embeddings(work: Work) -> list[Number]:
     ``encoder`` and ``other``, ``fasttext.LANG``, ``dictionary.train`` and ``dictionary.test`` (missing: a share of the
     first is held out).
     """
-    from isoglot.align.layers import LayerRows
+    from isoglot.align.layer_maps import LayerRows
 
     fasttext = _fasttext(work)
     rows = [
@@ -81,7 +81,7 @@ def map_contexts(work: Work) -> list[Number]:
     Settings as :func:`map_embeddings`, and ``sentences``, lines of each text that are read, and ``words`` of each side
     at most, beside the dictionaries'; inputs as there, and ``text.LANG``.
     """
-    from isoglot.align.layers import LayerRows
+    from isoglot.align.layer_maps import LayerRows
     from isoglot.represent import word_types
 
     languages, fasttext, settings = _languages(work), _fasttext(work), work.settings
@@ -120,7 +120,7 @@ def word_rows(encoder: EncoderLike, words: Sequence[str], language: str) -> Vect
     import numpy as np
 
     from isoglot.represent import embedding_rows
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.word_vectors import Vectors
 
     found: dict[str, np.ndarray] = {}
     for spelled in (str, str.capitalize, str.upper):
@@ -142,7 +142,7 @@ def _languages(work: Work) -> tuple[str, str]:
 
 def _fasttext(work: Work) -> list[Vectors]:
     from isoglot.core.artifact import load_arrays
-    from isoglot.text.vectors import Vectors
+    from isoglot.text.formats.word_vectors import Vectors
 
     found = []
     for language in _languages(work):
@@ -153,7 +153,7 @@ def _fasttext(work: Work) -> list[Vectors]:
 
 
 def _entries(work: Work, split: str) -> list[Entry] | None:
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.formats.dictionary import read_dictionary
 
     path: Path | None = work.inputs.get(f"dictionary.{split}")
     return None if path is None else list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
@@ -187,9 +187,9 @@ def _scored(
     """Fit a map for every layer of every system and look for translations among all words of the target."""
     from hashlib import sha256
 
-    from isoglot.align.layers import align_layers
-    from isoglot.align.settings import AlignConfig
-    from isoglot.align.word_pairs import WordSplit
+    from isoglot.align.dictionary_pairs import WordSplit
+    from isoglot.align.layer_maps import align_layers
+    from isoglot.align.maps.config import AlignConfig
     from isoglot.core.config import build_config
 
     config = build_config(AlignConfig, values={"resamples": 1, **work.settings.get("align", {})})

@@ -74,8 +74,8 @@ def _pairs(work: Work, languages: tuple[str, str], name: str, settings: Mapping[
     Raises:
         ConfigError: A language is missing.
     """
-    from isoglot.compare.sentences import builtin_pairs
-    from isoglot.text.parallel import read_aligned, read_parallel
+    from isoglot.compare.parallel_sentences import builtin_pairs
+    from isoglot.text.formats.parallel import read_aligned, read_parallel
 
     one, other = languages
     files = dict(work.named(name))

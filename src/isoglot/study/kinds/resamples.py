@@ -30,7 +30,7 @@ def resampled_sums(parts_NF: np.ndarray, items: str) -> np.ndarray:
     """The sums of figures over the items of each resample (R × F)."""
     import numpy as np
 
-    from isoglot.core.seeds import random_stream
+    from isoglot.core.rng import random_stream
     from isoglot.retrieve.metrics import drawn_counts
 
     drawn_RN = drawn_counts(len(parts_NF), RESAMPLES, random_stream(0, "resamples", items))

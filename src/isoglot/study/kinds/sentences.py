@@ -46,7 +46,7 @@ def compare(work: Work) -> list[Number]:
 
     Settings and inputs as :func:`retrieve`; ``read``: ``first``, if both encoders read the first language's sentences.
     """
-    from isoglot.compare.subsamples import subsampled_cka
+    from isoglot.compare.cka_inference import subsampled_cka
 
     X, Y, items = _sides(work)
     found = []
@@ -67,7 +67,7 @@ def follow(work: Work) -> list[Number]:
 
     Settings as :func:`retrieve`; ``tokens_per_step``, for the axis; input ``encoder`` with its moments, and ``pairs``.
     """
-    from isoglot.compare.subsamples import subsampled_cka
+    from isoglot.compare.cka_inference import subsampled_cka
     from isoglot.model import load_encoder
     from isoglot.represent import extract
 
@@ -114,7 +114,7 @@ def _sides(work: Work) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray], st
 
 
 def _vectors(work: Work, encoder: EncoderLike, sentences: list[str], language: str, items: str) -> dict[int, Any]:
-    from isoglot.compare.sentences import language_for
+    from isoglot.compare.parallel_sentences import language_for
     from isoglot.represent import extract
 
     kept: dict[Any, Any] = work.cached("vectors", dict)
@@ -141,7 +141,7 @@ def _both(X: dict[int, np.ndarray], Y: dict[int, np.ndarray]) -> Iterator[tuple[
 
 def _procrustes(work: Work) -> dict[int, Any]:
     """An orthogonal map for every layer, fitted on other sentences."""
-    from isoglot.align.settings import AlignConfig, make_map
+    from isoglot.align.maps.config import AlignConfig, make_map
 
     languages = _languages(work)
     one, other, items = map_pairs(work, languages)
@@ -178,7 +178,7 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
 
 def resampled_hits(hits_N: np.ndarray, items: str) -> tuple[float, ...]:
     """The share of hits in bootstrap resamples of the items: the same resamples for the same items."""
-    from isoglot.core.seeds import random_stream
+    from isoglot.core.rng import random_stream
     from isoglot.retrieve.metrics import drawn_counts
 
     drawn_RN = drawn_counts(len(hits_N), RESAMPLES, random_stream(0, "resamples", items))
@@ -189,7 +189,7 @@ def _members(count: int, items: str) -> tuple[np.ndarray, np.ndarray]:
     """All items, and halves of them: the same halves for the same items."""
     import numpy as np
 
-    from isoglot.core.seeds import random_stream
+    from isoglot.core.rng import random_stream
 
     stream = random_stream(0, "halves", items)
     halves_RN = np.zeros((RESAMPLES, count), dtype=bool)

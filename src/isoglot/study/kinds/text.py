@@ -24,8 +24,8 @@ def cut_text(work: Work) -> list[Number]:
     Settings: ``language``; ``bytes``, the largest size (documents are sampled evenly); inputs ``text.N`` and
     ``test.NAME``, files with test sentences of any task.
     """
-    from isoglot.text.heldout import held_out_sentences
-    from isoglot.text.overlap import OverlapFinder, find_overlap
+    from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
+    from isoglot.text.formats.test_sentences import held_out_sentences
     from isoglot.vocab.shard_build import workers_for
 
     language, limit = work.settings["language"], work.settings.get("bytes")
@@ -56,7 +56,7 @@ def sample_documents(source: Path, target: Path, size: int) -> None:
     """
     from zlib import crc32
 
-    from isoglot.text.plain import read_documents, write_documents
+    from isoglot.text.formats.plain import read_documents, write_documents
     from isoglot.text.provenance import derived
 
     share = size / max(1, source.stat().st_size)
@@ -76,7 +76,7 @@ def builtin_text(work: Work) -> list[Number]:
     """
     from isoglot.languages import documents
     from isoglot.languages.export import builtin_text as provenance
-    from isoglot.text.plain import write_documents
+    from isoglot.text.formats.plain import write_documents
 
     language, wanted, seed = (work.settings[name] for name in ("language", "sentences", "seed"))
     texts = documents(language, seed=seed, register=work.settings.get("register"))
@@ -98,7 +98,7 @@ def builtin_dictionary(work: Work) -> list[Number]:
     Settings: ``source``, ``target``.
     """
     from isoglot.steer.builtin_text import builtin_dictionary as entries_of
-    from isoglot.text.dictionary import write_dictionary
+    from isoglot.text.formats.dictionary import write_dictionary
 
     count = write_dictionary(work.folder / DICTIONARY, entries_of(work.settings["source"], work.settings["target"]))
     return [Number("dictionary_entries", count)]
@@ -112,9 +112,9 @@ def first_sentences(work: Work) -> list[Number]:
     Raises:
         InputError: It has fewer.
     """
-    from isoglot.text.plain import read_documents, write_documents
+    from isoglot.text.cleaning.sentence_splitter import sentence_spans
+    from isoglot.text.formats.plain import read_documents, write_documents
     from isoglot.text.provenance import derived
-    from isoglot.text.sentences import sentence_spans
 
     language, wanted, source = work.settings["language"], work.settings["sentences"], work.inputs["text"] / TEXT
     left = wanted

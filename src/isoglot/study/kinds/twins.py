@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, pair_documents
 from isoglot.study.factorial.design import CODES, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
 from isoglot.study.kinds.text import TEXT
 from isoglot.study.numbers import Number
-from isoglot.study.twin_pairs import TwinLanguage, TwinProbe, pair_documents
 
 if TYPE_CHECKING:
     from isoglot.study.steps import Work
@@ -21,7 +21,7 @@ def write_text(work: Work) -> list[Number]:
     Settings: ``language``, ``seed``, ``sentences``; for the twin ``order``, ``anchors`` (a share) and ``domain``.
     """
     from isoglot.languages.export import builtin_text
-    from isoglot.text.plain import write_documents
+    from isoglot.text.formats.plain import write_documents
 
     settings = work.settings
     side, seed = CODES.index(settings["language"]), settings["seed"]

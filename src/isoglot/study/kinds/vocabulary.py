@@ -85,7 +85,7 @@ def _fertility(text: Path, vocabulary: Vocabulary, language: str) -> float | Non
     """Subwords per word, on the first lines of a text; None where words cannot be told apart here."""
     from itertools import islice
 
-    from isoglot.text.segment import segmenter, word_method
+    from isoglot.text.cleaning.segmentation import segmenter, word_method
     from isoglot.text.stream import read_stream
 
     try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve import Gold
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
-    from isoglot.text.dictionary import Entry
+    from isoglot.text.formats.dictionary import Entry
 
 VECTORS = "vectors.safetensors"
 _KIND = "vectors of words"
@@ -73,9 +73,9 @@ def word_vectors(work: Work) -> list[Number]:
     word that count at most; ``length``, tokens of an input at most, longer lines go through in windows; inputs
     ``encoder``, ``text`` and ``dictionary.PAIR``, of which the language's side is read.
     """
-    from isoglot.compare.sentences import language_for
+    from isoglot.compare.parallel_sentences import language_for
     from isoglot.core.artifact import save_arrays
-    from isoglot.model.table import TableEncoder
+    from isoglot.model.static_table import TableEncoder
     from isoglot.represent import word_types
 
     settings, encoder = work.settings, open_step_encoder(work)
@@ -108,7 +108,7 @@ def _words(work: Work) -> list[str]:
 
 
 def _entries(path: Path) -> list[Entry]:
-    from isoglot.text.dictionary import read_dictionary
+    from isoglot.text.formats.dictionary import read_dictionary
 
     return list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
 
@@ -117,7 +117,7 @@ def _segmented(work: Work) -> list[list[str]]:
     """The first lines of the text as lists of words; kept for the other systems of a worker."""
     from itertools import islice
 
-    from isoglot.text.segment import split_words, word_method
+    from isoglot.text.cleaning.segmentation import split_words, word_method
     from isoglot.text.stream import read_stream
 
     language, path = work.settings["language"], work.inputs["text"] / TEXT
@@ -140,7 +140,7 @@ def retrieve_words(work: Work) -> list[Number]:
     Settings: ``source``, ``target``; ``systems``, the coordinates of each system by name; inputs ``dictionary``, and
     ``NAME.source`` and ``NAME.target``, word vectors of each system.
     """
-    from isoglot.retrieve.words import match_dictionary
+    from isoglot.retrieve.dictionaries import match_dictionary
 
     settings = work.settings
     sides = {name: _sides(work, name) for name in settings["systems"]}

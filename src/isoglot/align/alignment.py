@@ -1,0 +1,190 @@
+"""What an alignment came to: a map for each layer, its scores before and after, and files of both."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.align.maps.endpoints import End
+from isoglot.align.maps.estimator import FILE
+from isoglot.core.artifact import read_sealed, write_sealed
+from isoglot.core.errors import IsoglotError
+from isoglot.core.files import check_file, file_hash, inside, write_text
+from isoglot.core.run import renewed_folder
+from isoglot.core.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.align.maps.config import AlignConfig
+    from isoglot.align.maps.estimator import PairMap
+    from isoglot.retrieve.evaluation import MethodScores, RetrievalScores
+    from isoglot.text.provenance import Provenance
+
+Use = Literal["embeddings", "types", "words", "sentences"]
+"""The first paper's four: embedding matrices, words averaged over contexts, words in context, sentences."""
+METRICS = "metrics.json"
+TABLE = "metrics.csv"
+_ENCODERS = "encoder_sha256"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LayerAlignment:
+    """The map of one layer, with what is found without it and with it.
+
+    Attributes:
+        layer: The layer of the source, 0 the embeddings; None for the embedding matrix itself.
+        target_layer: That of the target.
+        mapping: The fitted map, normalizing included.
+        before: Scores of the vectors as they are; None where the two are not equally wide.
+        after: Scores in the common space.
+    """
+
+    layer: int | None
+    target_layer: int | None
+    mapping: PairMap = field(repr=False)
+    before: RetrievalScores | None
+    after: RetrievalScores
+
+    @property
+    def file(self) -> str:
+        """The name of the map's file."""
+        return FILE if self.layer is None else f"layer-{self.layer}.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment:
+    """All layers of one alignment.
+
+    Attributes:
+        use: What was aligned.
+        languages: The source's and the target's.
+        config: How it was done.
+        train: Pairs that were learned from.
+        test: Pairs that were held out; of more than ``config.test_limit``, some were drawn.
+        facts: What was found of what was asked for, and what leaked.
+        layers: A map and its scores each.
+        given: The dictionary that the maps were learned from, if they were.
+    """
+
+    use: Use
+    languages: tuple[str, str]
+    config: AlignConfig
+    train: int
+    test: int
+    facts: dict[str, Any]
+    layers: tuple[LayerAlignment, ...]
+    given: Provenance | None = None
+
+    def scores(self, layer: LayerAlignment, when: Literal["before", "after"]) -> MethodScores | None:
+        """The scores of a layer from the source to the target; None where there are none before."""
+        found = layer.before if when == "before" else layer.after
+        return None if found is None else found.of(self.config.retrieval)
+
+    @property
+    def best(self) -> LayerAlignment:
+        """The layer with the highest P@1 after the map; of equals, the lowest."""
+        return max(self.layers, key=lambda layer: layer.after.of(self.config.retrieval).precision[1].value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the maps, for JSON."""
+        return {
+            "use": self.use,
+            "languages": list(self.languages),
+            "config": self.config.model_dump(mode="json"),
+            "pairs": {"train": self.train, "test": self.test},
+            **self.facts,
+            "best": {"layer": self.best.layer, "file": self.best.file},
+            "layers": [
+                {
+                    "layer": each.layer,
+                    "target_layer": each.target_layer,
+                    "file": each.file,
+                    "before": None if each.before is None else each.before.as_dict()["scores"],
+                    "after": each.after.as_dict()["scores"],
+                }
+                for each in self.layers
+            ],
+        }
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The figures as a flat table: a row for each layer, before and after, in each direction."""
+        for layer in self.layers:
+            for when, found in (("before", layer.before), ("after", layer.after)):
+                for scores in () if found is None else found.methods:
+                    pair = self.languages if scores.direction == "forward" else self.languages[::-1]
+                    row: dict[str, Any] = {
+                        "layer": "embeddings" if layer.layer is None else layer.layer,
+                        "target_layer": "embeddings" if layer.target_layer is None else layer.target_layer,
+                        "when": when,
+                        "from": pair[0],
+                        "to": pair[1],
+                        "method": scores.method,
+                        "neighborhood": "" if scores.neighborhood is None else scores.neighborhood,
+                        "queries": scores.queries,
+                        "candidates": scores.candidates,
+                    }
+                    figures = {f"p@{k}": interval for k, interval in scores.precision.items()} | {"mrr": scores.mrr}
+                    for name, interval in figures.items():
+                        row |= {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+                    row["hubness"] = scores.hubness
+                    if scores.other_spelling is not None:
+                        queries, other = scores.other_spelling
+                        row |= {"other_spelling_queries": queries, "other_spelling_p@1": other and other.value}
+                    yield row
+
+    def between(self, encoders: Sequence[str | None]) -> Alignment:
+        """The same, with the SHA-256 of what the two sides are of, which :meth:`save` notes in every map."""
+        return self.with_facts(**{_ENCODERS: list(encoders)})
+
+    def with_facts(self, **facts: Any) -> Alignment:  # noqa: ANN401 - what JSON holds
+        """The same, with more facts."""
+        return replace(self, facts={**self.facts, **facts})
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the maps with what they go between, ``metrics.json`` and ``metrics.csv``; returns the files.
+
+        An alignment that is there is replaced in one step; files that are not its own stay.
+
+        Raises:
+            StorageError: The folder cannot be written to, or another process is writing there.
+        """
+        encoders = self.facts.get(_ENCODERS, (None, None))
+        for each in self.layers:
+            layers = (each.layer, each.target_layer)
+            each.mapping.ends_ = tuple(map(End, encoders, self.languages, layers))
+            if self.given is not None:
+                each.mapping.given_ = self.given.packed
+        content = self.as_dict()
+        with renewed_folder(folder, METRICS, stale=_earlier_maps(Path(folder))) as target:
+            files = [each.mapping.save(target / each.file) for each in self.layers]
+            for layer, file in zip(content["layers"], files, strict=True):
+                layer["sha256"] = file_hash(file)
+            write_text(target / TABLE, Table.from_rows(self.rows()).csv())
+            write_sealed(target / METRICS, content)
+        return [Path(folder) / path.relative_to(target) for path in (*files, target / METRICS, target / TABLE)]
+
+
+def map_files(folder: Path) -> dict[int | None, Path]:
+    """The maps that :meth:`Alignment.save` wrote to a folder, by layer.
+
+    Raises:
+        CorruptFileError: A map, or what is said of them, is not what was written.
+        StorageError: A file is missing.
+    """
+    form = {"layers": [{"layer": int | None, "file": str, "sha256": str}]}
+    written = read_sealed(folder / METRICS, form, remedy="name a folder written by isoglot align, or a map")
+    found = {}
+    for each in written["layers"]:
+        found[each["layer"]] = inside(folder, each["file"])
+        check_file(found[each["layer"]], sha256=each["sha256"])
+    return found
+
+
+def _earlier_maps(folder: Path) -> list[str]:
+    """The names of the maps in a folder, if they are as they were written."""
+    with suppress(IsoglotError):
+        return [path.name for path in map_files(folder).values()]
+    return []

@@ -1,0 +1,126 @@
+"""The third use: words in their contexts, from word-aligned bitext, in every layer (the first paper's Figure 5).
+
+Shape legend: ``P`` pairs of words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoglot.align.alignment import Alignment
+from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
+from isoglot.align.maps.config import AlignConfig
+from isoglot.align.sentences import split_sentences
+from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
+from isoglot.core.rng import random_stream
+from isoglot.represent import extract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from isoglot.align.words.bitext import Bitext, LinksKept
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+
+
+def align_words(
+    source: EncoderLike,
+    target: EncoderLike,
+    train: Bitext,
+    test: Bitext | None = None,
+    *,
+    languages: tuple[str, str],
+    layers: Layers = "all",
+    links: LinksKept = "one",
+    config: AlignConfig | None = None,
+    scratch: Path | None = None,
+    progress: Progress = SILENT,
+) -> Alignment:
+    """Align words in their contexts by the words they are linked to.
+
+    A word is the mean of its subwords. What is right for a word of the test is the
+    word it is linked to in its own sentence, and no other of the same form.
+
+    Args:
+        source: The model that reads the first side, and whose vectors are mapped.
+        target: The model that reads the second; it may be the same.
+        train: Sentences to learn from.
+        test: Sentences to score on; None holds out a share of the first, and no sentence on both sides of the split.
+        languages: Those of the sides.
+        layers: Which layers; see :func:`isoglot.align.layer_maps.layer_pairs`.
+        links: Which links count.
+        config: How.
+        scratch: A folder for the vectors while the work goes on; by default they are in memory.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: The map is not for these widths, or there is no such layer.
+        InputError: There are no links, or a sentence of the test is in training too.
+        StorageError: The scratch folder cannot be written to.
+    """
+    config = AlignConfig() if config is None else config
+    check_dimensions(config, source.hidden_size, target.hidden_size)
+    chosen = layer_pairs(layers, source, target)
+    parts = [part.with_words() for part in ([train] if test is None else [train, test])]
+    texts = [[*zip(map(" ".join, part.source), map(" ".join, part.target), strict=True)] for part in parts]
+    learn_N, ask_N, facts = split_sentences(texts[0], None if test is None else texts[1], config)
+    every = [(part, number) for part in parts for number in range(len(part))]
+    linked = [part.kept(number, links) for part, number in every]
+    learn = [row for row in learn_N.tolist() if linked[row]]
+    ask = _enough([row for row in ask_N.tolist() if linked[row]], [len(each) for each in linked], config)
+    for name, chosen_rows in (("to learn from", learn), ("to score on", ask)):
+        if not chosen_rows:
+            counted = "one-to-one link" if links == "one" else "link"
+            raise InputError(f"no sentence {name} has a {counted}", remedy="check the links, or give more sentences")
+    needed = [*learn, *ask]
+    found = [
+        extract(
+            encoder,
+            [(part.source, part.target)[side][number] for part, number in (every[row] for row in needed)],
+            layers=[pair[side] for pair in chosen],
+            pool="words",
+            language=languages[side],
+            out=None if scratch is None else scratch / f"side{side}",
+            progress=progress,
+        )
+        for side, encoder in enumerate((source, target))
+    ]
+    starts = [each.offsets for each in found]
+    pairs_P2 = np.array(
+        [
+            [int(starts[side][place]) + link[side] for side in (0, 1)]  # type: ignore[index]
+            for place, row in enumerate(needed)
+            for link in linked[row]
+        ]
+    )
+    learned = sum(len(linked[row]) for row in learn)
+    rows = (LayerRows(one, other, found[0][one], found[1][other]) for one, other in chosen)
+    return Alignment(
+        use="words",
+        languages=languages,
+        config=config,
+        train=learned,
+        test=len(pairs_P2) - learned,
+        facts={**facts, "sentences": {"train": len(learn), "test": len(ask)}},
+        layers=align_layers(
+            rows,
+            pairs_P2[:learned],
+            pairs_P2[learned:],
+            config,
+            total=len(chosen),
+            device=target.device,
+            progress=progress,
+        ),
+    )
+
+
+def _enough(rows: list[int], links: Sequence[int], config: AlignConfig) -> list[int]:
+    """Whole sentences, drawn at random, until there are pairs enough to score on: no others need be encoded."""
+    drawn = [rows[place] for place in random_stream(config.seed, "alignment test").permutation(len(rows))]
+    before = np.cumsum([links[row] for row in drawn]) - [links[row] for row in drawn] if drawn else np.empty(0)
+    return sorted(row for row, count in zip(drawn, before, strict=True) if count < config.test_limit)

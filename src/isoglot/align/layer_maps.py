@@ -1,0 +1,184 @@
+"""One map for each layer, fitted on some pairs and scored on others.
+
+Words are aligned by whole vocabularies, as MUSE and vecmap do: normalization, neighborhoods, refinement and
+self-learning see every word of both sides, with or without a partner, and a translation is looked for among all words
+of the target. Of sentences, and of words in their contexts, the test is not seen in fitting, not even without its
+partner.
+
+Shape legend: ``N`` rows of the source, ``M`` of the target, ``P`` pairs, ``D`` and ``E`` widths.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from isoglot.align.alignment import LayerAlignment
+from isoglot.align.maps.config import make_map
+from isoglot.align.splits import limited
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import SILENT
+from isoglot.represent.layer_pass import chosen_layers
+from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoglot.align.maps.config import AlignConfig
+    from isoglot.align.maps.estimator import PairMap
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.retrieve.spelling import SpeltAlike
+
+_IN_ROUNDS = ("rcsls", "refinement", "self-learning")
+
+
+class LayerRows(NamedTuple):
+    """What two encoders make of the same things in one layer each; None for the embedding matrix."""
+
+    layer: int | None
+    target_layer: int | None
+    X_ND: np.ndarray
+    Y_ME: np.ndarray
+
+
+def layer_pairs(layers: Layers, source: EncoderLike, target: EncoderLike) -> list[tuple[int, int]]:
+    """Which layer of the source goes with which of the target.
+
+    ``all``: those of one number, as far as both have it. Negative numbers count from the last of each.
+
+    Raises:
+        ConfigError: One of them has no such layer, or a layer is named twice.
+    """
+    if layers == "all":
+        return [(layer, layer) for layer in range(min(source.depth, target.depth) + 1)]
+    for encoder in (source, target):
+        chosen_layers(layers, encoder.depth)
+    return sorted((chosen_layers([each], source.depth)[0], chosen_layers([each], target.depth)[0]) for each in layers)
+
+
+def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
+    """Refuse unknown options, and a map between numbers of dimensions that it does not support, before encoding.
+
+    Raises:
+        ConfigError: The message has both numbers.
+    """
+    make_map(config)
+    if source != target and config.method not in ("least-squares", "ridge", "cca"):
+        raise ConfigError(
+            f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number",
+            remedy="choose the method ridge, least-squares or cca",
+        )
+
+
+Fitted = Literal["all", "train"]
+"""Which rows a map sees: all of both sides, or those of training pairs alone; then answers are rows of test pairs."""
+
+
+def align_layers(
+    layers: Iterable[LayerRows],
+    train_P2: np.ndarray,
+    test_P2: np.ndarray,
+    config: AlignConfig,
+    *,
+    fitted: Fitted = "train",
+    alike: SpeltAlike | None = None,
+    total: int | None = None,
+    device: torch.device | None = None,
+    progress: Progress = SILENT,
+) -> tuple[LayerAlignment, ...]:
+    """Fit a map in every layer and score it before and after.
+
+    Args:
+        layers: The rows of each layer, one layer in memory at a time.
+        train_P2: Pairs of rows to learn from.
+        test_P2: Pairs of rows to score on.
+        config: How; ``config.candidates`` applies where all rows are fitted on.
+        fitted: Which rows the map sees.
+        alike: Of words, fitted on all: rows whose translation is spelt the same. A second P@1 leaves them out.
+        total: How many layers there are.
+        device: Where to compute: a CUDA device, or else the CPU.
+        progress: Shows layers done; rounds, where a map takes many.
+
+    Raises:
+        ConfigError: The map has no such option.
+        InputError: The rows of a layer will not do; the message has the layer.
+    """
+    place = device if device is not None and device.type == "cuda" else None
+    test_P2 = limited(test_P2, config.test_limit, seed=config.seed)
+    found = []
+    outer, inner = (SILENT, progress) if config.method in _IN_ROUNDS else (progress, SILENT)
+    with outer.task("align", total=total, unit="layers") as task:
+        for rows in layers:
+            try:
+                mapping, before, after = _align(rows, train_P2, test_P2, config, fitted, alike, place, inner)
+            except InputError as error:
+                name = "the embeddings" if rows.layer is None else f"layer {rows.layer}"
+                raise InputError(f"{name}: {error.problem}", remedy=error.remedy, code=error.code) from error
+            found.append(
+                LayerAlignment(
+                    layer=rows.layer, target_layer=rows.target_layer, mapping=mapping, before=before, after=after
+                )
+            )
+            task.note(f"P@1 {after.of(config.retrieval).precision[1].value:.1%}")
+            task.advance()
+    return tuple(found)
+
+
+def _align(
+    rows: LayerRows,
+    train_P2: np.ndarray,
+    test_P2: np.ndarray,
+    config: AlignConfig,
+    fitted: Fitted,
+    alike: SpeltAlike | None,
+    place: torch.device | None,
+    progress: Progress,
+) -> tuple[PairMap, RetrievalScores | None, RetrievalScores]:
+    """The map of one layer, and what is found before and after it."""
+    if fitted == "all":
+        X, Y = asked, answers = [_taken(side, slice(None), place) for side in rows[2:]]
+        pairs, gold = train_P2, test_P2
+    else:
+        (X, Y), pairs = _rows_of(rows, train_P2, place)
+        (asked, answers), gold = _rows_of(rows, test_P2, place)
+    mapping = make_map(config).fit(X, Y, pairs=pairs, progress=progress)
+    before = _score(asked, answers, gold, config, alike) if X.shape[1] == Y.shape[1] else None
+    after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config, alike)
+    return mapping, before, after
+
+
+def _rows_of(rows: LayerRows, pairs_P2: np.ndarray, place: torch.device | None) -> tuple[list[Any], np.ndarray]:
+    """The rows of pairs alone, and the pairs by their places among these."""
+    sides = [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)]
+    kept = [_taken(side, which, place) for side, (which, _) in zip(rows[2:], sides, strict=True)]
+    return kept, np.stack([inner for _, inner in sides], axis=1)
+
+
+def _taken(rows_ND: np.ndarray, which: np.ndarray | slice, place: torch.device | None) -> Any:  # noqa: ANN401
+    """Some rows: an array, or a tensor on a device."""
+    taken = np.asarray(rows_ND[which])
+    return taken if place is None else torch.from_numpy(taken).to(place)
+
+
+def _score(
+    X: Any,  # noqa: ANN401 - an array or a tensor
+    Y: Any,  # noqa: ANN401
+    gold: np.ndarray,
+    config: AlignConfig,
+    alike: SpeltAlike | None,
+) -> RetrievalScores:
+    return score_retrieval(
+        X,
+        Y,
+        Gold.from_pairs(gold),
+        (config.retrieval,),
+        candidates=config.candidates,
+        alike=alike,
+        neighborhood=config.neighborhood,
+        resamples=config.resamples,
+        seed=config.seed,
+    )

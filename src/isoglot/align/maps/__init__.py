@@ -1,0 +1,1 @@
+"""Maps between two vector spaces: Procrustes and alternatives."""

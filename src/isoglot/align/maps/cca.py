@@ -1,0 +1,98 @@
+"""Canonical correlation analysis: the directions of two spaces that say the same (Hotelling 1936; Faruqui & Dyer 2014).
+
+Shape legend: ``N`` pairs, ``D`` columns of X, ``E`` columns of Y, ``C`` canonical directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import torch
+
+from isoglot.align.maps.estimator import LearnedMap, bounds, pseudo_inverse
+from isoglot.align.maps.pair_moments import PairMoments, moments_of_pairs, penalised, rank, root_powers
+from isoglot.core.errors import InputError
+
+if TYPE_CHECKING:
+    from isoglot.core.arrays import Array
+    from isoglot.core.progress import Progress
+
+
+@dataclass(eq=False, kw_only=True)
+class CCA(LearnedMap):
+    """Both spaces, centered and whitened, turned so that the c-th columns correlate as much as can be.
+
+    On the pairs it was fitted on, the columns of either side have variance 1 and no correlation with each other, and
+    the c-th of one correlates with the c-th of the other by ``correlations_[c]``, and with no other.
+
+    Args:
+        components: How many directions to keep, the most correlated first; None: as many as the narrower space has.
+        penalty: Added to the variance of every column, as a share of their mean variance. With few pairs the
+            correlations are too high; a penalty makes them honest again, and the variance a little under 1.
+
+    Learns ``correlations_`` (C), ``source_`` (D × C), ``target_`` (E × C), ``source_mean_`` (D), ``target_mean_`` (E).
+    """
+
+    same_width: ClassVar[bool] = False
+
+    components: int | None = field(default=None, metadata=bounds(least=1))
+    penalty: float = field(default=0.0, metadata=bounds(least=0))
+
+    correlations_: Array = field(init=False, repr=False)
+    source_: Array = field(init=False, repr=False)
+    target_: Array = field(init=False, repr=False)
+    source_mean_: Array = field(init=False, repr=False)
+    target_mean_: Array = field(init=False, repr=False)
+
+    def fit_moments(self, moments: PairMoments) -> Self:
+        """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
+        self.check_options()
+        learned = self._solve(moments)
+        self._keep(learned, learned["source_"])
+        return self
+
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        return self._solve(moments_of_pairs(rows_ND, others_ME, pairs_P2))
+
+    def _solve(self, moments: PairMoments) -> dict[str, Any]:
+        spread = {name: penalised(moments.covariance(name), self.penalty) for name in ("xx", "yy")}
+        whitening = {name: root_powers(matrix, -0.5)[0] for name, matrix in spread.items()}
+        most = min(rank(matrix) for matrix in spread.values())
+        count = most if self.components is None else int(self.components)
+        if not most or count > most:
+            raise InputError(
+                f"{count} components of spaces that have {most} directions between them",
+                remedy="give fewer components, more pairs, or a penalty",
+            )
+        U_DD, values, Vt_EE = torch.linalg.svd(whitening["xx"] @ moments.covariance("xy") @ whitening["yy"])
+        source_DC, target_EC = whitening["xx"] @ U_DD[:, :count], whitening["yy"] @ Vt_EE.T[:, :count]
+        return {
+            "correlations_": values[:count].clamp(max=1.0),
+            "source_": source_DC,
+            "target_": target_EC,
+            "source_mean_": moments.means["x"],
+            "target_mean_": moments.means["y"],
+            "widths_": (len(source_DC), len(target_EC), count),
+        }
+
+    def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return self._project(rows_ND, "source_")
+
+    def _apply_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return self._project(rows_ME, "target_")
+
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return self._recover(rows_ND, "source_")
+
+    def _undo_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return self._recover(rows_ME, "target_")
+
+    def _project(self, rows_ND: torch.Tensor, side: str) -> torch.Tensor:
+        return (rows_ND - self._tensor(f"{side}mean_", rows_ND)) @ self._tensor(side, rows_ND)
+
+    def _recover(self, rows_NC: torch.Tensor, side: str) -> torch.Tensor:
+        back_CD = pseudo_inverse(self._tensor(side, rows_NC.double())).to(rows_NC)
+        return rows_NC @ back_CD + self._tensor(f"{side}mean_", rows_NC)

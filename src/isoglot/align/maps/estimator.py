@@ -1,0 +1,463 @@
+"""What every estimator of this room keeps to: scikit-learn's conventions, and files without pickle.
+
+A constructor stores options and does nothing else; ``fit`` checks them, learns attributes that end in ``_``, and
+returns the estimator. An estimator is a dataclass: its fields are its options, and those with ``init=False`` what it
+learns.
+
+Two kinds: a :class:`Step` changes one space (centering), a :class:`PairMap` brings a source (X) and a target space
+(Y) together. Rows of X go through ``transform``, rows of Y through ``transform_target``, which for a plain map leaves
+them alone; then both are in one space.
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns of X, ``E`` columns of Y.
+
+A fitted estimator as one file of arrays, with the class, the options and what was learned as its facts.
+
+A path that ends in ``.safetensors`` is the file; any other is a folder, and the file in it is ``map.safetensors``. The
+facts are::
+
+    {"estimator": "Ridge", "options": {"penalty": 1.0}, "learned": {"W_": {"tensor": "W_", "library": "numpy"}}}
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import torch
+
+from isoglot.core.arrays import (
+    Array,
+    ArrayT,
+    give_back,
+    keep,
+    refuse_large,
+    refuse_zeros,
+    take_pairs,
+    take_rows,
+    to_tensor,
+    unit,
+)
+from isoglot.core.artifact import array_path, load_arrays, save_arrays
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
+from isoglot.core.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import ModuleType
+
+
+class NotFittedError(IsoglotError):
+    """An estimator that is asked for what it has not learned yet."""
+
+    code = "not-fitted"
+
+
+def bounds(
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    choices: tuple[str, ...] | None = None,
+) -> dict[str, Any]:
+    """What ``fit`` holds an option to, as the metadata of its field."""
+    return {"least": least, "most": most, "above": above, "choices": choices}
+
+
+@dataclass(eq=False, kw_only=True)
+class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
+    """Options in, learned attributes out, a file in between."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name, under scikit-learn's name for it, so that its ``clone`` works."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+    def set_params(self, **options: Any) -> Self:  # noqa: ANN401
+        """Change options; returns the estimator.
+
+        Raises:
+            ConfigError: There is no such option.
+        """
+        known = self.get_params()
+        for name, value in options.items():
+            if name not in known:
+                raise ConfigError(
+                    f"{type(self).__name__} has no option {name!r}",
+                    remedy=nearest_name(name, known),
+                    code="config.unknown-name",
+                )
+            setattr(self, name, value)
+        return self
+
+    def clone(self) -> Self:
+        """Another one with the same options, not fitted."""
+        return type(self)(**self.get_params())
+
+    def learned(self) -> dict[str, Any]:
+        """What ``fit`` has learned, by name; empty before."""
+        names = [each.name for each in fields(self) if not each.init]
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as one safetensors file; see :mod:`isoglot.align.maps.estimator`. Returns the file.
+
+        Raises:
+            NotFittedError: It has learned nothing yet.
+            StorageError: The file cannot be written.
+        """
+        return save_map(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read one of this class.
+
+        Raises:
+            CorruptFileError: The file is not what was written.
+            InputError: It holds something else.
+            StorageError: It cannot be read.
+        """
+        found = load_map(path)
+        if not isinstance(found, cls):
+            raise InputError(
+                f"a {type(found).__name__} where a {cls.__name__} is wanted", remedy="use load_map", file=path
+            )
+        return found
+
+    def _check_fitted(self) -> None:
+        if not self.learned():
+            name = type(self).__name__
+            raise NotFittedError(f"this {name} has learned nothing yet", remedy="call fit first")
+
+    def check_options(self) -> Self:
+        """Refuse options that are out of range, as ``fit`` does; returns the estimator.
+
+        Raises:
+            ConfigError: An option will not do.
+        """
+        for each in fields(self):
+            if each.init and each.metadata:
+                _check_option(each.name, getattr(self, each.name), each.default, each.metadata)
+        return self
+
+    def _keep(self, learned: Mapping[str, Any], like: Array) -> None:
+        for name, value in learned.items():
+            setattr(self, name, keep(value, like) if isinstance(value, torch.Tensor) else value)
+
+    def _tensor(self, name: str, like: torch.Tensor) -> torch.Tensor:
+        return to_tensor(getattr(self, name)).to(like.device, like.dtype)
+
+
+def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) -> None:  # noqa: ANN401
+    if rule["choices"] is not None:
+        if value not in rule["choices"]:
+            raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(rule['choices'])}")
+        return
+    whole = default is None or isinstance(default, int)
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if default is None and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
+        raise ConfigError(f"{name} = {shown(value)} is no {'whole ' * whole}number", remedy="give one")
+    least, most, above = rule["least"], rule["most"], rule["above"]
+    if (least is not None and value < least) or (above is not None and value <= above):
+        limit = f"at least {least}" if least is not None else f"more than {above}"
+        raise ConfigError(f"{name} = {value} is too small", remedy=f"give {limit}")
+    if most is not None and value > most:
+        raise ConfigError(f"{name} = {value} is too large", remedy=f"give at most {most}")
+
+
+@dataclass(eq=False, kw_only=True)
+class Step(Estimator):
+    """A change of one space, learned from its rows; the base of centering, unit length, whitening."""
+
+    needs_direction: ClassVar[bool] = False
+    """zero vectors are refused"""
+
+    width_: int = field(init=False, repr=False)
+
+    def fit(self, X: Array, Y: None = None) -> Self:
+        """Learn from the rows of X, N × D; Y is there for scikit-learn's sake.
+
+        Raises:
+            ConfigError: An option will not do.
+            InputError: The rows will not do.
+        """
+        self.check_options()
+        rows_ND = self._rows(X)
+        refuse_large(rows_ND)
+        self._keep({"width_": rows_ND.shape[1], **self._learn(rows_ND)}, X)
+        return self
+
+    def transform(self, X: ArrayT) -> ArrayT:
+        """The rows after the step, as the kind that came in."""
+        self._check_fitted()
+        return give_back(self._apply(self._rows(X, self.width_)), X)
+
+    def inverse_transform(self, Z: ArrayT) -> ArrayT:
+        """The rows before the step, as far as it can be undone."""
+        self._check_fitted()
+        return give_back(self._undo(take_rows(Z, "Z", width=self.width_)), Z)
+
+    def fit_transform(self, X: ArrayT, Y: None = None) -> ArrayT:
+        """``fit``, then ``transform``."""
+        return self.fit(X).transform(X)
+
+    def score(self, X: Array, Y: None = None) -> float:
+        """How well what the step promises holds on these rows: minus the largest deviation, so 0 is best."""
+        self._check_fitted()
+        return -self._deviation(self._apply(self._rows(X, self.width_)).double())
+
+    def _rows(self, X: Array, width: int | None = None) -> torch.Tensor:
+        rows_ND = take_rows(X, width=width)
+        if self.needs_direction:
+            refuse_zeros(rows_ND)
+        return rows_ND
+
+    @abstractmethod
+    def _learn(self, rows_ND: torch.Tensor) -> dict[str, Any]:
+        """What is learned from the rows, by name."""
+
+    @abstractmethod
+    def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        """The rows after the step."""
+
+    @abstractmethod
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        """The rows before it."""
+
+    @abstractmethod
+    def _deviation(self, rows_ND: torch.Tensor) -> float:
+        """How far rows after the step are from what it promises."""
+
+
+@dataclass(eq=False, kw_only=True)
+class PairMap(Estimator):
+    """A map that brings two spaces together, learned from pairs of rows."""
+
+    widths_: tuple[int, int, int] = field(init=False, repr=False)
+    """columns of X, of Y, and of the space they meet in"""
+    ends_: tuple[tuple[Any, ...], ...] = field(init=False, repr=False)
+    """what it goes between, where that was noted: see :class:`isoglot.align.maps.endpoints.End`"""
+    given_: str = field(init=False, repr=False)
+    """the dictionary it was learned from, if it was: see :attr:`isoglot.text.provenance.Provenance.packed`"""
+
+    @abstractmethod
+    def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
+        """Learn the map.
+
+        Args:
+            X: The source space, N × D.
+            Y: The target space, M × E.
+            pairs: P × 2 whole numbers: a row of X and a row of Y that belong together. None: row by row, N = M. With
+                pairs given, the rows without a partner are still there for what needs no partner: the means of a
+                step, the neighbors of :class:`RCSLS`, the induction of :class:`SelfLearning`.
+            progress: Shows how far it is.
+
+        Raises:
+            ConfigError: An option will not do.
+            InputError: The rows or the pairs will not do; the message has the row.
+        """
+
+    def transform(self, X: ArrayT) -> ArrayT:
+        """Rows of the source in the common space, as the kind that came in."""
+        self._check_fitted()
+        return give_back(self._apply(take_rows(X, width=self.widths_[0])), X)
+
+    def transform_target(self, Y: ArrayT) -> ArrayT:
+        """Rows of the target in the common space; for a map that only moves the source, the rows themselves."""
+        self._check_fitted()
+        return give_back(self._apply_target(take_rows(Y, "Y", width=self.widths_[1])), Y)
+
+    def inverse_transform(self, Z: ArrayT) -> ArrayT:
+        """Rows of the common space back in the source; exact where the map has an inverse, else least squares."""
+        self._check_fitted()
+        return give_back(self._undo(take_rows(Z, "Z", width=self.widths_[2])), Z)
+
+    def inverse_transform_target(self, Z: ArrayT) -> ArrayT:
+        """Rows of the common space back in the target."""
+        self._check_fitted()
+        return give_back(self._undo_target(take_rows(Z, "Z", width=self.widths_[2])), Z)
+
+    def to_target(self, X: ArrayT) -> ArrayT:
+        """Rows of the source as the target itself would have them: what a layer of the target's model can read."""
+        return self.inverse_transform_target(self.transform(X))
+
+    def fit_transform(self, X: ArrayT, Y: Array, *, pairs: Array | None = None) -> ArrayT:
+        """``fit``, then ``transform``."""
+        return self.fit(X, Y, pairs=pairs).transform(X)
+
+    def score(self, X: Array, Y: Array, *, pairs: Array | None = None) -> float:
+        """The mean cosine of paired rows in the common space; the same for all maps, so that they can be compared."""
+        self._check_fitted()
+        rows_ND = take_rows(X, width=self.widths_[0])
+        others_ME = take_rows(Y, "Y", width=self.widths_[1]).to(rows_ND)
+        pairs_P2 = take_pairs(X, Y, pairs).to(rows_ND.device)
+        mapped = self._apply(rows_ND[pairs_P2[:, 0]]), self._apply_target(others_ME[pairs_P2[:, 1]])
+        for name, rows in zip("XY", mapped, strict=True):
+            refuse_zeros(rows, name)
+        return float((unit(mapped[0]) * unit(mapped[1])).sum(dim=1).double().mean())
+
+    @abstractmethod
+    def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        """Rows of the source in the common space."""
+
+    @abstractmethod
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        """The way back."""
+
+    def _keep(self, learned: Mapping[str, Any], like: Array) -> None:
+        for name in ("ends_", "given_"):  # they were of the rows of an earlier fit
+            self.__dict__.pop(name, None)
+        super()._keep(learned, like)
+
+    def _apply_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return rows_ME
+
+    def _undo_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return rows_ME
+
+
+@dataclass(eq=False, kw_only=True)
+class LearnedMap(PairMap):
+    """A map that is learned from checked rows in one go; the base of all but :class:`Steps`."""
+
+    same_width: ClassVar[bool] = True
+    """X and Y must have as many columns"""
+
+    def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
+        """Learn the map; see :meth:`PairMap.fit`.
+
+        Raises:
+            ConfigError: An option will not do.
+            InputError: The rows or the pairs will not do; the message has the row.
+        """
+        self.check_options()
+        rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
+        pairs_P2 = take_pairs(X, Y, pairs)
+        if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
+            raise InputError(
+                f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
+                remedy=f"{type(self).__name__} needs spaces of one width; LeastSquares, Ridge and CCA do not",
+            )
+        for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
+            refuse_zeros(rows, name)
+            refuse_large(rows, name)
+        others_ME = others_ME.to(rows_ND)
+        self._keep(self._learn(rows_ND, others_ME, pairs_P2.to(rows_ND.device), progress), X)
+        return self
+
+    @abstractmethod
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        """What is learned, by name; ``widths_`` is one of them."""
+
+
+@dataclass(eq=False, kw_only=True)
+class MatrixMap(LearnedMap):
+    """A map of the source that is one matrix: ``transform(X) = X @ W_``."""
+
+    W_: Array = field(init=False, repr=False)
+    """D × E"""
+
+    def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ self._tensor("W_", rows_ND)
+
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ pseudo_inverse(self._tensor("W_", rows_ND.double())).to(rows_ND)
+
+
+def matrix_learned(W_DE: torch.Tensor) -> dict[str, Any]:
+    """What a :class:`MatrixMap` learns, given its matrix."""
+    D, E = W_DE.shape
+    return {"W_": W_DE, "widths_": (D, E, E)}
+
+
+def pseudo_inverse(matrix_DE: torch.Tensor) -> torch.Tensor:
+    """The inverse, or what comes nearest to one."""
+    inverse_ED: torch.Tensor = torch.linalg.pinv(matrix_DE)
+    return inverse_ED
+
+
+FILE = "map.safetensors"
+_KIND = "map"
+
+
+def save_map(estimator: Estimator, path: str | Path, *, name: str = FILE) -> Path:
+    """Write a fitted estimator; returns the file.
+
+    Args:
+        estimator: What to write.
+        path: The file, or a folder.
+        name: What the file is called in a folder.
+
+    Raises:
+        NotFittedError: It has learned nothing yet.
+        StorageError: The file cannot be written.
+    """
+    estimator._check_fitted()
+    target = array_path(path, name)
+    arrays: dict[str, np.ndarray] = {}
+    packed = _pack(estimator, "", arrays)
+    save_arrays(target, _KIND, packed, arrays)
+    return target
+
+
+def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = None) -> Any:  # noqa: ANN401 - the class stands in the file
+    """The estimator in a file, or in the ``map.safetensors`` of a folder, of the class that was saved.
+
+    Learned arrays are NumPy or torch (on the CPU) as they were; either kind can be transformed.
+
+    Args:
+        path: The file, or a folder.
+        name: What the file is called in a folder.
+        room: Whose estimators it may be; by default those of this room.
+
+    Raises:
+        CorruptFileError: The file is not what was written.
+        InputError: It is not one of ours.
+        StorageError: It cannot be read.
+    """
+    from isoglot import align
+
+    file = array_path(path, name)
+    packed, arrays = load_arrays(file, _KIND, remedy="make it with an estimator's save")
+    return _unpack(packed, arrays, file, align if room is None else room)
+
+
+def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: ANN401
+    """The value as JSON, its arrays put aside under their place in it."""
+    if isinstance(value, np.ndarray | torch.Tensor):
+        arrays[key] = to_tensor(value).cpu().numpy()
+        return {"tensor": key, "library": "torch" if isinstance(value, torch.Tensor) else "numpy"}
+    prefix = f"{key}." if key else ""
+    if isinstance(value, Estimator):
+        parts = {"options": value.get_params(), "learned": value.learned()}
+        return {"estimator": type(value).__name__} | {
+            part: {name: _pack(each, f"{prefix}{name}", arrays) for name, each in content.items()}
+            for part, content in parts.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_pack(each, f"{prefix}{place}", arrays) for place, each in enumerate(value)]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: ModuleType) -> Any:  # noqa: ANN401
+    if isinstance(packed, list):
+        return tuple(_unpack(each, arrays, file, room) for each in packed)
+    if not isinstance(packed, dict):
+        return packed
+    if "tensor" in packed:
+        array = arrays[packed["tensor"]]
+        return torch.from_numpy(array) if packed["library"] == "torch" else array
+    name = packed["estimator"]
+    kind = getattr(room, name) if name in room.__all__ else None
+    if not isinstance(kind, type) or not issubclass(kind, Estimator):
+        raise InputError(f"no estimator {name!r} here", remedy="read it with the version that wrote it", file=file)
+    made = kind(**{option: _unpack(value, arrays, file, room) for option, value in packed["options"].items()})
+    for attribute, value in packed["learned"].items():
+        setattr(made, attribute, _unpack(value, arrays, file, room))
+    return made

@@ -1,0 +1,256 @@
+"""Generalised Procrustes: many languages turned into one space at once (Gower 1975; Kementchedjhieva et al. 2018).
+
+Shape legend: ``N`` items, ``D`` columns, ``L`` languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import torch
+
+from isoglot.align.maps.estimator import Estimator, bounds
+from isoglot.align.maps.procrustes import rotation
+from isoglot.core.arrays import (
+    Array,
+    ArrayT,
+    exact,
+    give_back,
+    keep,
+    refuse_large,
+    refuse_zeros,
+    take_rows,
+    to_tensor,
+    unit,
+)
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.progress import SILENT, Progress
+
+Spaces = Mapping[str, Array] | Sequence[Array]
+
+
+@dataclass(eq=False, kw_only=True)
+class GeneralizedProcrustes(Estimator):
+    """A rotation for every language, so that each item is as near as can be to its mean over the languages.
+
+    In turns: the mean shape, then Procrustes of every language to it; neither ever raises the sum of squared distances.
+    No language is the pivot. A common turn of all is free, and is chosen so that the first language stays where it is:
+    its map is the identity.
+
+    Args:
+        tolerance: It ends when the mean squared distance falls by less than this share.
+        rounds: The most rounds.
+
+    Learns ``languages_`` (L names), ``maps_`` (L × D × D), ``mean_`` (N × D), ``losses_`` (the mean squared distance to
+    the mean after each round) and ``rounds_``.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> spaces = {"en": X, "fr": X[:, [1, 2, 0]], "de": X[:, [2, 1, 0]]}
+    >>> one = GeneralizedProcrustes().fit(spaces)
+    >>> all(np.allclose(one.transform(rows, name), X) for name, rows in spaces.items())
+    True
+    """
+
+    tolerance: float = field(default=1e-9, metadata=bounds(above=0))
+    rounds: int = field(default=200, metadata=bounds(least=1))
+
+    languages_: tuple[str, ...] = field(init=False, repr=False)
+    maps_: Array = field(init=False, repr=False)
+    mean_: Array = field(init=False, repr=False)
+    losses_: tuple[float, ...] = field(init=False, repr=False)
+    rounds_: int = field(init=False, repr=False)
+
+    def fit(self, X: Spaces, Y: None = None, *, masks: Spaces | None = None, progress: Progress = SILENT) -> Self:
+        """Learn the maps.
+
+        Args:
+            X: The spaces by name, each N × D: row i is the same item in all. A sequence is named "0", "1", ….
+            Y: There for scikit-learn's sake.
+            masks: For each space the N booleans of which items it has; the rows of others are not looked at. None: all.
+            progress: Shows how far it is.
+
+        Raises:
+            ConfigError: An option will not do.
+            InputError: Spaces or masks will not do; the message names the space.
+        """
+        self.check_options()
+        given, rows, present = _taken(X, masks)
+        maps, losses = _turns(rows, present, self.tolerance, self.rounds, progress)
+        first = next(iter(maps.values())).T
+        maps = {name: W_DD @ first for name, W_DD in maps.items()}
+        like = next(iter(given.values()))
+        self.languages_ = tuple(given)
+        self.maps_ = keep(torch.stack(list(maps.values())), like)
+        self.mean_ = keep(_mean(rows, present, maps), like)
+        self.losses_, self.rounds_ = tuple(losses), len(losses)
+        return self
+
+    def transform(self, X: ArrayT, language: str | int = 0) -> ArrayT:
+        """Rows of a language in the common space, as the kind that came in.
+
+        Raises:
+            ConfigError: There is no such language.
+        """
+        W_DD = self._map(language)
+        rows_ND = take_rows(X, width=len(W_DD))
+        return give_back(rows_ND @ W_DD.to(rows_ND), X)
+
+    def inverse_transform(self, Z: ArrayT, language: str | int = 0) -> ArrayT:
+        """Rows of the common space in that of a language."""
+        W_DD = self._map(language)
+        rows_ND = take_rows(Z, "Z", width=len(W_DD))
+        return give_back(rows_ND @ W_DD.to(rows_ND).T, Z)
+
+    def fit_transform(self, X: Mapping[str, ArrayT], Y: None = None) -> dict[str, ArrayT]:
+        """``fit``, then ``transform`` of every language."""
+        self.fit(X)
+        return {name: self.transform(rows, name) for name, rows in X.items()}
+
+    def score(self, X: Spaces, Y: None = None, *, masks: Spaces | None = None) -> float:
+        """The mean cosine over all items and pairs of languages that both have, in the common space."""
+        self._check_fitted()
+        _, rows, present = _taken(X, masks)
+        mapped = {}
+        for name, matrix_ND in rows.items():
+            matrix_ND = torch.where(present[name][:, None], matrix_ND, 1.0)  # noqa: PLW2901 - never counted below
+            mapped[name] = unit(matrix_ND @ self._map(name).to(matrix_ND))
+        total, count, names = 0.0, 0, list(mapped)
+        for place, a in enumerate(names):
+            for b in names[place + 1 :]:
+                both_N = present[a] & present[b]
+                total += float((mapped[a] * mapped[b]).sum(dim=1)[both_N].sum())
+                count += int(both_N.sum())
+        if not count:
+            raise InputError("no item is in two spaces", remedy="give items that some spaces share")
+        return total / count
+
+    def _map(self, language: str | int) -> torch.Tensor:
+        self._check_fitted()
+        if isinstance(language, int) and 0 <= language < len(self.languages_):
+            return to_tensor(self.maps_)[language]
+        if language not in self.languages_:
+            raise ConfigError(
+                f"no language {shown(language)} here",
+                remedy=nearest_name(str(language), self.languages_),
+                code="config.unknown-name",
+            )
+        return to_tensor(self.maps_)[self.languages_.index(str(language))]
+
+
+Matrices = dict[str, torch.Tensor]
+
+
+def _turns(
+    rows: Matrices, present: Matrices, tolerance: float, rounds: int, progress: Progress
+) -> tuple[Matrices, list[float]]:
+    """The maps, and the mean squared distance to the mean after every round."""
+    maps = _first_maps(rows, present)
+    losses: list[float] = []
+    count = sum(int(mask_N.sum()) for mask_N in present.values())
+    with progress.task("generalised Procrustes", total=None, unit="rounds") as task:
+        while len(losses) < rounds:
+            mean_ND = _mean(rows, present, maps)
+            maps = {name: rotation(rows[name].T @ (mean_ND * present[name][:, None]))[0] for name in rows}
+            distance = sum(
+                float((((rows[name] @ maps[name]) - mean_ND) * present[name][:, None]).square().sum()) for name in rows
+            )
+            losses.append(distance / count)
+            task.advance()
+            if len(losses) > 1 and losses[-2] - losses[-1] <= tolerance * losses[-2]:
+                break
+    return maps, losses
+
+
+def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
+    """One language after the other turned to the mean of those before it, always the one that shares most with them."""
+    first = next(iter(rows))
+    width = rows[first].shape[1]
+    maps = {first: torch.eye(width, dtype=rows[first].dtype, device=rows[first].device)}
+    while len(maps) < len(rows):
+        covered_N = torch.stack([present[name] for name in maps]).any(dim=0)
+        shared = {name: int((present[name] & covered_N).sum()) for name in rows if name not in maps}
+        name = max(shared, key=lambda each: shared[each])
+        if not shared[name]:
+            raise InputError(
+                f"{name} shares no item with {', '.join(maps)}", remedy="leave it out, or give shared items"
+            )
+        done = {each: rows[each] for each in maps}
+        both_N1 = (present[name] & covered_N)[:, None]
+        maps[name] = rotation(rows[name].T @ (_mean(done, present, maps) * both_N1))[0]
+    return {name: maps[name] for name in rows}
+
+
+def _mean(rows: Matrices, present: Matrices, maps: Matrices) -> torch.Tensor:
+    """The mean shape over the languages that have each item; zeros where none has it."""
+    total_ND = torch.stack([rows[name] @ maps[name] for name in rows]).sum(dim=0)
+    count_N = torch.stack([present[name] for name in rows]).sum(dim=0).clamp(min=1)
+    return total_ND / count_N[:, None]
+
+
+def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matrices, Matrices]:
+    """What was given by name, its rows in float64, and which of them are there; all on the device of the first."""
+    given = _named(spaces, "spaces")
+    if len(given) < 2:
+        raise InputError(f"{len(given)} space", remedy="give at least two")
+    present = _masks(given, masks)
+    rows = {name: _rows(matrix, name, present[name]) for name, matrix in given.items()}
+    _check_shapes(rows)
+    device = next(iter(rows.values())).device
+    return (
+        given,
+        {name: matrix.to(device) for name, matrix in rows.items()},
+        {name: mask_N.to(device) for name, mask_N in present.items()},
+    )
+
+
+def _named(spaces: Spaces, what: str) -> dict[str, Array]:
+    if isinstance(spaces, Mapping):
+        return dict(spaces)
+    if isinstance(spaces, Sequence):
+        return {str(place): matrix for place, matrix in enumerate(spaces)}
+    raise InputError(f"{what} in a {type(spaces).__name__}", remedy="give a dict by name, or a list")
+
+
+def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
+    if masks is None:
+        return {name: torch.ones(len(matrix), dtype=torch.bool) for name, matrix in given.items()}
+    named = _named(masks, "masks")
+    if named.keys() != given.keys():
+        raise InputError(f"masks for {', '.join(named)}, spaces {', '.join(given)}", remedy="give one mask a space")
+    found = {name: to_tensor(mask).cpu() for name, mask in named.items()}
+    for name, mask_N in found.items():
+        if mask_N.dtype != torch.bool or mask_N.shape != (len(given[name]),):
+            raise InputError(
+                f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}",
+                remedy=f"give {len(given[name])} booleans, one a row",
+            )
+        if not mask_N.any():
+            raise InputError(f"{name} has no item", remedy="leave it out")
+    return found
+
+
+def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
+    """The rows of a space in float64, zeros where it has none; others may hold anything."""
+    tensor = to_tensor(matrix, name)
+    if tensor.ndim == 2 and tensor.is_floating_point():
+        here_N = present_N.to(tensor.device)
+        filled = torch.where(here_N[:, None], tensor, torch.ones((), dtype=tensor.dtype, device=tensor.device))
+        checked = take_rows(filled, name)
+        refuse_zeros(checked, name)
+        refuse_large(checked, name)
+        return exact(checked) * here_N[:, None]
+    return take_rows(matrix, name)  # says what is wrong
+
+
+def _check_shapes(rows: Matrices) -> None:
+    (first, matrix_ND), *others = rows.items()
+    for name, other_ND in others:
+        for axis, what in ((0, "rows"), (1, "columns")):
+            if other_ND.shape[axis] != matrix_ND.shape[axis]:
+                raise InputError(
+                    f"{first} has {matrix_ND.shape[axis]} {what} and {name} {other_ND.shape[axis]}",
+                    remedy="give the same items in every space" if axis == 0 else "give spaces of one width",
+                )

@@ -1,0 +1,68 @@
+"""Orthogonal Procrustes: the rotation (or reflection) that takes X nearest to Y (Schönemann 1966).
+
+Shape legend: ``N`` pairs, ``D`` columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+
+from isoglot.align.maps.estimator import MatrixMap, matrix_learned
+from isoglot.align.maps.pair_moments import PairMoments, moments_of_pairs
+from isoglot.core.errors import InputError
+
+if TYPE_CHECKING:
+    from isoglot.core.arrays import Array
+    from isoglot.core.progress import Progress
+
+
+@dataclass(eq=False, kw_only=True)
+class Procrustes(MatrixMap):
+    """The orthogonal matrix W that minimises ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
+
+    Lengths and angles stay as they are, so what is near in the source is near after the map. Neither centers nor
+    scales: put :class:`Center` or :class:`IterativeNormalization` before it with :class:`Steps`.
+
+    Learns ``W_`` (D × D) and ``singular_values_`` (D) of XᵀY over N: where they reach zero, the pairs do not say how to
+    turn that direction.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(20, 2))
+    >>> quarter_turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> np.allclose(Procrustes().fit(X, X @ quarter_turn).W_, quarter_turn)
+    True
+    """
+
+    singular_values_: Array = field(init=False, repr=False)
+
+    def fit_moments(self, moments: PairMoments) -> Self:
+        """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
+        learned = _solve(moments)
+        self._keep(learned, learned["W_"])
+        return self
+
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        return _solve(moments_of_pairs(rows_ND, others_ME, pairs_P2))
+
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ self._tensor("W_", rows_ND).T
+
+
+def _solve(moments: PairMoments) -> dict[str, Any]:
+    product_DD = moments.product("xy")
+    if product_DD.shape[0] != product_DD.shape[1]:
+        widths = " columns and Y ".join(map(str, product_DD.shape))
+        raise InputError(f"X has {widths}", remedy="Procrustes needs spaces of one width; LeastSquares does not")
+    W_DD, values_D = rotation(product_DD)
+    return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}
+
+
+def rotation(product_DD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """UVᵀ and the singular values of XᵀY."""
+    U_DD, values_D, Vt_DD = torch.linalg.svd(product_DD)
+    return U_DD @ Vt_DD, values_D

@@ -1,0 +1,337 @@
+"""A dictionary from two spaces that are already near each other: neighbors by CSLS, mutual or a little at random.
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbors.
+
+Refinement of a map by the dictionary it induces itself (Conneau et al. 2018).
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns.
+
+Self-learning: from a few pairs to a whole dictionary and a map, in turns (Artetxe et al. 2018).
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import torch
+
+from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned, pseudo_inverse
+from isoglot.align.maps.pair_moments import moments_of_pairs, product_of_pairs, rank, root_powers
+from isoglot.align.maps.procrustes import rotation
+from isoglot.core.arrays import full_precision, paired_rows
+from isoglot.core.errors import InputError
+from isoglot.core.rng import derive_seed
+from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.search import Best, block_shape, blocks, indices_of, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from isoglot.align.maps.pair_moments import PairMoments
+    from isoglot.core.arrays import Array
+    from isoglot.core.progress import Progress
+
+_ENTRIES = 2**24  # similarities at a time, 64 MB
+_WHOLE = 2**25  # similarities that are kept: of 5,000 rows with 6,000, 128 MB
+_MISSED = 1e-2  # how often the row's best kept entry may lie beyond the neighbors that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Induced:
+    """Pairs that were found, P × 2, and how near they are: the mean cosine of every row to its best neighbor."""
+
+    pairs_P2: torch.Tensor
+    nearness: float
+
+
+def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -> Induced:
+    """The rows that are each other's best by CSLS (Conneau et al. 2018)."""
+    x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
+    forward_N1, backward_M1 = (each.indices for each in _both_ways(x_ND, y_MD, 1, neighborhood))
+    rows_N1 = torch.arange(len(x_ND), device=x_ND.device)[:, None]
+    mutual_N = (backward_M1[forward_N1[:, 0]] == rows_N1)[:, 0]
+    pairs_P2 = torch.cat([rows_N1, forward_N1], dim=1)[mutual_N]
+    return Induced(pairs_P2, _nearness(x_ND, y_MD, forward_N1))
+
+
+def random_pairs(
+    x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int, keep: float, chance: torch.Generator
+) -> Induced:
+    """Every row with its best by CSLS, in both directions, each entry of the similarities kept with a probability.
+
+    Artetxe et al. (2018) draw which entries of the matrix are kept, set the others to 0, and take the best of each row.
+    The best kept one is the r-th best of all with probability keep · (1 − keep)^r, so r is all that need be drawn. A
+    row whose best kept entry is below 0 is left out, for any entry that was not kept would be as good.
+    """
+    x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
+    count = 1 if keep >= 1 else math.ceil(math.log(_MISSED) / math.log1p(-keep))
+    forward, backward = _both_ways(x_ND, y_MD, count, neighborhood)
+    pairs_P2 = torch.cat([_drawn(forward, keep, chance), _drawn(backward, keep, chance).flip(1)])
+    near = _nearness(x_ND, y_MD, forward.indices), _nearness(y_MD, x_ND, backward.indices)
+    return Induced(pairs_P2, (near[0] + near[1]) / 2)
+
+
+def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood: int) -> tuple[Top, Top]:
+    """The best of Y for every row of X by CSLS, best first, and the other way round.
+
+    Values are cosines less half the mean of the answer's neighborhood: CSLS but for what a row has in common.
+
+    Similarities are multiplied once for both directions, and once for both steps where they fit in memory; else a block
+    at a time, twice.
+    """
+    whole = len(x_ND) * len(y_MD) <= _WHOLE
+    shape = (len(x_ND), len(y_MD)) if whole else block_shape(x_ND.device)
+    rule = Rule()
+    with full_precision():
+        made = list(blocks(x_ND, y_MD, rule, shape)) if whole else None
+        rows, columns = _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, neighborhood)
+        shift_N, shift_M = (each.values.mean(dim=1) / -2 for each in (rows, columns))
+        return _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, count, (shift_N, shift_M))
+
+
+def _best(
+    blocks_BC: Iterable[tuple[slice, slice, torch.Tensor]],
+    x_ND: torch.Tensor,
+    y_MD: torch.Tensor,
+    count: int,
+    shifts: tuple[torch.Tensor, torch.Tensor] | None = None,
+) -> tuple[Top, Top]:
+    """The highest products of every row, the columns shifted, and of every column, the rows shifted; best first."""
+    best_N, best_M = (
+        Best.none(len(lines), min(count, len(others)), x_ND.device) for lines, others in ((x_ND, y_MD), (y_MD, x_ND))
+    )
+    for rows, columns, block_BC in blocks_BC:
+        along_BC, across_BC = block_BC, block_BC
+        if shifts is not None:
+            # The second step is the last use of a block.
+            along_BC, across_BC = block_BC + shifts[1][columns], block_BC.add_(shifts[0][rows, None])
+        best_N.take(rows, along_BC, columns.start, axis=1)
+        best_M.take(columns, across_BC, rows.start, axis=0)
+    in_rows, in_columns = (Top(values_of(best.keys), indices_of(best.keys)) for best in (best_N, best_M))
+    return in_rows, in_columns
+
+
+class Top(NamedTuple):
+    """The best of every row, best first."""
+
+    values: torch.Tensor
+    indices: torch.Tensor
+
+
+def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor | None = None) -> Top:
+    """The highest of product − mean / 2 in every row.
+
+    A plain top-k over a few rows at a time instead of the room retrieve's search: this is repeated and need not settle
+    ties.
+    """
+    shift_M = x_ND.new_zeros(len(y_MD)) if mean_M is None else mean_M / -2
+    count = min(count, len(y_MD))
+    with full_precision():
+        found = [
+            torch.addmm(shift_M, block_BD, y_MD.T).topk(count, dim=1)
+            for block_BD in x_ND.split(max(1, _ENTRIES // len(y_MD)))
+        ]
+    return Top(torch.cat([top.values for top in found]), torch.cat([top.indices for top in found]))
+
+
+def _drawn(found: Top, keep: float, chance: torch.Generator) -> torch.Tensor:
+    """Each row with the best neighbor that was kept, if that is above 0; with all kept, every row."""
+    rows_N1 = torch.arange(len(found.indices), device=found.indices.device)[:, None]
+    if keep >= 1:
+        return torch.cat([rows_N1, found.indices[:, :1]], dim=1)
+    draws_N1 = torch.rand(len(rows_N1), 1, generator=chance, dtype=torch.float64)
+    rank_N1 = (torch.log1p(-draws_N1) / math.log1p(-keep)).long()
+    beyond_N1 = (rank_N1 >= found.indices.shape[1]).to(rows_N1.device)
+    rank_N1 = rank_N1.clamp(max=found.indices.shape[1] - 1).to(rows_N1.device)
+    above_N = ((found.values.gather(1, rank_N1) > 0) & ~beyond_N1)[:, 0]
+    pairs_N2 = torch.cat([rows_N1, found.indices.gather(1, rank_N1)], dim=1)
+    return pairs_N2[above_N] if above_N.any() else pairs_N2
+
+
+def _nearness(x_ND: torch.Tensor, y_MD: torch.Tensor, best_NK: torch.Tensor) -> float:
+    return float((x_ND * y_MD[best_NK[:, 0]]).sum(dim=1).double().mean())
+
+
+@dataclass(eq=False, kw_only=True)
+class Refinement(MatrixMap):
+    """Procrustes on the pairs, then in turn: rows that are each other's best by CSLS, and Procrustes on those.
+
+    Of all rounds, the map is kept under which rows of X are nearest to their best neighbors in Y, the criterion that
+    needs no dictionary. X and Y are whole vocabularies, the most frequent words first; ``pairs`` a dictionary.
+
+    Args:
+        rounds: How often it is refined.
+        cutoff: Only the first so many rows of X and of Y become pairs: frequent words have better vectors.
+        neighborhood: The K of CSLS.
+
+    Learns ``W_`` (D × D), ``pairs_`` (P × 2), the last dictionary, and ``nearness_``, the criterion of each map.
+    """
+
+    rounds: int = field(default=5, metadata=bounds(least=1))
+    cutoff: int = field(default=15_000, metadata=bounds(least=1))
+    neighborhood: int = field(default=10, metadata=bounds(least=1))
+
+    pairs_: Array = field(init=False, repr=False)
+    nearness_: tuple[float, ...] = field(init=False, repr=False)
+
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        frequent_ND, others = rows_ND[: self.cutoff], others_ME[: self.cutoff]
+        kept: list[torch.Tensor] = []
+        nearness: list[float] = []
+        with progress.task("refinement", total=self.rounds + 1, unit="rounds") as task:
+            for _ in range(self.rounds + 1):
+                W_DD = rotation(moments_of_pairs(rows_ND, others_ME, pairs_P2).product("xy"))[0]
+                induced = mutual_pairs(frequent_ND @ W_DD.to(frequent_ND), others, neighborhood=self.neighborhood)
+                if not kept or induced.nearness > max(nearness):
+                    kept = [W_DD]
+                nearness.append(induced.nearness)
+                pairs_P2 = induced.pairs_P2  # never empty: the best of all entries is mutual
+                task.advance()
+        return matrix_learned(kept[0]) | {"pairs_": pairs_P2, "nearness_": tuple(nearness)}
+
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ self._tensor("W_", rows_ND).T
+
+
+FinalMap = Literal["auto", "reweighted", "orthogonal"]
+
+
+@dataclass(eq=False, kw_only=True)
+class SelfLearning(LearnedMap):
+    """A seed dictionary gives a rotation, the rotation a larger dictionary by CSLS, and so on until nothing improves.
+
+    Early on, most entries of the similarities are left out at random, so that a poor start does not lock itself in;
+    each time nothing has improved for ``patience`` rounds, ``growth`` times more are kept. These rounds are many, and
+    look at the ``early`` most frequent words only. With all kept, a round depends on the one before alone, so the first
+    that does not improve is the last. The same goes on with the ``cutoff`` most frequent words, and the last dictionary
+    of these gives the final map, of both sides.
+
+    X and Y are whole vocabularies, the most frequent words first, best after ``Steps([UnitLength(), Center(),
+    UnitLength(), …])``; ``pairs`` is the seed: :func:`dictionary_pairs`, :func:`identical_pairs` or
+    :func:`numeral_pairs`.
+
+    Args:
+        final: ``reweighted``: both spaces whitened, turned, each direction weighted by how well the two agree on it,
+            and whitening undone, symmetrically; ``orthogonal``: a rotation of the source alone; ``auto``: reweighted
+            where the last pairs span all directions of both spaces, as they do not after a layer norm, else orthogonal.
+        reweight: The power of the agreement that each side is weighted by; a half for each is symmetric.
+        keep: The share of the similarities kept at first.
+        growth: What the share is multiplied by.
+        patience: How many rounds without improvement are waited for while entries are left out.
+        threshold: What counts as an improvement of the mean cosine to the best neighbor.
+        early: Only the first so many rows of X and of Y are looked at while entries are left out.
+        cutoff: Only the first so many in the last rounds.
+        neighborhood: The K of CSLS.
+        rounds: The most rounds, should it not come to an end.
+        seed: Of the entries left out.
+
+    Learns ``source_`` and ``target_`` (D × D), ``pairs_`` (P × 2), the last dictionary with every row's best in both
+    directions, ``nearness_``, the mean cosine to the best neighbor after every round, and ``rounds_``.
+    """
+
+    final: FinalMap = field(default="auto", metadata=bounds(choices=("auto", "reweighted", "orthogonal")))
+    reweight: float = field(default=0.5, metadata=bounds(least=0))
+    keep: float = field(default=0.1, metadata=bounds(above=0, most=1))
+    growth: float = field(default=2.0, metadata=bounds(above=1))
+    patience: int = field(default=5, metadata=bounds(least=1))
+    threshold: float = field(default=5e-4, metadata=bounds(least=0))
+    early: int = field(default=4_000, metadata=bounds(least=1))
+    cutoff: int = field(default=10_000, metadata=bounds(least=1))
+    neighborhood: int = field(default=10, metadata=bounds(least=1))
+    rounds: int = field(default=2000, metadata=bounds(least=1))
+    seed: int = field(default=0, metadata=bounds(least=0))
+
+    source_: Array = field(init=False, repr=False)
+    target_: Array = field(init=False, repr=False)
+    pairs_: Array = field(init=False, repr=False)
+    nearness_: tuple[float, ...] = field(init=False, repr=False)
+    rounds_: int = field(init=False, repr=False)
+
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        chance = torch.Generator().manual_seed(derive_seed(self.seed, "self-learning"))
+        nearness: list[float] = []
+        with progress.task("self-learning", total=None, unit="rounds") as task:
+            for keep, size in self._stages(max(len(rows_ND), len(others_ME))):
+                x_ND, y_MD = rows_ND[:size], others_ME[:size]
+                best, waited, patience = float("-inf"), 0, self.patience if keep < 1 else 1
+                while waited < patience and len(nearness) < self.rounds:
+                    W_DD = rotation(product_of_pairs(rows_ND, others_ME, pairs_P2))[0]
+                    induced = random_pairs(
+                        x_ND @ W_DD.to(x_ND), y_MD, neighborhood=self.neighborhood, keep=keep, chance=chance
+                    )
+                    pairs_P2 = induced.pairs_P2
+                    nearness.append(induced.nearness)
+                    waited = 0 if induced.nearness >= best + self.threshold else waited + 1
+                    best = induced.nearness if not waited else best
+                    task.advance()
+                    task.note(f"cosine {induced.nearness:.4f}, {keep:.0%} kept of {size:,} words")
+        source_DD, target_DD = self._final(moments_of_pairs(rows_ND, others_ME, pairs_P2))
+        width = len(source_DD)
+        return {
+            "source_": source_DD,
+            "target_": target_DD,
+            "pairs_": pairs_P2,
+            "nearness_": tuple(nearness),
+            "rounds_": len(nearness),
+            "widths_": (width, width, width),
+        }
+
+    def _stages(self, rows: int) -> Iterator[tuple[float, int]]:
+        """The share of the similarities that is kept, and the rows that are looked at, until nothing improves."""
+        cutoff = min(self.cutoff, rows)
+        early, keep = min(self.early, cutoff), float(self.keep)
+        while keep < 1:
+            yield keep, early
+            keep = keep * self.growth
+        if early < cutoff:
+            yield 1.0, early
+        yield 1.0, cutoff
+
+    def _final(self, moments: PairMoments) -> tuple[torch.Tensor, torch.Tensor]:
+        final = self.final
+        for name in () if final == "orthogonal" else ("xx", "yy"):
+            width, found = len(moments.product(name)), rank(moments.product(name))
+            if found < width and self.final == "reweighted":
+                raise InputError(
+                    f"the pairs that were found span {found} of {width} directions of {name[0].upper()}",
+                    remedy="give more rows, or choose final='orthogonal'",
+                )
+            final = final if found == width else "orthogonal"
+        if final != "orthogonal":
+            return symmetric_reweighting(moments, self.reweight)
+        W_DD = rotation(moments.product("xy"))[0]
+        return W_DD, torch.eye(len(W_DD), dtype=W_DD.dtype, device=W_DD.device)
+
+    def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ self._tensor("source_", rows_ND)
+
+    def _apply_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return rows_ME @ self._tensor("target_", rows_ME)
+
+    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        return rows_ND @ pseudo_inverse(self._tensor("source_", rows_ND.double())).to(rows_ND)
+
+    def _undo_target(self, rows_ME: torch.Tensor) -> torch.Tensor:
+        return rows_ME @ pseudo_inverse(self._tensor("target_", rows_ME.double())).to(rows_ME)
+
+
+def symmetric_reweighting(moments: PairMoments, power: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Maps of both sides: whiten, turn to the common directions, weight each by its agreement, undo the whitening.
+
+    The agreement of a direction is its singular value in the whitened spaces: 1 where both say the same.
+    """
+    white_x, colour_x = root_powers(moments.product("xx"), -0.5, 0.5)
+    white_y, colour_y = root_powers(moments.product("yy"), -0.5, 0.5)
+    U_DD, agreement_D, Vt_DD = torch.linalg.svd(white_x @ moments.product("xy") @ white_y)
+    weight_D = agreement_D**power
+    source_DD = ((white_x @ U_DD) * weight_D) @ (U_DD.T @ colour_x @ U_DD)
+    target_DD = ((white_y @ Vt_DD.T) * weight_D) @ (Vt_DD @ colour_y @ Vt_DD.T)
+    return source_DD, target_DD

@@ -1,0 +1,1 @@
+"""Word alignment of bitext, and dictionaries induced from it."""

@@ -1,0 +1,268 @@
+"""Sentence pairs as lists of words, from running text.
+
+Sentences with their words and which translates which: from files, or with the gold of the built-in languages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
+from isoglot.core.rng import derive_seed
+from isoglot.text.cleaning.processing import check_as_written
+from isoglot.text.cleaning.segmentation import split_words, word_method
+from isoglot.text.formats.parallel import read_aligned, read_parallel
+from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.align.words.encoder_aligner import EncoderAligner
+    from isoglot.align.words.indexed_bitext import Pair, PairCounts
+    from isoglot.align.words.word_aligner import WordAligner
+    from isoglot.core.progress import Progress
+    from isoglot.languages.corpus import Split
+    from isoglot.text.formats.pharaoh import GoldLinks, Links
+
+Segmenting = Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"]
+"""``auto`` suits each language; ``blanks``: there is a blank between all words, wherever it is written."""
+
+
+def read_word_pairs(
+    files: Files, languages: tuple[str, str], segment: Segmenting = "auto", sentences: int | None = None
+) -> list[tuple[list[str], list[str]]]:
+    """The words of the first sentence pairs, or of all; blank and one-sided pairs are there too: lines stay lines.
+
+    Words know which blanks the text has between them, unless it came with a blank between all words.
+
+    Raises:
+        ConfigError: The method is not for one of the languages.
+        InputError: The numbers of lines differ (the message has both), or a table is malformed.
+        MissingPartError: The method needs a library that is not installed.
+        StorageError: A file cannot be read.
+    """
+    first, second = (
+        str.split
+        if segment == "blanks"
+        else partial(split_words, language=code, method=word_method(code) if segment == "auto" else segment)
+        for code in languages
+    )
+    rows = read_rows(files, languages)
+    pairs = [(first(one), second(other)) for _, _, (one, other) in islice(rows, sentences)]
+    deque(rows, maxlen=0)  # to the end: files of different lengths are refused however many pairs are wanted
+    return pairs
+
+
+Files = Mapping[str, str | Path] | str | Path
+"""A file for each language, or one table."""
+LinksKept = Literal["one", "all"]
+"""``one``: words that are each other's only partner; ``all``: every link."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bitext:
+    """Word lists of either side, sentence by sentence, and the links between them."""
+
+    source: list[list[str]]
+    target: list[list[str]]
+    links: list[Links]
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    def first(self, count: int | None) -> Bitext:
+        """The first so many sentence pairs; None: all."""
+        return Bitext(source=self.source[:count], target=self.target[:count], links=self.links[:count])
+
+    def with_words(self) -> Bitext:
+        """The sentence pairs that have words on both sides."""
+        rows = [row for row in zip(self.source, self.target, self.links, strict=True) if row[0] and row[1]]
+        return Bitext(source=[row[0] for row in rows], target=[row[1] for row in rows], links=[row[2] for row in rows])
+
+    def kept(self, number: int, which: LinksKept) -> Links:
+        """The links of a sentence pair, each once.
+
+        >>> Bitext(source=[["a"]], target=[["b", "c"]], links=[[(0, 0), (0, 1)]]).kept(0, "one")
+        []
+        """
+        links = list(dict.fromkeys(self.links[number]))
+        if which == "all":
+            return links
+        left, right = Counter(link[0] for link in links), Counter(link[1] for link in links)
+        return [link for link in links if left[link[0]] == right[link[1]] == 1]
+
+
+def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, int, tuple[str, str]]]:
+    """Sentence pairs with where each stands: the file and its line.
+
+    Args:
+        files: A file for each language, aligned line by line; or a table whose first line names the languages.
+        languages: The two that are wanted, in this order.
+
+    Raises:
+        InputError: The numbers of lines differ (the message has both), or a table is malformed.
+        StorageError: A file cannot be read.
+    """
+    place = _first(files)
+    rows = read_aligned(files) if isinstance(files, Mapping) else read_parallel(files)
+    for number, row in enumerate(rows, start=1 + _header(files)):
+        yield place, number, (row[languages[0]], row[languages[1]])
+
+
+def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[str, str]]:
+    """The sentence pairs of two files or of a table.
+
+    Raises:
+        ConfigError: A file was segmented.
+        InputError: A sentence is blank, or there is none; and as for :func:`read_rows`.
+        StorageError: A file cannot be read.
+    """
+    check_as_written(*(files.values() if isinstance(files, Mapping) else [files]))
+    pairs = []
+    for place, number, pair in read_rows(files, languages):
+        blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
+        if blank is not None:
+            raise InputError(
+                f"no {blank} sentence on line {number}", remedy="leave the line out in both languages", file=place
+            )
+        pairs.append(pair)
+    if not pairs:
+        raise InputError("there is no sentence", remedy="give one a line", code="input.empty", file=_first(files))
+    return pairs
+
+
+def read_links(
+    path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str], first: int | None = None
+) -> list[Links]:
+    """The links of sentence pairs in the Pharaoh format, a line for each pair.
+
+    Args:
+        path: The file.
+        pairs: The words of the pairs.
+        files: Where they were read from.
+        languages: Those of the sides.
+        first: How many pairs were asked for, the files may have more; None: all.
+
+    Raises:
+        InputError: There are more or fewer lines (the message has both numbers), something is not a link, or a link
+            points past the words.
+        StorageError: The file cannot be read.
+    """
+    found = list(read_pharaoh(path))
+    _check_links(path, found, pairs, files, languages, first)
+    return found[: len(pairs)]
+
+
+def read_gold_links(
+    path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str], first: int | None = None
+) -> list[GoldLinks]:
+    """Sure and possible links of sentence pairs; as :func:`read_links`."""
+    found = list(read_gold(path))
+    _check_links(path, [[*each.sure, *each.possible] for each in found], pairs, files, languages, first)
+    return found[: len(pairs)]
+
+
+def _check_links(
+    path: str | Path,
+    found: Sequence[Links],
+    pairs: Sequence[Pair],
+    files: Files,
+    languages: tuple[str, str],
+    first: int | None,
+) -> None:
+    rows = len(pairs) if first is None or len(pairs) < first else sum(1 for _ in read_rows(files, languages))
+    if len(found) != rows:
+        raise InputError(
+            f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_first(files)}",
+            remedy="give one line of links, even a blank one, for each pair",
+            file=path,
+        )
+    for line, (words, links) in enumerate(zip(pairs, found, strict=False), start=1):
+        for link in links:
+            for side, code in enumerate(languages):
+                if link[side] >= len(words[side]):
+                    raise InputError(
+                        f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
+                        f"{_first(files)}:{line + _header(files)}",
+                        remedy="positions count from 0, and words have blanks between them",
+                        file=path,
+                        line=line,
+                    )
+
+
+def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> Bitext:
+    """Sentence pairs, blanks between words, and their links in the Pharaoh format.
+
+    Raises:
+        InputError: The numbers of lines differ (the message has both), or a link points past the words.
+        StorageError: A file cannot be read.
+    """
+    pairs = [(one.split(), other.split()) for _, _, (one, other) in read_rows(files, languages)]
+    found = read_links(links, pairs, files, languages)
+    return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=found)
+
+
+def linked_bitext(
+    pairs: Sequence[tuple[list[str], list[str]]],
+    aligner: WordAligner | EncoderAligner,
+    *,
+    counts: PairCounts | None = None,
+    progress: Progress = SILENT,
+) -> Bitext:
+    """Sentence pairs with the links that both directions of an aligner have: the cleanest there are.
+
+    Args:
+        pairs: Sentence pairs, as lists of words.
+        aligner: What links them.
+        counts: Counts the pairs, if given.
+        progress: Shows how far it is.
+    """
+    links = list(aligner.stream(pairs, "intersection", counts=counts, progress=progress))
+    return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)
+
+
+def _first(files: Files) -> str:
+    return str(next(iter(files.values())) if isinstance(files, Mapping) else files)
+
+
+def _header(files: Files) -> int:
+    """The lines before the first pair: a table's names its languages."""
+    return not isinstance(files, Mapping)
+
+
+def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0) -> Bitext:
+    """Sentences of two built-in languages with their gold alignment; train, dev and test never share one.
+
+    Raises:
+        ConfigError: A language is not built in.
+    """
+    from isoglot.languages import align, parallel
+    from isoglot.languages.sentence import written_words
+
+    made = list(islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences))
+    return Bitext(
+        source=[written_words(first) for first, _ in made],
+        target=[written_words(second) for _, second in made],
+        links=[align(first, second) for first, second in made],
+    )
+
+
+def builtin_sentences(
+    languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0
+) -> list[tuple[str, str]]:
+    """The same as running text.
+
+    Raises:
+        ConfigError: A language is not built in.
+    """
+    from isoglot.languages import parallel
+
+    made = islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences)
+    return [(first.text, second.text) for first, second in made]

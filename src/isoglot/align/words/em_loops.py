@@ -1,0 +1,390 @@
+"""The loops of word alignment over flat arrays, compiled by numba where it is installed.
+
+Without numba they run as they stand here, a hundred times slower: the plain twin. Everything is in the order of the
+words of a bitext, all sentences end to end; where a sentence begins is in its offsets.
+
+A *cell* is a source word and a target word of the same sentence pair, a *slot* a pair of word types that have a cell
+somewhere. ``cells`` has the slot of every cell: that of source word ``i`` and target word ``j`` of sentence pair ``s``
+stands at ``cell_starts[s] + j * len(source) + i``. Both directions use the same cells.
+
+Shape legend: ``S`` sentence pairs, ``N`` words of the side that is explained, ``K`` slots, ``V`` word types.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from isoglot.core.optional import compiled
+
+FLOOR = 1e-9
+"""What a word counts as the translation of another that it was never seen with, or hardly."""
+
+
+@compiled
+def index_cells(
+    source: np.ndarray,
+    source_starts: np.ndarray,
+    target: np.ndarray,
+    target_starts: np.ndarray,
+    types: int,
+    others: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Number the pairs of word types that meet: by source type, and those of one type as they come.
+
+    No hashing: the sentences of one source type are gone through together, with a mark on every target type that it
+    has met.
+
+    Returns:
+        The cells, where those of each sentence begin (S + 1), where the slots of each source type begin (V + 1), and
+        the target type of each slot (K).
+    """
+    sentences = len(source_starts) - 1
+    begins = np.zeros(types + 1, np.int64)
+    for word in source:
+        begins[word + 1] += 1
+    for word in range(types):
+        begins[word + 1] += begins[word]
+    filled = begins[:-1].copy()
+    sentence_of = np.empty(len(source), np.int32)
+    place_of = np.empty(len(source), np.int32)
+    cell_starts = np.zeros(sentences + 1, np.int64)
+    for s in range(sentences):
+        for place in range(source_starts[s], source_starts[s + 1]):
+            word = source[place]
+            sentence_of[filled[word]] = s
+            place_of[filled[word]] = place - source_starts[s]
+            filled[word] += 1
+        cells_here = (source_starts[s + 1] - source_starts[s]) * (target_starts[s + 1] - target_starts[s])
+        cell_starts[s + 1] = cell_starts[s] + cells_here
+    cells = np.empty(cell_starts[sentences], np.int32)
+    met = np.full(others, -1, np.int32)
+    slot_of = np.zeros(others, np.int32)
+    rows = np.zeros(types + 1, np.int64)
+    columns = np.empty(1 << 10, np.int32)
+    slots = 0
+    for word in range(types):
+        for occurrence in range(begins[word], begins[word + 1]):
+            s = sentence_of[occurrence]
+            length = source_starts[s + 1] - source_starts[s]
+            cell = cell_starts[s] + place_of[occurrence]
+            for place in range(target_starts[s], target_starts[s + 1]):
+                other = target[place]
+                if met[other] != word:
+                    met[other] = word
+                    slot_of[other] = slots
+                    if slots == len(columns):
+                        longer = np.empty(2 * slots, np.int32)
+                        longer[:slots] = columns
+                        columns = longer
+                    columns[slots] = other
+                    slots += 1
+                cells[cell] = slot_of[other]
+                cell += length
+        rows[word + 1] = slots
+    return cells, cell_starts, rows, columns[:slots].copy()
+
+
+@compiled
+def prior_row(place: int, length: int, sources: int, tension: float, prior: np.ndarray) -> float:
+    """Fill in ``exp(-tension * |i / sources - place / length|)`` for every source place i, from 1; returns their sum.
+
+    Away from the diagonal each is the last times the same number, so that a row takes three exponentials.
+    """
+    middle = place * sources / length
+    below = min(int(middle + 1e-9), sources)
+    step = math.exp(-tension / sources)
+    total = 0.0
+    value = math.exp(-tension * (middle - below) / sources)
+    for i in range(below - 1, -1, -1):
+        prior[i] = value
+        total += value
+        value *= step
+    value = math.exp(-tension * (below + 1 - middle) / sources)
+    for i in range(below, sources):
+        prior[i] = value
+        total += value
+        value *= step
+    return total
+
+
+@compiled
+def expect(
+    words: np.ndarray,
+    starts: np.ndarray,
+    source_starts: np.ndarray,
+    cells: np.ndarray,
+    cell_starts: np.ndarray,
+    backward: bool,
+    given: np.ndarray,
+    given_null: np.ndarray,
+    tension: float,
+    null: float,
+    counts: np.ndarray,
+    null_counts: np.ndarray,
+    size_starts: np.ndarray,
+    size_counts: np.ndarray,
+    longest: int,
+) -> tuple[float, float]:
+    """The E step: adds expected counts of slots, of words from nowhere, and of places by the sizes of their sentences.
+
+    Args:
+        words: What is explained (N).
+        starts: Where its sentences begin (S + 1).
+        source_starts: Where those of the other side begin (S + 1).
+        cells: See above.
+        cell_starts: See above.
+        backward: Whether the explained side is the cells' source.
+        given: The probability of each slot (K).
+        given_null: That of each word from nowhere (V).
+        tension: How strongly links keep to the diagonal.
+        null: The probability that a word comes from nowhere.
+        counts: Added to (K).
+        null_counts: Added to (V).
+        size_starts: Where each sentence pair's places are counted (S).
+        size_counts: Added to: how often a place has a link.
+        longest: The longest sentence.
+
+    Returns:
+        The log-likelihood of the words, and the expected sum of -|i/m - j/n|.
+    """
+    likelihood, distance = 0.0, 0.0
+    prior = np.empty(longest)
+    joint = np.empty(longest)
+    for s in range(len(starts) - 1):
+        length = starts[s + 1] - starts[s]
+        sources = source_starts[s + 1] - source_starts[s]
+        for j in range(length):
+            word = words[starts[s] + j]
+            share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
+            first = cell_starts[s] + (j if backward else j * sources)
+            stride = length if backward else 1
+            nowhere = null * given_null[word]
+            total = nowhere
+            for i in range(sources):
+                joint[i] = prior[i] * share * given[cells[first + i * stride]]
+                total += joint[i]
+            if total <= 0.0:
+                continue  # every probability has underflown: the word tells nothing
+            likelihood += math.log(total)
+            null_counts[word] += nowhere / total
+            size_counts[size_starts[s] + j] += 1.0 - nowhere / total
+            for i in range(sources):
+                posterior = joint[i] / total
+                counts[cells[first + i * stride]] += posterior
+                distance -= posterior * abs((i + 1) / sources - (j + 1) / length)
+    return likelihood, distance
+
+
+@compiled
+def posteriors(
+    words: np.ndarray,
+    start: int,
+    length: int,
+    sources: int,
+    cells: np.ndarray,
+    cell_start: int,
+    backward: bool,
+    given: np.ndarray,
+    given_null: np.ndarray,
+    tension: float,
+    null: float,
+    prior: np.ndarray,
+    posterior: np.ndarray,
+) -> float:
+    """Of one sentence: how likely each word comes from each source place, or from nowhere (the place behind the last).
+
+    Returns:
+        The log-likelihood of its words.
+    """
+    likelihood = 0.0
+    for j in range(length):
+        share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
+        first = cell_start + (j if backward else j * sources)
+        stride = length if backward else 1
+        total = null * given_null[words[start + j]]
+        posterior[j, sources] = total
+        for i in range(sources):
+            posterior[j, i] = prior[i] * share * given[cells[first + i * stride]]
+            total += posterior[j, i]
+        if total > 0.0:
+            likelihood += math.log(total)
+            posterior[j, : sources + 1] /= total
+    return likelihood
+
+
+@compiled
+def expect_agreed(
+    source: np.ndarray,
+    source_starts: np.ndarray,
+    target: np.ndarray,
+    target_starts: np.ndarray,
+    cells: np.ndarray,
+    cell_starts: np.ndarray,
+    forward: np.ndarray,
+    forward_null: np.ndarray,
+    backward: np.ndarray,
+    backward_null: np.ndarray,
+    tensions: tuple[float, float],
+    null: float,
+    counts: np.ndarray,
+    forward_counts: np.ndarray,
+    backward_counts: np.ndarray,
+    longest: int,
+) -> tuple[float, float]:
+    """An E step of both directions in which a link counts as far as both make it: the product of their posteriors.
+
+    Args:
+        source: The source words, end to end.
+        source_starts: Where sentences begin (S + 1).
+        target: The target words.
+        target_starts: Where sentences begin (S + 1).
+        cells: See above.
+        cell_starts: See above.
+        forward: The probability of each slot's target given its source (K).
+        forward_null: That of each target type from nowhere.
+        backward: The probability of each slot's source given its target (K).
+        backward_null: That of each source type from nowhere.
+        tensions: Of the two directions.
+        null: The probability that a word comes from nowhere.
+        counts: Added to (K); both directions have the same.
+        forward_counts: Added to: target words from nowhere.
+        backward_counts: Added to: source words from nowhere.
+        longest: The longest sentence.
+
+    Returns:
+        The log-likelihood of the target words, and of the source words.
+    """
+    prior = np.empty(longest)
+    one = np.zeros((longest, longest + 1))
+    other = np.zeros((longest, longest + 1))
+    likelihood, reverse = 0.0, 0.0
+    for s in range(len(source_starts) - 1):
+        i0, j0, cell = source_starts[s], target_starts[s], cell_starts[s]
+        m, n = source_starts[s + 1] - i0, target_starts[s + 1] - j0
+        likelihood += posteriors(
+            target, j0, n, m, cells, cell, False, forward, forward_null, tensions[0], null, prior, one
+        )
+        reverse += posteriors(
+            source, i0, m, n, cells, cell, True, backward, backward_null, tensions[1], null, prior, other
+        )
+        for j in range(n):
+            forward_counts[target[j0 + j]] += one[j, m]
+            for i in range(m):
+                counts[cells[cell + j * m + i]] += one[j, i] * other[i, j]
+        for i in range(m):
+            backward_counts[source[i0 + i]] += other[i, n]
+    return likelihood, reverse
+
+
+@compiled
+def expected_distance(
+    lengths: np.ndarray, sources: np.ndarray, starts: np.ndarray, size_counts: np.ndarray, tension: float, longest: int
+) -> tuple[float, float]:
+    """The sum of -|i/m - j/n| that a tension leads one to expect, and how fast it grows with the tension."""
+    prior = np.empty(longest)
+    mean, slope = 0.0, 0.0
+    for size in range(len(lengths)):
+        for j in range(lengths[size]):
+            count = size_counts[starts[size] + j]
+            if count == 0.0:
+                continue
+            total = prior_row(j + 1, lengths[size], sources[size], tension, prior)
+            first, second = 0.0, 0.0
+            for i in range(sources[size]):
+                away = -abs((i + 1) / sources[size] - (j + 1) / lengths[size])
+                first += prior[i] * away
+                second += prior[i] * away * away
+            first /= total
+            mean += count * first
+            slope += count * (second / total - first * first)
+    return mean, slope
+
+
+@compiled
+def digamma(x: float) -> float:
+    """The derivative of the logarithm of the gamma function, for x above 0: recurrence up to 6, then its series."""
+    value = 0.0
+    while x < 6.0:
+        value -= 1.0 / x
+        x += 1.0
+    r = 1.0 / (x * x)
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r / 132))))
+    return value + math.log(x) - 0.5 / x - series
+
+
+@compiled
+def maximise(counts: np.ndarray, condition: np.ndarray, conditions: int, concentration: float) -> None:
+    """The M step, in place: counts become probabilities given the condition of each.
+
+    With a concentration above 0 it is variational Bayes under a symmetric Dirichlet prior: the exponential of the
+    expected logarithm.
+    """
+    totals = np.zeros(conditions)
+    for k in range(len(counts)):
+        totals[condition[k]] += counts[k] + concentration
+    if concentration > 0.0:
+        for c in range(conditions):
+            if totals[c] > 0.0:
+                totals[c] = digamma(totals[c])
+        for k in range(len(counts)):
+            counts[k] = math.exp(digamma(counts[k] + concentration) - totals[condition[k]])
+    else:
+        for k in range(len(counts)):
+            total = totals[condition[k]]
+            counts[k] = counts[k] / total if total > 0.0 else 0.0
+
+
+@compiled
+def best_sources(
+    words: np.ndarray,
+    starts: np.ndarray,
+    source_starts: np.ndarray,
+    cells: np.ndarray,
+    cell_starts: np.ndarray,
+    backward: bool,
+    given: np.ndarray,
+    given_null: np.ndarray,
+    tension: float,
+    null: float,
+    longest: int,
+) -> np.ndarray:
+    """The likeliest source place of every word (N), -1 for nowhere; arguments as for :func:`expect`."""
+    best = np.empty(len(words), np.int32)
+    prior = np.empty(longest)
+    for s in range(len(starts) - 1):
+        length = starts[s + 1] - starts[s]
+        sources = source_starts[s + 1] - source_starts[s]
+        for j in range(length):
+            share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
+            first = cell_starts[s] + (j if backward else j * sources)
+            stride = length if backward else 1
+            highest = null * max(given_null[words[starts[s] + j]], FLOOR)
+            chosen = -1
+            for i in range(sources):
+                value = prior[i] * share * max(given[cells[first + i * stride]], FLOOR)
+                if value > highest:
+                    highest, chosen = value, i
+            best[starts[s] + j] = chosen
+    return best
+
+
+@compiled
+def look_up(
+    rows: np.ndarray, columns: np.ndarray, wanted_rows: np.ndarray, wanted_columns: np.ndarray, types: int
+) -> np.ndarray:
+    """Where each wanted slot stands among others of the same types, -1 for those that are not there."""
+    found = np.full(len(wanted_columns), -1, np.int64)
+    place = np.zeros(types, np.int64)
+    row_of = np.full(types, -1, np.int64)
+    for row in range(min(len(rows), len(wanted_rows)) - 1):
+        if wanted_rows[row] == wanted_rows[row + 1]:
+            continue
+        for slot in range(rows[row], rows[row + 1]):
+            row_of[columns[slot]] = row
+            place[columns[slot]] = slot
+        for slot in range(wanted_rows[row], wanted_rows[row + 1]):
+            if row_of[wanted_columns[slot]] == row:
+                found[slot] = place[wanted_columns[slot]]
+    return found

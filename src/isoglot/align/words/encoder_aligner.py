@@ -1,0 +1,270 @@
+"""Which word translates which by an encoder's vectors: nothing is learned but the layer, a threshold and two means.
+
+Shape legend: ``L`` layers, ``D`` hidden size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from isoglot.align.words.encoder_links import EncoderLinksConfig, joined
+from isoglot.align.words.indexed_bitext import PairCounts
+from isoglot.align.words.layer_choice import (
+    LayerChoice,
+    PairedWords,
+    Way,
+    check_gold,
+    choose_layer,
+    default_way,
+    links_by,
+)
+from isoglot.align.words.symmetrization import Symmetry, check_method
+from isoglot.align.words.word_aligner import ENCODER, read_aligner, write_aligner
+from isoglot.core.errors import ConfigError, shown
+from isoglot.core.progress import SILENT, Progress
+from isoglot.represent.encoder_hash import encoder_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from isoglot.align.words.indexed_bitext import Pair
+    from isoglot.align.words.word_aligner import AlignerFile
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.text.formats.pharaoh import Links
+
+_NUMBERS = 2**25  # of the word vectors that are held at a time
+
+
+@dataclass(eq=False, kw_only=True)
+class EncoderAligner:
+    """An encoder and the way its links are found; see :func:`fit_encoder_aligner`."""
+
+    encoder: EncoderLike
+    model: str
+    """What the encoder is called, or its folder: where it is looked for when the aligner is read from a file."""
+    config: EncoderLinksConfig
+    languages: tuple[str, str] | None
+    way: Way
+    means_2D: tuple[torch.Tensor, torch.Tensor] | None
+    """The mean of either language in the layer; None where they are not removed."""
+    choice: LayerChoice | None
+    """What was tried on gold links; None without them, and for one that was read from a file."""
+    about: dict[str, Any]
+    """What it was fitted on, and what was tried there."""
+    usual: ClassVar[Symmetry] = "intersection"
+    """How its directions are made one where nobody says otherwise."""
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return str(self.encoder.device)
+
+    def stream(
+        self,
+        pairs: Iterable[Pair],
+        method: Symmetry = "intersection",
+        *,
+        counts: PairCounts | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[Links]:
+        """The links (source, target) of each pair, in order; some thousand words are held at a time.
+
+        A pair that is blank, one-sided or overlong has none.
+
+        Args:
+            pairs: Sentence pairs, as lists of words.
+            method: How the two directions are made one; layer and threshold were chosen for the intersection.
+            counts: Counts the pairs, if given.
+            progress: Shows how far it is.
+
+        Raises:
+            ConfigError: There is no such method.
+            InputError: The encoder gives something that is no number.
+        """
+        check_method(method)
+        counts = PairCounts() if counts is None else counts
+        with progress.task("aligning", total=None, unit="pairs") as task:
+            for chunk in self._chunks(pairs):
+                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
+                found = iter(self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], method))
+                yield from [next(found) if good else [] for good in usable]
+                task.advance(len(chunk))
+
+    def align(self, pairs: Iterable[Pair], method: Symmetry = "intersection") -> list[Links]:
+        """The links of all pairs; as :meth:`stream`."""
+        return list(self.stream(pairs, method))
+
+    def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+        chunk: list[Pair] = []
+        words = 0
+        for pair in pairs:
+            chunk.append(pair)
+            words += len(pair[0]) + len(pair[1])
+            if words * self.encoder.hidden_size >= _NUMBERS:
+                yield chunk
+                chunk, words = [], 0
+        if chunk:
+            yield chunk
+
+    def _links(self, pairs: Sequence[Pair], method: Symmetry) -> list[Links]:
+        if not pairs:
+            return []
+        words = PairedWords(
+            self.encoder, pairs, languages=self.languages, layers=[self.way.layer], pool=self.config.pool
+        )
+        found: list[Links] = [[] for _ in pairs]
+        for which, batch in words.batches():
+            links = joined(links_by(self.way, batch, self.means_2D, self.config), method)[0]
+            for number, each in zip(which, links, strict=True):
+                found[number] = each
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """How links are found, and what that was chosen by, as JSON holds it."""
+        return {"model": self.model, "way": self.way.facts(), "fitted": self.about}
+
+    def origin(self) -> dict[str, Any]:
+        """Which encoder it reads with: its name or folder, and a hash of its weights."""
+        return {"model": self.model, "encoder_sha256": encoder_hash(self.encoder)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything but the encoder, as ``aligner.safetensors`` in a folder; returns the file.
+
+        Raises:
+            StorageError: The file cannot be written.
+        """
+        about = {
+            "config": self.config.model_dump(),
+            "languages": self.languages,
+            **self.origin(),
+            "way": self.way.facts(),
+            "fitted": self.about,
+        }
+        means = self.means_2D or (torch.zeros(0), torch.zeros(0))
+        arrays = {name: mean_D.cpu().numpy() for name, mean_D in zip(("source", "target"), means, strict=True)}
+        return write_aligner(path, ENCODER, about, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path, encoder: EncoderLike | None = None, *, device: str = "auto") -> EncoderAligner:
+        """Read one from a file or folder.
+
+        Args:
+            path: The file, or its folder.
+            encoder: The encoder; None opens the one that the file names.
+            device: Where to open it.
+
+        Raises:
+            ConfigError: The encoder is another one.
+            CorruptFileError: The file is not what was written.
+            InputError: It is not one of ours.
+            StorageError: It cannot be read, or the encoder is not where it was.
+        """
+        return cls.of_file(read_aligner(path, ENCODER), encoder, device=device)
+
+    @classmethod
+    def of_file(cls, found: AlignerFile, encoder: EncoderLike | None = None, *, device: str = "auto") -> EncoderAligner:
+        """The aligner of a file that was read; as :meth:`load`."""
+        from isoglot.model import load_encoder
+
+        about = found.about
+        if encoder is None:
+            encoder = load_encoder(about["model"], device=device)
+        if encoder_hash(encoder) != about["encoder_sha256"]:
+            raise ConfigError(
+                f"{found.file} was fitted on other weights than those of this encoder",
+                remedy=f"name the encoder it was fitted on, {shown(about['model'])}, or fit one anew",
+                code="config.other-encoder",
+            )
+        means = tuple(torch.from_numpy(found.arrays[name]).to(encoder.device) for name in ("source", "target"))
+        return cls(
+            encoder=encoder,
+            model=about["model"],
+            config=EncoderLinksConfig(**about["config"]),
+            languages=tuple(about["languages"]) if about["languages"] else None,
+            way=Way(**about["way"]),
+            means_2D=(means[0], means[1]) if len(means[0]) else None,
+            choice=None,
+            about=about["fitted"],
+        )
+
+
+def fit_encoder_aligner(
+    encoder: EncoderLike,
+    pairs: Sequence[Pair],
+    gold: Sequence[Links] | None = None,
+    config: EncoderLinksConfig | None = None,
+    *,
+    possible: Sequence[Links] | None = None,
+    languages: tuple[str, str] | None = None,
+    model: str = "",
+    scratch: Path | None = None,
+    progress: Progress = SILENT,
+) -> EncoderAligner:
+    """Find the means of both languages and, where there are gold links, the best layer, rule and threshold.
+
+    Args:
+        encoder: Any encoder; a table of static vectors, too.
+        pairs: Sentence pairs, as lists of words: with gold links some for development, not those to score on; without,
+            any of the kind that is to be aligned.
+        gold: Which word is which there. None: nothing is chosen, and the layer must be given.
+        config: How.
+        possible: Gold links that may be there; see :func:`isoglot.align.score_links`.
+        languages: Those of the two sides.
+        model: What the encoder is called, or its folder.
+        scratch: A folder for the word vectors of all layers; by default they are in memory.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: There is no such layer or language, or the layer is to be chosen without gold links.
+        InputError: No pair has words on both sides, or the gold links are not of these pairs.
+        StorageError: The scratch folder cannot be written to.
+    """
+    config = EncoderLinksConfig() if config is None else config
+    if config.layer != "auto" and not -encoder.depth - 1 <= config.layer <= encoder.depth:
+        raise ConfigError(
+            f"there is no layer {config.layer}",
+            remedy=f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
+            code="config.unknown-layer",
+        )
+    way = default_way(config, encoder.depth) if gold is None else None
+    counts = PairCounts()
+    if gold is not None:
+        check_gold(pairs, gold, possible)
+    usable = [number for number, pair in enumerate(pairs) if counts.usable(*pair, config.max_words)][: config.sample]
+    counts.check_any(config.max_words)
+    about: dict[str, Any] = {"pairs": len(usable)}
+    choice = means = None
+    if way is None or way.center == "mean":
+        words = PairedWords(
+            encoder,
+            [pairs[number] for number in usable],
+            languages=languages,
+            layers="all" if config.layer == "auto" else [config.layer],
+            pool=config.pool,
+            scratch=scratch,
+            progress=progress,
+        )
+        means = words.means()
+        if gold is not None:
+            sure = [gold[number] for number in usable]
+            maybe = [[] if possible is None else possible[number] for number in usable]
+            choice = choose_layer(words, means, sure, config, possible=maybe)
+            way, about = choice.chosen.way, choice.facts()
+        assert way is not None  # noqa: S101 - for the type checker
+        place = words.layers.index(way.layer)
+        means = (means[0][place], means[1][place]) if way.center == "mean" else None
+    assert way is not None  # noqa: S101 - for the type checker
+    return EncoderAligner(
+        encoder=encoder,
+        model=model,
+        config=config,
+        languages=languages,
+        way=way,
+        means_2D=means,
+        choice=choice,
+        about=about,
+    )

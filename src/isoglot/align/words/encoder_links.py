@@ -1,0 +1,162 @@
+"""Which word is which by the vectors of an encoder: two rules over the similarities of a sentence pair's words.
+
+Both ask in either direction, and give links for each that :func:`isoglot.align.words.symmetrization.symmetrise` makes
+one.
+
+- ``argmax``: every word takes the most similar word of the other side. What both take is the intersection: words that
+  are each other's best (Jalili Sabet et al. 2020, SimAlign).
+- ``softmax``: the similarities of a word to those of the other side become probabilities, and all above a threshold are
+  links: none, one or several. What both directions have above it is the intersection (Dou & Neubig 2021, awesome-align,
+  whose similarities are ``dot`` at a temperature of 1).
+
+Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words of either side, padded, ``D`` hidden size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
+
+import torch
+from pydantic import Field, ValidationInfo, field_validator
+
+from isoglot.align.words.symmetrization import symmetrise
+from isoglot.core.config import Config
+
+if TYPE_CHECKING:
+    from isoglot.align.words.symmetrization import Symmetry
+    from isoglot.text.formats.pharaoh import Links
+
+Rule = Literal["argmax", "softmax"]
+"""``argmax``: a word's best; ``softmax``: all whose probability is above the threshold."""
+RULES: tuple[Rule, ...] = get_args(Rule)
+Center = Literal["mean", "none"]
+"""``mean``: each language's mean is taken from its vectors; ``none``: they stay as they are."""
+CENTERS: tuple[Center, ...] = get_args(Center)
+Similarity = Literal["cosine", "dot"]
+
+_TIE = 1e-6  # similarities that differ by less are equal: sums come out otherwise in another batch
+
+
+class EncoderLinksConfig(Config):
+    """How words are aligned by an encoder. What is ``auto`` is chosen where there are gold links."""
+
+    layer: Literal["auto"] | int = "auto"
+    """the layer, 0 the embeddings, negative ones from the end"""
+    rule: Literal["auto", "argmax", "softmax"] = "auto"
+    """what is a link: a word's best, or all above a threshold; without gold links softmax"""
+    threshold: Literal["auto"] | Annotated[float, Field(ge=0, lt=1)] = "auto"
+    """the probability above which there is a link, with softmax; without gold links 0.15"""
+    temperature: float = Field(0.05, gt=0)
+    """what similarities are divided by before the softmax"""
+    similarity: Similarity = "cosine"
+    """the cosine of two vectors, or their product, which is larger for longer ones"""
+    center: Literal["auto", "mean", "none"] = "auto"
+    """whether each language's mean is taken from its vectors; without gold links it is"""
+    pool: Literal["words", "word-first"] = "words"
+    """a word is the mean of its subwords, or its first"""
+    max_words: int = Field(100, ge=1)
+    """words a side at most; longer sentence pairs are left out, and counted"""
+    sample: int = Field(2000, ge=1)
+    """sentence pairs that means and choices are of at most: the first ones"""
+
+    @field_validator("threshold")
+    @classmethod
+    def _threshold_is_of_softmax(cls, threshold: float | str, others: ValidationInfo) -> float | str:
+        if others.data.get("rule") == "argmax" and threshold != "auto":
+            raise ValueError("is for the rule softmax, and argmax has none: leave it out")
+        return threshold
+
+
+class WordVectors(NamedTuple):
+    """The words of some sentence pairs, padded with zeros; a word whose vector is all zeros has none, and no links."""
+
+    source_LPMD: torch.Tensor
+    target_LPND: torch.Tensor
+    sizes_P2: torch.Tensor
+    """How many words the pairs have."""
+
+
+class Similarities(NamedTuple):
+    """How similar the words of some sentence pairs are."""
+
+    values_LPMN: torch.Tensor
+    real_LPMN: torch.Tensor
+    """Whether both are words with a vector."""
+    distance_PMN: torch.Tensor
+    """How far from the diagonal."""
+
+
+class Directions(NamedTuple):
+    """Links of both directions."""
+
+    forward_LPMN: torch.Tensor
+    """Those in which words of the target choose words of the source."""
+    backward_LPMN: torch.Tensor
+    """Those in which words of the source choose words of the target."""
+
+
+def similarities(
+    words: WordVectors, means_2LD: tuple[torch.Tensor, torch.Tensor] | None = None, kind: Similarity = "cosine"
+) -> Similarities:
+    """Every word of a sentence beside every word of the other.
+
+    Args:
+        words: The words.
+        means_2LD: What is taken from the vectors of either side; None: nothing.
+        kind: Cosines or products.
+    """
+    sides = [words.source_LPMD, words.target_LPND]
+    has_LPM, has_LPN = ((side != 0).any(dim=-1) for side in sides)
+    if means_2LD is not None:
+        sides = [side - mean_LD[:, None, None] for side, mean_LD in zip(sides, means_2LD, strict=True)]
+    if kind == "cosine":
+        sides = [torch.nn.functional.normalize(side, dim=-1) for side in sides]
+    values_LPMN = sides[0] @ sides[1].transpose(-1, -2)
+    across_M, along_N = (
+        torch.arange(side.shape[2], device=side.device, dtype=torch.float32) for side in (sides[0], sides[1])
+    )
+    sizes_P2 = words.sizes_P2.to(values_LPMN.device, torch.float32)
+    distance_PMN = (across_M[None, :, None] / sizes_P2[:, :1, None] - along_N / sizes_P2[:, 1:, None]).abs()
+    return Similarities(values_LPMN, has_LPM[..., None] & has_LPN[..., None, :], distance_PMN)
+
+
+def argmax_links(found: Similarities) -> Directions:
+    """A word's most similar one; of equals the one nearest to the diagonal, and of those the first."""
+    return Directions(_best(found, 2), _best(found, 3))
+
+
+def probabilities(found: Similarities, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The softmax of the similarities, over the source (``forward``) and over the target; 0 where no word is."""
+    logits_LPMN = (found.values_LPMN / temperature).masked_fill(~found.real_LPMN, -torch.inf)
+    over = [logits_LPMN.softmax(dim).masked_fill(~found.real_LPMN, 0.0) for dim in (2, 3)]
+    return over[0], over[1]
+
+
+def softmax_links(over: tuple[torch.Tensor, torch.Tensor], threshold: float) -> Directions:
+    """All links whose probability is above a threshold."""
+    return Directions(over[0] > threshold, over[1] > threshold)
+
+
+def _best(found: Similarities, dim: int) -> torch.Tensor:
+    values_LPMN = found.values_LPMN.masked_fill(~found.real_LPMN, -torch.inf)
+    best = values_LPMN.amax(dim, keepdim=True)
+    equal_LPMN = (values_LPMN >= best - _TIE * best.abs().clamp(min=1)) & found.real_LPMN
+    distance_LPMN = found.distance_PMN.expand_as(equal_LPMN).masked_fill(~equal_LPMN, torch.inf)
+    nearest = distance_LPMN.argmin(dim, keepdim=True)
+    return torch.zeros_like(equal_LPMN).scatter_(dim, nearest, value=True) & equal_LPMN
+
+
+def joined(links: Directions, method: Symmetry) -> list[list[Links]]:
+    """The links of every pair in every layer, both directions made one: lists by layer, then by pair."""
+    if method in ("intersection", "union"):
+        both = torch.logical_and if method == "intersection" else torch.logical_or
+        return [[_listed(pair_MN) for pair_MN in layer_PMN] for layer_PMN in both(*links).cpu()]
+    ways = [side.cpu() for side in links]
+    return [
+        [symmetrise(_listed(one_MN), _listed(other_MN), method) for one_MN, other_MN in zip(*layer, strict=True)]
+        for layer in zip(*ways, strict=True)
+    ]
+
+
+def _listed(links_MN: torch.Tensor) -> Links:
+    return [(i, j) for i, j in links_MN.nonzero().tolist()]

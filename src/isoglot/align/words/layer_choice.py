@@ -1,0 +1,332 @@
+"""The words of sentence pairs in the layers of one encoder, and batches of pairs of about the same size.
+
+Shape legend: ``L`` layers, ``P`` sentence pairs of a batch, ``M`` and ``N`` their words, padded, ``D`` hidden size.
+
+Which layer, rule and threshold of an encoder finds the gold links of some sentences best.
+
+Everything is tried in one pass: the encoder reads the sentences once, and what can be counted is counted.
+
+Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, ``D`` hidden size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from isoglot.align.words.encoder_links import (
+    CENTERS,
+    RULES,
+    WordVectors,
+    argmax_links,
+    probabilities,
+    similarities,
+    softmax_links,
+)
+from isoglot.align.words.link_scores import LinkScores
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import SILENT
+from isoglot.represent import extract
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Literal
+
+    from isoglot.align.words.encoder_links import Center, Directions, EncoderLinksConfig, Rule
+    from isoglot.align.words.indexed_bitext import Pair
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
+    from isoglot.text.formats.pharaoh import Links
+
+_NUMBERS = 2**22  # of the vectors of a batch, and of its similarities
+
+
+class PairedWords:
+    """Word vectors of sentence pairs: one pass through the encoder for each side, all layers at once.
+
+    Args:
+        encoder: Any encoder.
+        pairs: Sentence pairs as lists of words, none of them empty.
+        languages: Those of the sides, for encoders with parts for each.
+        layers: Which layers.
+        pool: Whether a word is the mean of its subwords or its first.
+        scratch: A folder for the vectors; by default they are in memory.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: There is no such layer or language.
+        InputError: A sentence is empty, or the encoder gives something that is no number.
+        StorageError: The folder cannot be written to.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderLike,
+        pairs: Sequence[Pair],
+        *,
+        languages: tuple[str, str] | None = None,
+        layers: Layers = "all",
+        pool: Literal["words", "word-first"] = "words",
+        scratch: Path | None = None,
+        progress: Progress = SILENT,
+    ) -> None:
+        self.device = encoder.device
+        found = [
+            extract(
+                encoder,
+                [pair[side] for pair in pairs],
+                layers=layers,
+                pool=pool,
+                language=None if languages is None else languages[side],
+                out=None if scratch is None else scratch / f"words{side}",
+                progress=progress,
+            )
+            for side in (0, 1)
+        ]
+        self.layers = found[0].layers
+        self._sides = found
+        self._starts = [np.asarray(each.offsets) for each in found]
+        self._sizes_P2 = np.stack([np.diff(starts) for starts in self._starts], axis=1)
+
+    def means(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The mean of all words of either side in every layer (L x D); words without a vector do not count."""
+        one, other = (
+            torch.stack([torch.from_numpy(_mean(side[layer])) for layer in self.layers]).to(self.device)
+            for side in self._sides
+        )
+        return one, other
+
+    def batches(self) -> Iterator[tuple[list[int], WordVectors]]:
+        """All pairs, those of a size together, with their numbers."""
+        order = np.lexsort((self._sizes_P2[:, 1], self._sizes_P2[:, 0]))[::-1]
+        width = self._sides[0].hidden_size
+        start = 0
+        while start < len(order):
+            most, other = (int(each) for each in self._sizes_P2[order[start]])
+            end = start + 1
+            while end < len(order):
+                size = self._sizes_P2[order[end]]
+                other = max(other, int(size[1]))
+                cost = max((most + other) * width, most * other) * len(self.layers)
+                if 2 * int(size[0]) < most or cost * (end + 1 - start) > _NUMBERS:
+                    break
+                end += 1
+            which = order[start:end]
+            source, target = (self._padded(side, which) for side in (0, 1))
+            yield which.tolist(), WordVectors(source, target, torch.from_numpy(self._sizes_P2[which]))
+            start = end
+
+    def _padded(self, side: int, which_P: np.ndarray) -> torch.Tensor:
+        sizes_P = self._sizes_P2[which_P, side]
+        places_M = np.arange(sizes_P.max())
+        real_PM = places_M < sizes_P[:, None]
+        rows_PM = np.where(real_PM, self._starts[side][which_P][:, None] + places_M, 0)
+        found = [np.where(real_PM[..., None], self._sides[side][layer][rows_PM], 0) for layer in self.layers]
+        return torch.from_numpy(np.stack(found)).to(self.device)
+
+
+def _mean(rows_ND: np.ndarray) -> np.ndarray:
+    real = max(1, int(rows_ND.any(axis=1).sum()))
+    return np.asarray(rows_ND.sum(axis=0, dtype=np.float64) / real, np.float32)
+
+
+THRESHOLDS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+"""Those that are tried; above a half a word could have one link only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One way to find links in an encoder's layers."""
+
+    layer: int
+    rule: Rule
+    threshold: float | None
+    """None with ``argmax``, which has none."""
+    center: Center
+
+    def facts(self) -> dict[str, Any]:
+        """It as JSON holds it."""
+        return {"layer": self.layer, "rule": self.rule, "threshold": self.threshold, "center": self.center}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A way, and what it found of the gold links (the intersection of both directions)."""
+
+    way: Way
+    scores: LinkScores
+
+    def facts(self) -> dict[str, Any]:
+        """It as JSON holds it."""
+        return {**self.way.facts(), **self.scores.facts()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerChoice:
+    """All that was tried, and what was chosen."""
+
+    tried: tuple[Tried, ...]
+    chosen: Tried
+    pairs: int
+    """Sentence pairs it was tried on."""
+
+    def of_layers(self, rule: Rule, center: Center) -> list[Tried]:
+        """The best of each layer by a rule, with or without means removed."""
+        best: dict[int, Tried] = {}
+        for each in self.tried:
+            way = each.way
+            if (way.rule, way.center) == (rule, center) and (
+                way.layer not in best or each.scores.error_rate < best[way.layer].scores.error_rate
+            ):
+                best[way.layer] = each
+        return [best[layer] for layer in sorted(best)]
+
+    def facts(self) -> dict[str, Any]:
+        """It as JSON holds it."""
+        return {
+            "pairs": self.pairs,
+            "chosen": self.chosen.facts(),
+            "layers": [each.facts() for rule in RULES for center in CENTERS for each in self.of_layers(rule, center)],
+        }
+
+
+def choose_layer(
+    words: PairedWords,
+    means_2LD: tuple[torch.Tensor, torch.Tensor],
+    gold: Sequence[Links],
+    config: EncoderLinksConfig,
+    *,
+    possible: Sequence[Links],
+) -> LayerChoice:
+    """Try every layer by both rules, with and without means, and choose what has the lowest alignment error rate.
+
+    Of equals the first: argmax before softmax, means removed before not, lower layers before higher ones.
+
+    Args:
+        words: The words of the sentence pairs.
+        means_2LD: The mean of either side in each layer.
+        gold: Which word is which, for each pair.
+        config: What is not ``auto`` there is given, and not chosen.
+        possible: Gold links that may be there, beside those that should.
+    """
+    thresholds = THRESHOLDS if config.threshold == "auto" else (config.threshold,)
+    ways: list[tuple[Center, Rule, float | None]] = [
+        (center, rule, threshold)
+        for rule in RULES
+        for center in CENTERS
+        for threshold in ((None,) if rule == "argmax" else thresholds)
+    ]
+    counts = np.zeros((len(ways), len(words.layers), 3), np.int64)  # links, hits of sure ones and of all
+    for which, batch in words.batches():
+        sure_PMN = _gold(batch, [gold[number] for number in which])
+        all_PMN = sure_PMN | _gold(batch, [possible[number] for number in which])
+        for number, links in _every(batch, means_2LD, thresholds, config):
+            both_LPMN = links.forward_LPMN & links.backward_LPMN
+            counts[number, :, 0] += both_LPMN.sum(dim=(1, 2, 3)).cpu().numpy()
+            counts[number, :, 1] += (both_LPMN & sure_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
+            counts[number, :, 2] += (both_LPMN & all_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
+    sure = sum(len(set(each)) for each in gold)
+    tried = tuple(
+        Tried(
+            way=Way(layer=layer, rule=rule, threshold=threshold, center=center),
+            scores=LinkScores(links=int(links), sure=sure, hit_sure=int(hits), hit_possible=int(allowed)),
+        )
+        for (center, rule, threshold), row in zip(ways, counts, strict=True)
+        for layer, (links, hits, allowed) in zip(words.layers, row, strict=True)
+    )
+    eligible = [each for each in tried if _may(each.way, config)]
+    return LayerChoice(tried=tried, chosen=min(eligible, key=lambda each: each.scores.error_rate), pairs=len(gold))
+
+
+def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[Links] | None = None) -> None:
+    """Refuse gold links that are not of these pairs.
+
+    Raises:
+        InputError: There are fewer or more, none at all, or one points past the words.
+    """
+    for kind in [gold] if possible is None else [gold, possible]:
+        if len(kind) != len(pairs):
+            raise InputError(
+                f"{len(kind)} line{'s' * (len(kind) != 1)} of gold links for {len(pairs)} sentence pairs",
+                remedy="give one line of links, even a blank one, for each pair",
+            )
+        for number, (pair, links) in enumerate(zip(pairs, kind, strict=True), start=1):
+            m, n = map(len, pair)
+            for i, j in links:
+                if i >= m or j >= n:
+                    raise InputError(
+                        f"the gold link {i}-{j} of pair {number} points past its {m} and {n} words",
+                        remedy="positions count from 0; were the links made from these words?",
+                    )
+    if not any(gold):
+        raise InputError("there is no gold link to choose by", remedy="give sentences that have some")
+
+
+def default_way(config: EncoderLinksConfig, depth: int) -> Way:
+    """What is used without gold links: what was measured to be best (docs/SPACES.md).
+
+    Raises:
+        ConfigError: The layer is not given, and there are several.
+    """
+    if config.layer == "auto" and depth:
+        raise ConfigError(
+            "a layer is chosen on sentences with gold links, and there are none",
+            remedy=f"give some with --dev-parallel and --dev-gold, or name one from 0 to {depth} with --layer",
+        )
+    rule: Rule = "softmax" if config.rule == "auto" else config.rule
+    threshold = 0.15 if config.threshold == "auto" else config.threshold
+    return Way(
+        layer=0 if config.layer == "auto" else config.layer % (depth + 1),
+        rule=rule,
+        threshold=threshold if rule == "softmax" else None,
+        center="mean" if config.center == "auto" else config.center,
+    )
+
+
+def links_by(
+    way: Way, batch: WordVectors, means_2D: tuple[torch.Tensor, torch.Tensor] | None, config: EncoderLinksConfig
+) -> Directions:
+    """The links of a batch of one layer, both directions."""
+    means = None if means_2D is None else (means_2D[0][None], means_2D[1][None])
+    found = similarities(batch, means, config.similarity)
+    if way.threshold is None:
+        return argmax_links(found)
+    return softmax_links(probabilities(found, config.temperature), way.threshold)
+
+
+def _every(
+    batch: WordVectors,
+    means_2LD: tuple[torch.Tensor, torch.Tensor],
+    thresholds: Sequence[float],
+    config: EncoderLinksConfig,
+) -> Iterator[tuple[int, Directions]]:
+    """The links of every way but the layer, which are all at once; with the way's number."""
+    found = [similarities(batch, means_2LD if center == "mean" else None, config.similarity) for center in CENTERS]
+    number = 0
+    for each in found:
+        yield number, argmax_links(each)
+        number += 1
+    for each in found:
+        over = probabilities(each, config.temperature)
+        for threshold in thresholds:
+            yield number, softmax_links(over, threshold)
+            number += 1
+
+
+def _gold(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
+    shape = (len(links), batch.source_LPMD.shape[2], batch.target_LPND.shape[2])
+    gold_PMN = torch.zeros(shape, dtype=torch.bool)
+    for pair_MN, each in zip(gold_PMN, links, strict=True):
+        for i, j in each:
+            pair_MN[i, j] = True
+    return gold_PMN.to(batch.source_LPMD.device)
+
+
+def _may(way: Way, config: EncoderLinksConfig) -> bool:
+    rule = "softmax" if config.rule == "auto" and config.threshold != "auto" else config.rule
+    return rule in ("auto", way.rule) and config.center in ("auto", way.center)

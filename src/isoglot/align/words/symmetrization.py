@@ -1,0 +1,181 @@
+"""Two alignments of the same sentences, one in each direction, made one (Och & Ney 2003; Koehn et al. 2005).
+
+A direction links every word of one side to at most one of the other. What both say is right most often, what either
+says is most complete; growing stands between the two.
+
+Growing depends on the order, for a link that is added takes two words. It is the published one: links are visited by
+their source word, then by their target word, those added ahead of the visit included; the neighbors of each by sides
+first (source before, target before, source behind, target behind), then by corners; and all that again until nothing
+is added. At the end come the links of the forward direction, then those of the backward one, each in the same order.
+
+>>> forward, backward = [(0, 0), (1, 1), (1, 2)], [(0, 0), (1, 1), (2, 1), (3, 3)]
+>>> for method in METHODS:
+...     print(method, symmetrise(forward, backward, method))
+intersection [(0, 0), (1, 1)]
+union [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
+grow-diag [(0, 0), (1, 1), (1, 2), (2, 1)]
+grow-diag-final-and [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
+
+Two directions of a whole bitext made one, in one compiled loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.optional import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoglot.text.formats.pharaoh import Links
+
+Symmetry = Literal["intersection", "union", "grow-diag", "grow-diag-final-and"]
+"""``intersection``: links of both; ``union``: of either; ``grow-diag``: the intersection and, from it, neighbors (also
+diagonal ones) in the union of which a word has no link yet; ``grow-diag-final-and``: then also links of words that both
+have none."""
+METHODS: tuple[Symmetry, ...] = get_args(Symmetry)
+
+_NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def check_method(method: Symmetry) -> None:
+    """Refuse what is no way to make two directions one.
+
+    Raises:
+        ConfigError: There is no such method.
+    """
+    if method not in METHODS:
+        raise ConfigError(
+            f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS), code="config.unknown-name"
+        )
+
+
+def symmetrise(
+    forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], method: Symmetry = "grow-diag-final-and"
+) -> Links:
+    """The links of a sentence pair that a method makes of two directions, in order.
+
+    Args:
+        forward: Links (source, target) of the direction that explains the target.
+        backward: Those of the direction that explains the source; also (source, target).
+        method: How.
+
+    Raises:
+        ConfigError: There is no such method.
+    """
+    check_method(method)
+    one, other = set(forward), set(backward)
+    union = one | other
+    if method == "union":
+        return sorted(union)
+    links = one & other
+    if method == "intersection":
+        return sorted(links)
+    sources, targets = {i for i, _ in links}, {j for _, j in links}
+
+    def add(link: tuple[int, int]) -> None:
+        links.add(link)
+        sources.add(link[0])
+        targets.add(link[1])
+
+    before = -1
+    while before != len(links):
+        before = len(links)
+        for i, j in sorted(union):  # all links are in it; those added on the way count at once
+            if (i, j) not in links:
+                continue
+            for a, b in _NEIGHBORS:
+                near = (i + a, j + b)
+                if near in union and not (near[0] in sources and near[1] in targets):
+                    add(near)
+    if method == "grow-diag-final-and":
+        for direction in (one, other):
+            for link in sorted(direction):
+                if link[0] not in sources and link[1] not in targets:
+                    add(link)
+    return sorted(links)
+
+
+@compiled
+def merge(
+    forward: np.ndarray,
+    backward: np.ndarray,
+    source_starts: np.ndarray,
+    target_starts: np.ndarray,
+    grow: bool,
+    final: bool,
+    union: bool,
+    longest: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Symmetrize all sentences at once; the compiled twin of :func:`symmetrise`, which works on sets.
+
+    Args:
+        forward: The source place of each target word, or -1.
+        backward: The target place of each source word, or -1.
+        source_starts: Where sentences begin (S + 1).
+        target_starts: Likewise.
+        grow: Whether neighbors are added to the intersection.
+        final: Whether links between words without any are added then.
+        union: Everything either has.
+        longest: The longest sentence.
+
+    Returns:
+        Where the links of each sentence begin (S + 1), and the source and the target place of each link, in order.
+    """
+    link_starts = np.zeros(len(source_starts), np.int64)
+    sources = np.empty(len(forward) + len(backward), np.int32)
+    targets = np.empty(len(forward) + len(backward), np.int32)
+    one = np.zeros((longest, longest), np.uint8)  # 1 forward, 2 backward, 4 chosen
+    linked_source = np.zeros(longest, np.bool_)
+    linked_target = np.zeros(longest, np.bool_)
+    count = 0
+    for s in range(len(source_starts) - 1):
+        m, n = source_starts[s + 1] - source_starts[s], target_starts[s + 1] - target_starts[s]
+        one[:m, :n] = 0
+        linked_source[:m] = False
+        linked_target[:n] = False
+        for j in range(n):
+            i = forward[target_starts[s] + j]
+            if i >= 0:
+                one[i, j] |= 1
+        for i in range(m):
+            j = backward[source_starts[s] + i]
+            if j >= 0:
+                one[i, j] |= 2
+        for i in range(m):
+            for j in range(n):
+                if one[i, j] == 3 or (union and one[i, j]):
+                    one[i, j] |= 4
+                    linked_source[i] = linked_target[j] = True
+        added = grow
+        while added:
+            added = False
+            for i in range(m):
+                for j in range(n):
+                    if not one[i, j] & 4:
+                        continue
+                    for a, b in ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)):
+                        x, y = i + a, j + b
+                        if x < 0 or y < 0 or x >= m or y >= n or not one[x, y] or one[x, y] & 4:
+                            continue
+                        if not (linked_source[x] and linked_target[y]):
+                            one[x, y] |= 4
+                            linked_source[x] = linked_target[y] = added = True
+        if final:
+            for direction in (1, 2):
+                for i in range(m):
+                    for j in range(n):
+                        if one[i, j] & direction and not linked_source[i] and not linked_target[j]:
+                            one[i, j] |= 4
+                            linked_source[i] = linked_target[j] = True
+        for i in range(m):
+            for j in range(n):
+                if one[i, j] & 4:
+                    sources[count], targets[count] = i, j
+                    count += 1
+        link_starts[s + 1] = count
+    return link_starts, sources[:count].copy(), targets[:count].copy()

@@ -1,0 +1,341 @@
+"""Which word translates which: an aligner learned from bitext in both directions, kept in a file, used on any pairs.
+
+>>> pairs = [("the house".split(), "das haus".split()), ("the book".split(), "das buch".split())]
+>>> pairs += [("a book".split(), "ein buch".split())]
+>>> aligner = train_aligner(pairs)
+>>> aligner.align([("a house".split(), "ein haus".split())])
+[[(0, 0), (1, 1)]]
+
+A word aligner as one file of arrays, and which of the two kinds it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from isoglot.align.words.diagonal_model import Direction, DirectionTrainer, WordAlignConfig, agree, best_of
+from isoglot.align.words.em_loops import FLOOR, look_up
+from isoglot.align.words.indexed_bitext import IndexedBitext, PairCounts, Words
+from isoglot.align.words.symmetrization import Symmetry, check_method, merge
+from isoglot.core.artifact import array_path, load_arrays, save_arrays
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from isoglot.align.words.encoder_aligner import EncoderAligner
+    from isoglot.align.words.indexed_bitext import Pair
+    from isoglot.text.formats.pharaoh import Links
+
+_CHUNK = 10_000  # sentence pairs that are aligned together
+
+
+@dataclass(eq=False, kw_only=True)
+class WordAligner:
+    """What was learned in both directions; see :func:`train_aligner`."""
+
+    config: WordAlignConfig
+    languages: tuple[str, str] | None
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+    """The word types of the source and the target."""
+    rows: np.ndarray
+    """Where the entries of each source type begin."""
+    columns: np.ndarray
+    """The target type of each entry."""
+    forward: Direction
+    """The target explained by the source."""
+    backward: Direction
+    """The source explained by the target."""
+    counts: PairCounts
+    """What it was learned from."""
+    usual: ClassVar[Symmetry] = "grow-diag-final-and"
+    """How its directions are made one where nobody says otherwise."""
+    device: ClassVar[str] = "cpu"
+    """Where it computes."""
+
+    def stream(
+        self,
+        pairs: Iterable[Pair],
+        method: Symmetry = "grow-diag-final-and",
+        *,
+        counts: PairCounts | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[Links]:
+        """The links (source, target) of each pair, in order; a few thousand pairs are held at a time.
+
+        A pair that is blank, one-sided or overlong has none. A word that was not seen in training stays near the
+        diagonal.
+
+        Args:
+            pairs: Sentence pairs, as lists of words.
+            method: How the two directions are made one.
+            counts: Counts the pairs, if given.
+            progress: Shows how far it is.
+
+        Raises:
+            ConfigError: There is no such method.
+        """
+        check_method(method)
+        counts = PairCounts() if counts is None else counts
+        known = [Words(words, case=self.config.case) for words in self.words]
+        source = iter(pairs)
+        with progress.task("aligning", total=None, unit="pairs") as task:
+            while chunk := list(islice(source, _CHUNK)):
+                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
+                found = iter(
+                    self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], known, method)
+                )
+                yield from [next(found) if good else [] for good in usable]
+                task.advance(len(chunk))
+
+    def align(self, pairs: Iterable[Pair], method: Symmetry = "grow-diag-final-and") -> list[Links]:
+        """The links of all pairs; as :meth:`stream`."""
+        return list(self.stream(pairs, method))
+
+    def _links(self, pairs: Sequence[Pair], words: Sequence[Words], method: Symmetry) -> list[Links]:
+        bitext = IndexedBitext.of(pairs, *words)
+        place = look_up(self.rows, self.columns, bitext.rows, bitext.columns, len(words[1]))
+        best = []
+        for learned, side, backward in ((self.forward, 1, False), (self.backward, 0, True)):
+            given = np.where(place >= 0, learned.given[place], np.float32(0)) if len(learned.given) else place * 0.0
+            given_null = np.zeros(len(words[side]), np.float32)
+            given_null[: len(learned.given_null)] = learned.given_null
+            best.append(best_of(learned, bitext, given, given_null, backward=backward, null=self.config.null))
+        starts, sources, targets = merge(
+            best[0],
+            best[1],
+            bitext.source_starts,
+            bitext.target_starts,
+            method.startswith("grow"),
+            method.endswith("final-and"),
+            method == "union",
+            bitext.longest,
+        )
+        links = list(zip(sources.tolist(), targets.tolist(), strict=True))
+        return [links[start:stop] for start, stop in pairwise(starts.tolist())]
+
+    def translations(self, word: str, limit: int = 5) -> list[tuple[str, float]]:
+        """The likeliest target words of a source word, with their probabilities given it; case as in training."""
+        word = word.lower() if self.config.case == "lower" else word
+        number = {each: place for place, each in enumerate(self.words[0])}.get(word)
+        if number is None:
+            return []
+        low, high = int(self.rows[number]), int(self.rows[number + 1])
+        order = np.argsort(-self.forward.given[low:high], kind="stable")[:limit] + low
+        return [(self.words[1][self.columns[slot]], float(self.forward.given[slot])) for slot in order]
+
+    def facts(self) -> dict[str, Any]:
+        """What was learned, in numbers, as JSON holds it."""
+        return {
+            "tension": {"forward": self.forward.tension, "backward": self.backward.tension},
+            "log_likelihood_a_word": {"forward": self.forward.likelihoods, "backward": self.backward.likelihoods},
+        }
+
+    def origin(self) -> dict[str, Any]:
+        """No encoder: all it knows is in it."""
+        return {}
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as one safetensors file, or as ``aligner.safetensors`` in a folder; returns the file.
+
+        Raises:
+            StorageError: The file cannot be written.
+        """
+        arrays = {
+            "rows": self.rows,
+            "columns": self.columns,
+            "forward": self.forward.given,
+            "backward": self.backward.given,
+            "forward_null": self.forward.given_null,
+            "backward_null": self.backward.given_null,
+        }
+        for side, words in zip(("source", "target"), self.words, strict=True):
+            arrays[f"{side}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
+        about = {
+            "config": self.config.model_dump(),
+            "languages": self.languages,
+            "counts": {name: value for name, value in self.counts.facts().items() if name != "used"},
+            "tensions": [self.forward.tension, self.backward.tension],
+            "likelihoods": [self.forward.likelihoods, self.backward.likelihoods],
+        }
+        return write_aligner(path, STATISTICAL, about, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> WordAligner:
+        """Read one from a file or folder.
+
+        Raises:
+            CorruptFileError: The file is not what was written.
+            InputError: It is not one of ours.
+            StorageError: It cannot be read.
+        """
+        return cls.of_file(read_aligner(path, STATISTICAL))
+
+    @classmethod
+    def of_file(cls, found: AlignerFile) -> WordAligner:
+        """The aligner of a file that was read."""
+        about, arrays = found.about, found.arrays
+        words = [tuple(arrays[f"{side}_words"].tobytes().decode().split("\n")) for side in ("source", "target")]
+        directions = [
+            Direction(given=arrays[name], given_null=arrays[f"{name}_null"], tension=tension, likelihoods=likelihoods)
+            for name, tension, likelihoods in zip(
+                ("forward", "backward"), about["tensions"], about["likelihoods"], strict=True
+            )
+        ]
+        return cls(
+            config=WordAlignConfig(**about["config"]),
+            languages=tuple(about["languages"]) if about["languages"] else None,
+            words=(words[0], words[1]),
+            rows=arrays["rows"],
+            columns=arrays["columns"],
+            forward=directions[0],
+            backward=directions[1],
+            counts=PairCounts(**about["counts"]),
+        )
+
+
+def train_aligner(
+    pairs: Iterable[Pair],
+    config: WordAlignConfig | None = None,
+    *,
+    languages: tuple[str, str] | None = None,
+    progress: Progress = SILENT,
+) -> WordAligner:
+    """Learn from sentence pairs which words translate each other, in both directions.
+
+    Args:
+        pairs: Sentence pairs, as lists of words. Those that are blank, one-sided or overlong are counted and left out.
+        config: How.
+        languages: Those of the two sides, for the record.
+        progress: Shows how far it is.
+
+    Raises:
+        InputError: No pair has words on both sides, or a word has a line break.
+    """
+    config = WordAlignConfig() if config is None else config
+    counts = PairCounts()
+    usable = [pair for pair in pairs if counts.usable(*pair, config.max_words)]
+    counts.check_any(config.max_words)
+    source_words, target_words = Words(case=config.case), Words(case=config.case)
+    bitext = IndexedBitext.of(usable, source_words, target_words)
+    del usable
+    for word in (*source_words.numbers, *target_words.numbers):
+        if "\n" in word:  # which stands between words in the file of an aligner
+            raise InputError(f"the word {shown(word)} has a line break", remedy="cut the text there")
+    types = len(source_words), len(target_words)
+    trainers = [
+        DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
+        for backward in (False, True)
+    ]
+    total = 2 * config.iterations + config.agreement
+    with progress.task("learning to align", total=total, unit="rounds") as task:
+        for trainer in trainers:
+            for _ in range(config.iterations):
+                task.note(f"{trainer.round():.3f} nats a word")
+                task.advance()
+        for _ in range(config.agreement):
+            agree(*trainers)
+            task.advance()
+    directions = [trainer.learned for trainer in trainers]
+    del trainers
+    for learned in directions:
+        # In single precision from here on, so that what is read from a file is what was learned.
+        learned.given, learned.given_null = learned.given.astype(np.float32), learned.given_null.astype(np.float32)
+    forward, backward_ = directions
+    kept = (forward.given > FLOOR) | (backward_.given > FLOOR)  # the others count as never seen
+    rows = np.zeros(types[0] + 1, np.int64)
+    np.cumsum(np.bincount(bitext.row_of[kept], minlength=types[0]), out=rows[1:])
+    for learned in directions:
+        learned.given = learned.given[kept]
+    return WordAligner(
+        config=config,
+        languages=languages,
+        words=(tuple(source_words.numbers), tuple(target_words.numbers)),
+        rows=rows,
+        columns=bitext.columns[kept],
+        forward=forward,
+        backward=backward_,
+        counts=counts,
+    )
+
+
+FILE = "aligner.safetensors"
+STATISTICAL, ENCODER = "statistical", "encoder"
+_KIND = "word aligner"
+
+
+class AlignerFile(NamedTuple):
+    """What stands in a file."""
+
+    file: Path
+    kind: str
+    about: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def write_aligner(path: str | Path, kind: str, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
+    """Write one to a file, or to ``aligner.safetensors`` in a folder; returns the file.
+
+    Raises:
+        StorageError: The file cannot be written.
+    """
+    file = aligner_path(path)
+    save_arrays(file, _KIND, {"kind": kind, **about}, arrays)
+    return file
+
+
+def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
+    """Read one from a file or folder.
+
+    Args:
+        path: The file, or its folder.
+        kind: Which kind is wanted; None: any.
+
+    Raises:
+        CorruptFileError: The file is not what was written.
+        InputError: It is not one of ours, or of another kind.
+        StorageError: It cannot be read.
+    """
+    file = aligner_path(path)
+    about, arrays = load_arrays(file, _KIND, remedy="make one with isoglot align links")
+    found = about.get("kind", STATISTICAL)  # the only one, once
+    if kind not in (None, found):
+        raise InputError(f"a word aligner of the kind {found}, not {kind}", remedy="open it by its kind", file=file)
+    return AlignerFile(file, found, about, arrays)
+
+
+def load_aligner(path: str | Path, *, model: str | None = None, device: str = "auto") -> WordAligner | EncoderAligner:
+    """An aligner of either kind, from what ``isoglot align links`` wrote.
+
+    Args:
+        path: The file, or its folder.
+        model: Where the encoder of the second kind is now; None: where it was.
+        device: Where it computes.
+
+    Raises:
+        ConfigError: A model is named for an aligner that has none, or it is another one.
+        CorruptFileError: The file is not what was written.
+        InputError: It is not one of ours.
+        StorageError: It cannot be read, or the encoder is not where it was.
+    """
+    found = read_aligner(path)
+    if found.kind == ENCODER:
+        from isoglot.align.words.encoder_aligner import EncoderAligner
+        from isoglot.model import load_encoder
+
+        encoder = None if model is None else load_encoder(model, device=device)
+        return EncoderAligner.of_file(found, encoder, device=device)
+    if model is not None:
+        raise ConfigError(f"{found.file} was learned from bitext and has no model", remedy="leave the model out")
+    return WordAligner.of_file(found)
+
+
+def aligner_path(path: str | Path) -> Path:
+    """The file that is meant: itself, or the one in a folder."""
+    return array_path(path, FILE)

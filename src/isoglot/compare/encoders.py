@@ -1,0 +1,382 @@
+"""Two encoders compared: one reads a language, the other reads the same sentences in another language.
+
+What comes out is CKA of every layer with every layer, and on the diagonal any measures, each with what it would be if
+sentences were paired at random (null), how much it hangs on the sentences (interval), what an encoder that has learned
+nothing would get (floor), and what the same training from another seed gets (ceiling).
+
+Shape legend: ``N`` sentences, ``D`` and ``E`` widths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from isoglot.align.layer_maps import layer_pairs
+from isoglot.compare.cka_inference import judge
+from isoglot.compare.floor import placed
+from isoglot.compare.jackknife import groups_of, half_width
+from isoglot.compare.layer_grid import layer_cka, stream_layer_cka
+from isoglot.compare.measures.paired_rows import paired
+from isoglot.compare.measures.registry import MEASURES, Score, compute, find_measure
+from isoglot.compare.parallel_sentences import check_count, language_for
+from isoglot.compare.top_components import without_top
+from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
+from isoglot.core.rng import random_stream
+from isoglot.represent import Representations, extract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.compare.layer_grid import CKAGrid
+    from isoglot.compare.measures.cka import Form
+    from isoglot.compare.measures.declaration import Measure
+    from isoglot.compare.parallel_sentences import SentencePair
+    from isoglot.core.progress import Progress
+    from isoglot.model import EncoderLike
+    from isoglot.represent.extraction import Pool
+    from isoglot.represent.layer_pass import Layers
+
+CKA_FORMS: dict[str, Form] = {"paper-cka": "paper", "cka": "centered", "debiased-cka": "debiased"}
+"""The measures whose null and interval have formulas; the others are computed again and again."""
+DEFAULT_MEASURES = (*CKA_FORMS, "procrustes", "rsa", "mutual-knn")
+OTHER_ROWS, OTHER_DRAWS = 1000, 20
+"""Sentences and shuffles at most for measures other than linear CKA."""
+
+_ROUNDING = 1e-9  # values that are closer than this are the same
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """One measure in one layer, with what it is to be held against; None: not measured, or without meaning."""
+
+    measure: str
+    layer: int
+    other_layer: int
+    """The layer of the second encoder, which counts its own from the end where it has more of them."""
+    value: float
+    low: float | None
+    """The 95 % interval over sentences."""
+    high: float | None
+    null_mean: float | None
+    """The mean over sentences paired at random."""
+    null_edge: float | None
+    """What 95 % of random pairings stay below; above, for a distance."""
+    p: float | None
+    """The share of random pairings that are as alike as this."""
+    expected_null: float | None = None
+    """What ``null_mean`` is on average, by formula, in the forms of linear CKA: far from 0 in the biased ones."""
+    saturated: bool = False
+    """Every random pairing gives the value too: there is no room left to tell the right one."""
+    few_rows: bool = False
+    """It has no more rows than both spaces have columns together, and is too high for that (plain CCA and PWCCA)."""
+    floor: float | None = None
+    """The same with an untrained encoder on the second side."""
+    ceiling: float | None = None
+    """The same for the first encoder and its seed twin, both reading the first language."""
+    place: float | None = None
+    """Where the value stands between floor, 0, and ceiling, 1."""
+    without_top: float | None = None
+    """The value without the top components of either side."""
+    rows: int
+    """Sentences it was measured on."""
+    draws: int
+    """Random pairings behind the null."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Everything that was measured of two encoders."""
+
+    models: tuple[str, str]
+    languages: tuple[str, str]
+    sentences: int
+    cut: tuple[int, int] = (0, 0)
+    """How many of those that the measures are measured on were longer than their encoder takes, by side."""
+    rows: int
+    """How many those are."""
+    pool: str
+    floor: str | None
+    """What the floor is."""
+    ceiling: str | None
+    """What the ceiling is."""
+    top: int
+    """How many top components were taken off for the figures without them."""
+    grid: CKAGrid
+    """CKA of every layer with every layer, of all sentences."""
+    grid_without_top: CKAGrid | None
+    """The same without top components, of the sentences that the measures are measured on."""
+    measured: tuple[Measured, ...]
+    """On the diagonal, layer by layer, measure by measure."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order of the registry."""
+        return tuple(find_measure(name) for name in dict.fromkeys(each.measure for each in self.measured))
+
+    def of(self, measure: str) -> list[Measured]:
+        """One measure in every layer."""
+        return [each for each in self.measured if each.measure == measure]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "models": list(self.models),
+            "languages": list(self.languages),
+            "sentences": self.sentences,
+            "rows": self.rows,
+            "cut": list(self.cut),
+            "pool": self.pool,
+            "floor": self.floor,
+            "ceiling": self.ceiling,
+            "top_components": self.top,
+            "grid": self.grid.as_dict(),
+            "grid_without_top": None if self.grid_without_top is None else self.grid_without_top.as_dict(),
+            "measures": {measure.name: measure.as_dict() for measure in self.measures},
+            "layers": [each.as_dict() for each in self.measured],
+        }
+
+
+def compare_models(
+    one: EncoderLike,
+    other: EncoderLike,
+    pairs: Sequence[SentencePair],
+    languages: tuple[str, str],
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    layers: Layers = "all",
+    floor: EncoderLike | None = None,
+    ceiling: EncoderLike | None = None,
+    ceiling_name: str = "a seed twin",
+    top: int = 1,
+    rows: int = 2000,
+    draws: int = 200,
+    pool: Pool = "mean",
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Comparison:
+    """Compare what two encoders make of the same sentences.
+
+    Of any number of sentences, no more than ``rows`` are in memory as vectors, or a few thousand.
+
+    Args:
+        one: Reads the first language.
+        other: Reads the second; it may be the same encoder.
+        pairs: Sentences of the first language with their translations.
+        languages: The two languages.
+        names: What to call the encoders.
+        measures: Which measures on the diagonal, by name; or ``all``.
+        layers: ``all``, or numbers that both encoders have; negative ones count from the last of each.
+        floor: An encoder that has learned nothing, for the second side.
+        ceiling: The first encoder trained from another seed; it reads the first language too.
+        ceiling_name: What to call it.
+        top: Top components to take off for the figures without them; 0: no such figures.
+        rows: Sentences for the measures on the diagonal at most; of more, some are drawn.
+        draws: Random pairings behind the null, and draws behind the interval.
+        pool: What a sentence's vector is.
+        seed: Decides what is drawn.
+        progress: Shows how far it is.
+
+    Raises:
+        ConfigError: There is no such measure, layer or language.
+        InputError: Too few sentences, or an encoder that gives the same for all of them, or what is no number.
+    """
+    chosen = chosen_measures(measures)
+    check_count(len(pairs), chosen)
+    check_count(rows, chosen, option="rows:")
+    diagonal = layer_pairs(layers, one, other)
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    order_N = random_stream(seed, "compared rows").permutation(len(pairs))[:rows]
+    drawn_N = np.sort(order_N)
+
+    def read(encoder: EncoderLike | None, side: int, name: str) -> Representations | None:
+        if encoder is None:
+            return None
+        wanted: Layers = "all" if layers == "all" else [pair[side] for pair in diagonal]
+        texts = [pairs[number][side] for number in drawn_N]
+        code = language_for(encoder, languages[side])
+        return extract(encoder, texts, layers=wanted, pool=pool, language=code, name=name, progress=progress)
+
+    X, Y = read(one, 0, names[0]), read(other, 1, names[1])
+    assert X is not None  # noqa: S101 - for the type checker
+    assert Y is not None  # noqa: S101
+    under, above = read(floor, 1, "floor"), read(ceiling, 0, "ceiling")
+    places_N = np.searchsorted(drawn_N, order_N)
+    work = _Diagonal(X, Y, under, above, order_N=places_N, top=top, rows=rows, draws=draws, seed=seed)
+    if len(pairs) > len(drawn_N):
+        grid = stream_layer_cka(one, other, first, second, languages, layers=layers, pool=pool, progress=progress)
+    else:
+        grid = layer_cka(X, Y, progress=progress)
+    stripped = None
+    if top:
+        stripped = layer_cka(_without_top(X, top), _without_top(Y, top), progress=progress)
+    measured = []
+    with progress.task("compare", total=len(diagonal) * len(chosen), unit="measures") as task:
+        for pair in diagonal:
+            for name in chosen:
+                task.note(f"{name}, layer {pair[0]}")
+                try:
+                    measured.append(work.measured(name, pair))
+                except InputError as error:
+                    raise InputError(
+                        f"layer {pair[0]}: {error.problem}", remedy=error.remedy, code=error.code
+                    ) from error
+                task.advance()
+    return Comparison(
+        models=names,
+        languages=languages,
+        sentences=len(pairs),
+        rows=len(drawn_N),
+        cut=(X.header["cut"], Y.header["cut"]),
+        pool=pool,
+        floor=None if floor is None else f"an untrained encoder reads {languages[1]}",
+        ceiling=None if ceiling is None else f"{names[0]} and {ceiling_name} both read {languages[0]}",
+        top=top,
+        grid=grid,
+        grid_without_top=stripped,
+        measured=tuple(measured),
+    )
+
+
+def chosen_measures(names: Sequence[str]) -> list[str]:
+    """The measures of these names, in the order of the registry; ``all`` are all of them.
+
+    Raises:
+        ConfigError: There is no such measure; the message has the nearest name.
+    """
+    if "all" in names:
+        return list(MEASURES)
+    wanted = {find_measure(name).name for name in names}
+    return [name for name in MEASURES if name in wanted]
+
+
+class _Diagonal:
+    """Measures of single pairs of layers, on the same drawn sentences."""
+
+    def __init__(
+        self,
+        X: Representations,
+        Y: Representations,
+        floor: Representations | None,
+        ceiling: Representations | None,
+        *,
+        order_N: np.ndarray,
+        top: int,
+        rows: int,
+        draws: int,
+        seed: int,
+    ) -> None:
+        self.X, self.Y, self.floor, self.ceiling = X, Y, floor, ceiling
+        self.top, self.rows, self.draws, self.seed = top, rows, draws, seed
+        self.order_N = order_N
+        self._stripped: tuple[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] | None = None
+
+    def measured(self, name: str, pair: tuple[int, int]) -> Measured:
+        linear = name in CKA_FORMS
+        rows_N = np.sort(self.order_N[: self.rows if linear else min(self.rows, OTHER_ROWS)])
+        X, Y = self.X[pair[0]][rows_N], self.Y[pair[1]][rows_N]
+        if linear:
+            found = judge(X, Y, form=CKA_FORMS[name], rows=self.rows, draws=self.draws, seed=self.seed)
+            held: dict[str, Any] = {
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "null_mean": found.null_mean,
+                "null_edge": found.null_high,
+                "p": found.p,
+                "expected_null": found.expected_null,
+                "rows": found.rows,
+                "draws": found.draws,
+            }
+        else:
+            held = judge_any(name, X, Y, draws=min(self.draws, OTHER_DRAWS), seed=self.seed)
+        under = None if self.floor is None else self._value(name, X, self.floor[pair[1]][rows_N])
+        above = None if self.ceiling is None else self._value(name, X, self.ceiling[pair[0]][rows_N])
+        return Measured(
+            measure=name,
+            layer=pair[0],
+            other_layer=pair[1],
+            floor=under,
+            ceiling=above,
+            place=None
+            if under is None or above is None
+            else placed(held["value"], under, above, kind=find_measure(name).kind),
+            without_top=self._value(name, *self._without_top(pair, X, Y)) if self.top else None,
+            **held,
+        )
+
+    def _without_top(self, pair: tuple[int, int], X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both sides without their top components; those of the last measure, where its sentences were the same."""
+        asked = (*pair, len(X))
+        if self._stripped is None or self._stripped[0] != asked:
+            self._stripped = asked, (without_top(X, self.top), without_top(Y, self.top))
+        return self._stripped[1]
+
+    def _value(self, name: str, X: np.ndarray, Y: np.ndarray) -> float:
+        return compute(name, X, Y, seed=self.seed).value
+
+
+def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed: int = 0) -> dict[str, Any]:
+    """Any measure with its null and interval, by computing it again: of shuffled pairs, and without a tenth of them.
+
+    A measure that does not look at pairs, such as the likeness of two graphs, has no null: shuffling changes nothing.
+    One that does is saturated where every shuffle gives the value all the same, such as CCA of hardly more rows than
+    columns.
+
+    Args:
+        name: The measure.
+        X_ND: Rows of one side.
+        Y_NE: Rows of the other.
+        draws: Shuffles.
+        seed: Decides them.
+
+    Returns:
+        Fields of :class:`Measured`.
+    """
+    measure = find_measure(name)
+    count = len(X_ND)
+    chance = random_stream(seed, "shuffled pairs", name)
+    orders = [chance.permutation(count) for _ in range(draws if measure.pairs else 0)]
+    groups = groups_of(count, seed)
+    if measure.halves is not None and count <= (measure.rows or count):
+        halves, sides = measure.halves, paired(X_ND, Y_NE)
+        X, Y = (halves.of(side, label) for side, label in zip(sides, "XY", strict=True))
+        value = Score(halves.alike(X, Y), count, count)
+        nulls = [halves.shuffled(X, Y, torch.from_numpy(order)) for order in orders]
+        parts = [torch.from_numpy(group) for group in groups]
+        replicates = [halves.alike(X.without(part), Y.without(part)) for part in parts]
+    else:
+        value = compute(name, X_ND, Y_NE, seed=seed)
+        nulls = [compute(name, X_ND, Y_NE[order], seed=seed).value for order in orders]
+        kept = [np.setdiff1d(np.arange(count), group) for group in groups]
+        replicates = [compute(name, X_ND[rows], Y_NE[rows], seed=seed).value for rows in kept]
+    distance = measure.kind == "distance"
+    rounding = _ROUNDING * max(1.0, abs(value.value))
+    beyond = [(value.value - null) if distance else (null - value.value) for null in nulls]
+    near = sum(each >= -rounding for each in beyond)
+    half = half_width(replicates) if replicates else None
+    return {
+        "value": value.value,
+        "low": None if half is None else max(measure.bounds[0], value.value - half),
+        "high": None if half is None else min(measure.bounds[1], value.value + half),
+        "null_mean": float(np.mean(nulls)) if nulls else None,
+        "null_edge": float(np.quantile(nulls, 0.05 if distance else 0.95)) if nulls else None,
+        "p": (1 + near) / (1 + len(nulls)) if nulls else None,
+        "saturated": bool(nulls) and all(abs(each) <= rounding for each in beyond),
+        "few_rows": measure.rows_beyond_columns and value.rows_used <= X_ND.shape[1] + Y_NE.shape[1],
+        "rows": value.rows_used,
+        "draws": len(nulls),
+    }
+
+
+def _without_top(found: Representations, top: int) -> Representations:
+    return Representations({layer: without_top(found[layer], top) for layer in found.layers}, found.header)

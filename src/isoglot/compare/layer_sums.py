@@ -1,0 +1,277 @@
+"""What linear CKA needs to know of two layers, as sums over items: they add up, and can be moved to another origin.
+
+Sums of squares lose digits where the rows are far from the origin, so each layer's rows are counted from a point near
+their mean, its *shift*. Moving the origin afterwards is exact algebra: to join sums that were made about two points,
+to have them about the mean (centered CKA), or about zero (CKA as printed).
+
+Shape legend: ``D`` columns of the one layer, ``E`` of the other.
+
+The layers of one side of a comparison: rows that wait to be multiplied, and each layer's sums with itself.
+
+Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer, ``S`` columns of all layers, ``L`` layers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+from isoglot.core.arrays import take_rows, to_tensor
+from isoglot.core.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.compare.measures.cka import Form
+    from isoglot.core.arrays import Array
+    from isoglot.represent import Representations
+
+
+class LayerSums(NamedTuple):
+    """Of the rows x of one layer."""
+
+    rows: int
+    """how many"""
+    sum_D: torch.Tensor
+    """Σ x"""
+    squares: torch.Tensor
+    """Σ |x|²"""
+
+    def to(self, device: torch.device) -> LayerSums:
+        """A copy on a device."""
+        return LayerSums(self.rows, self.sum_D.to(device, copy=True), self.squares.to(device, copy=True))
+
+    def moved(self, by_D: torch.Tensor) -> LayerSums:
+        """The same of x + by."""
+        far = by_D @ by_D
+        squares = self.squares + 2 * (self.sum_D @ by_D) + self.rows * far
+        return LayerSums(self.rows, self.sum_D + self.rows * by_D, squares)
+
+
+class PairSums(NamedTuple):
+    """Of the rows x of one layer and the rows y of another that go with them."""
+
+    cross_DE: torch.Tensor
+    """Σ x yᵀ"""
+    x_by_y_D: torch.Tensor
+    """Σ |y|² x"""
+    y_by_x_E: torch.Tensor
+    """Σ |x|² y"""
+    squares: torch.Tensor
+    """Σ |x|² |y|²"""
+
+    def to(self, device: torch.device) -> PairSums:
+        """The same on a device."""
+        return PairSums(*(part.to(device) for part in self))
+
+    def moved(self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor) -> PairSums:
+        """The same of x + by and y + by, where ``x`` and ``y`` are the layers' sums before they are moved.
+
+        |x + b|² = |x|² + 2 b·x + |b|², multiplied out.
+        """
+        x_moved, y_moved = x.moved(by_D), y.moved(by_E)
+        far_x, far_y = by_D @ by_D, by_E @ by_E
+        cross_D = self.cross_DE @ by_E
+        return PairSums(
+            self.cross_DE + torch.outer(x.sum_D, by_E) + torch.outer(by_D, y_moved.sum_D),
+            self.x_by_y_D + 2 * cross_D + far_y * x.sum_D + y_moved.squares * by_D,
+            self.y_by_x_E + 2 * (by_D @ self.cross_DE) + far_x * y.sum_D + x_moved.squares * by_E,
+            self._squares_moved(x, y, by_D, by_E, cross_D),
+        )
+
+    def _squares_moved(
+        self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor, cross_D: torch.Tensor
+    ) -> torch.Tensor:
+        far_x, far_y = by_D @ by_D, by_E @ by_E
+        squares = self.squares + 2 * (by_E @ self.y_by_x_E + by_D @ self.x_by_y_D) + 4 * (by_D @ cross_D)
+        squares = squares + far_y * (x.moved(by_D).squares - x.rows * far_x)
+        return squares + far_x * y.moved(by_E).squares
+
+    def products(self, x: LayerSums, y: LayerSums, zero_D: torch.Tensor, zero_E: torch.Tensor) -> dict[Form, float]:
+        """⟨K, L⟩ in the three forms; ``zero`` is where the rows are counted from.
+
+        The debiased one is N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012). Rows of centered kernel
+        matrices sum to zero, so that without their diagonal they sum to minus the squared lengths.
+        """
+        N = x.rows
+        mean_D, mean_E = x.sum_D / N, y.sum_D / N
+        centered_DE = torch.addr(self.cross_DE, x.sum_D, mean_E, alpha=-1)
+        centered = centered_DE.flatten() @ centered_DE.flatten()
+        squares = self._squares_moved(x, y, -mean_D, -mean_E, self.cross_DE @ -mean_E)
+        taken = squares * N / (N - 2) - x.moved(-mean_D).squares * y.moved(-mean_E).squares / ((N - 1) * (N - 2))
+        mean_D, mean_E = mean_D + zero_D, mean_E + zero_E
+        far = N * (mean_D @ mean_D) * N * (mean_E @ mean_E)
+        paper = centered + 2 * N * (mean_D @ (centered_DE @ mean_E)) + far
+        return {"paper": float(paper), "centered": float(centered), "debiased": float(centered - taken)}
+
+
+CHUNK = 4096
+"""Rows that are multiplied at once: the longer, the less adding up, and the more memory."""
+
+FEW = 512  # fewer rows than this are multiplied in float64, which costs nothing and is when rounding would show
+BLOCK = 128  # columns of a symmetric product that are made at once: 7 / 12 of the work for a width of 768
+
+
+class Side:
+    """The layers of one side: a chunk of their rows next to each other, and each layer's sums with itself."""
+
+    def __init__(self, name: str, layers: Sequence[int]) -> None:
+        self.name = name
+        self.layers = tuple(layers)
+        if not self.layers or len(set(self.layers)) != len(self.layers):
+            raise ConfigError(f"layers {list(self.layers)} of {name}", remedy="give at least one, and none twice")
+        self.widths: dict[int, int] = {}
+        """columns of each layer, once known"""
+        self.columns: list[slice] = []
+        """where each layer stands among all columns"""
+        self.waiting_BS: torch.Tensor | None = None
+        """room for a chunk of rows"""
+
+    def take(self, batch: Mapping[int, Array] | Representations) -> dict[int, torch.Tensor]:
+        """The rows of each layer, checked."""
+        missing = [layer for layer in self.layers if layer not in batch]
+        if missing:
+            raise ConfigError(
+                f"a batch without layer {missing[0]} of {self.name}", remedy="give every batch all layers"
+            )
+        taken = {layer: _checked(batch[layer], f"layer {layer} of {self.name}") for layer in self.layers}
+        counts = {len(rows_BD) for rows_BD in taken.values()}
+        if len(counts) > 1:
+            raise InputError(
+                f"layers of {self.name} have {min(counts)} and {max(counts)} rows",
+                remedy="give each layer the same items",
+            )
+        if self.widths:
+            self.check_widths({layer: rows_BD.shape[1] for layer, rows_BD in taken.items()})
+        return taken
+
+    def check_widths(self, widths: Mapping[int, int]) -> None:
+        """Refuse rows of another width than before."""
+        for layer, width in self.widths.items():
+            if widths[layer] != width:
+                raise ConfigError(
+                    f"layer {layer} of {self.name} has {widths[layer]} columns where {width} came before",
+                    remedy="keep different encoders apart",
+                )
+
+    def make_sums(self, widths: dict[int, int], device: torch.device) -> None:
+        """Sums of nothing yet."""
+        self.widths = widths
+        ends = np.cumsum([widths[layer] for layer in self.layers]).tolist()
+        self.columns = [slice(end - widths[layer], end) for layer, end in zip(self.layers, ends, strict=True)]
+        self.total = ends[-1]
+        self.shift_S = zeros(device, self.total)
+        self.shifted = False
+        self._sum_S = zeros(device, self.total)
+        self._squares_L = zeros(device, len(self.layers))
+        self._own = [zeros(device, width, width) for width in (widths[layer] for layer in self.layers)]
+        self._by_length_S = zeros(device, self.total)
+        self._fourth_L = zeros(device, len(self.layers))
+
+    def is_wide(self) -> bool:
+        """Whether the shift is no float32, so that rows must be counted from it in float64."""
+        return not torch.equal(self.shift_S.float().double(), self.shift_S)
+
+    def make_room(self, rows: int, dtype: torch.dtype, device: torch.device) -> None:
+        """Room for a chunk."""
+        self.waiting_BS = torch.empty(rows, self.total, dtype=dtype, device=device)
+
+    def put(self, at: int, layers: dict[int, torch.Tensor]) -> None:
+        """Copy rows into the chunk, counted from the shift where there is one."""
+        assert self.waiting_BS is not None  # noqa: S101 - there is room before anything is put
+        for columns, rows_BD in zip(self.columns, layers.values(), strict=True):
+            place_BD = self.waiting_BS[at : at + len(rows_BD), columns]
+            place_BD.copy_(rows_BD)
+            if self.shifted:
+                place_BD -= self.shift_S[columns].to(place_BD.dtype)
+
+    def chunk(self, count: int) -> torch.Tensor:
+        """The rows that wait, counted from the shift: the mean of the first chunk."""
+        assert self.waiting_BS is not None  # noqa: S101 - as above
+        rows_BS = self.waiting_BS[:count]
+        if not self.shifted:
+            self.set_shift(rows_BS.mean(dim=0).double())
+            rows_BS -= self.shift_S.to(rows_BS.dtype)
+        return rows_BS.double() if count < FEW else rows_BS
+
+    def set_shift(self, shift_S: torch.Tensor) -> None:
+        """Count rows from here on."""
+        self.shift_S = shift_S
+        self.shifted = True
+
+    def lengths(self, rows_BS: torch.Tensor) -> torch.Tensor:
+        """|x|² of each row in each layer."""
+        return torch.stack([rows_BS[:, columns].square().sum(dim=1) for columns in self.columns], dim=1)
+
+    def add_own(self, rows_BS: torch.Tensor, lengths_BL: torch.Tensor, scratch: Scratch) -> None:
+        """Add to the sums of each layer alone and with itself; of a symmetric product, what is above the diagonal."""
+        self._sum_S += rows_BS.sum(dim=0)
+        self._squares_L += lengths_BL.sum(dim=0)
+        self._fourth_L += lengths_BL.square().sum(dim=0)
+        for place, columns in enumerate(self.columns):
+            layer_BD = rows_BS[:, columns]
+            self._by_length_S[columns] += lengths_BL[:, place] @ layer_BD
+            width = layer_BD.shape[1]
+            product_DD = scratch.place(width, width, layer_BD)
+            for start in range(0, width, BLOCK):
+                columns_BD = layer_BD[:, start : start + BLOCK]
+                torch.mm(columns_BD.T, layer_BD[:, start:], out=product_DD[start : start + BLOCK, start:])
+            scratch.add(self._own[place], product_DD)
+
+    def layer(self, place: int, count: int) -> LayerSums:
+        """The sums of a layer alone."""
+        return LayerSums(count, self._sum_S[self.columns[place]], self._squares_L[place])
+
+    def own(self, place: int) -> PairSums:
+        """The sums of a layer with itself."""
+        above_DD = self._own[place].triu()
+        by_length_D = self._by_length_S[self.columns[place]]
+        return PairSums(above_DD + above_DD.triu(1).T, by_length_D, by_length_D, self._fourth_L[place])
+
+    def shift_of(self, place: int) -> torch.Tensor:
+        """Where a layer's rows are counted from."""
+        return self.shift_S[self.columns[place]]
+
+    def join(self, place: int, layer: LayerSums, own: PairSums) -> None:
+        """Add sums about the same shift."""
+        self._sum_S[self.columns[place]] += layer.sum_D
+        self._squares_L[place] += layer.squares
+        self._own[place] += own.cross_DE
+        self._by_length_S[self.columns[place]] += own.x_by_y_D
+        self._fourth_L[place] += own.squares
+
+
+def zeros(device: torch.device, *shape: int) -> torch.Tensor:
+    """Sums to add to."""
+    return torch.zeros(shape, dtype=torch.float64, device=device)
+
+
+class Scratch:
+    """Places for results that are soon added to something: the same ones each time, as new memory takes time to get."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[int, int, torch.dtype], torch.Tensor] = {}
+
+    def place(self, rows: int, columns: int, like: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+        """A matrix to write into, on the device of another and of its type unless told."""
+        key = (rows, columns, dtype or like.dtype)
+        if key not in self._places:
+            self._places[key] = torch.zeros(rows, columns, dtype=key[2], device=like.device)
+        return self._places[key]
+
+    def add(self, sums: torch.Tensor, product: torch.Tensor) -> None:
+        """Add a product to float64 sums; float32 is converted first, as adding the two types as they are is slow."""
+        if product.dtype != sums.dtype:
+            product = self.place(product.shape[0], product.shape[1], product, sums.dtype).copy_(product)
+        sums += product
+
+
+def _checked(X: Array, name: str) -> torch.Tensor:
+    """:func:`isoglot.core.arrays.take_rows`, which looks at every number only if their sum is not finite."""
+    if getattr(X, "ndim", 0) != 2 or not len(X):
+        return take_rows(X, name)
+    first = take_rows(X[:1], name)
+    rows_BD = to_tensor(X).to(first.dtype)
+    return rows_BD if bool(torch.isfinite(rows_BD.sum())) else take_rows(X, name)

@@ -1,0 +1,1 @@
+"""Similarity measures of two representations of the same items."""

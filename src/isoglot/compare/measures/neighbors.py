@@ -1,0 +1,132 @@
+"""Mutual nearest neighbors: do the items have the same neighbors in both spaces? (Huh et al. 2024).
+
+Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from isoglot.compare.measures.cka import SAMPLED
+from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
+from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
+from isoglot.core.arrays import refuse_zeros
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.retrieve.methods import nearest
+
+if TYPE_CHECKING:
+    from isoglot.core.arrays import Array
+
+NEIGHBORS = 10
+SPARE = 4  # times as many are found, so that there are enough where a tenth of the items is left out
+
+
+def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBORS) -> float:
+    """The share of an item's k nearest neighbors in X that are among its k nearest in Y, on average over the items.
+
+    Nearest by the cosine; an item is no neighbor of its own, and among equally near ones the first comes first. Spaces
+    that have nothing to do with each other share k / (N - 1) of the neighbors.
+
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order.
+        k: How many neighbors.
+
+    Raises:
+        ConfigError: ``k`` is below 1.
+        InputError: The rows will not do, one is all zeros, all of a side are the same, or there are too few to have k
+            neighbors and others.
+    """
+    X_ND, Y_NE = paired(X, Y)
+    return shared_neighbors(Nearest.of(X_ND, "X", k), Nearest.of(Y_NE, "Y", k))
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest others of every item of one space.
+
+    Attributes:
+        name: What error messages call the space.
+        rows_ND: The space.
+        items_N: The number of each row; others are called by it.
+        nearest_NS: The nearest others, the nearest first: more than K, for when some are left out.
+        k: How many of them count.
+    """
+
+    name: str
+    rows_ND: torch.Tensor
+    items_N: torch.Tensor
+    nearest_NS: torch.Tensor
+    k: int
+
+    @classmethod
+    def of(cls, rows_ND: torch.Tensor, name: str, k: int = NEIGHBORS) -> Nearest:
+        """The neighbors in a space; errors as for :func:`mutual_knn`."""
+        nearest_NS = nearest_others(rows_ND, max(k, min(SPARE * k, len(rows_ND) - 2)), name)
+        return cls(name, rows_ND, torch.arange(len(rows_ND), device=rows_ND.device), nearest_NS, k)
+
+    def without(self, rows_G: torch.Tensor) -> Nearest:
+        """The same of all items but some: the next nearest take their places."""
+        left_N = torch.ones(len(self.items_N), dtype=torch.bool, device=rows_G.device)
+        left_N[rows_G] = False
+        rows_ND, items_N, nearest_NS = self.rows_ND[left_N], self.items_N[left_N], self.nearest_NS[left_N]
+        good_NS = left_N[nearest_NS]
+        chosen_NS = good_NS & (good_NS.cumsum(dim=1) <= self.k)
+        if int(chosen_NS.sum()) == len(items_N) * self.k:
+            nearest_NS = nearest_NS[chosen_NS].view(len(items_N), self.k)
+        else:
+            nearest_NS = items_N[nearest_others(rows_ND, self.k, self.name)]
+        return replace(self, rows_ND=rows_ND, items_N=items_N, nearest_NS=nearest_NS)
+
+
+def shared_neighbors(own: Nearest, other: Nearest) -> float:
+    """The share of neighbors in the one space that are neighbors in the other."""
+    return _shared(own.nearest_NS[:, : own.k], other.nearest_NS[:, : other.k])
+
+
+def shared_shuffled(own: Nearest, other: Nearest, order_N: torch.Tensor) -> float:
+    """The same with the items of the other space in another order: they keep their neighbors under other numbers."""
+    return _shared(own.nearest_NS[:, : own.k], order_N.argsort()[other.nearest_NS[order_N, : other.k]])
+
+
+def _shared(own_NK: torch.Tensor, other_NK: torch.Tensor) -> float:
+    return float((own_NK[:, :, None] == other_NK[:, None]).any(dim=2).double().mean())
+
+
+def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
+    """The k nearest of every row among the others by the cosine, N × K, the nearest first.
+
+    Raises:
+        ConfigError: ``k`` is below 1.
+        InputError: A row is all zeros, all are the same, or there are fewer than k + 2.
+    """
+    if k < 1:
+        raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbor")
+    if len(rows_ND) < k + 2:
+        raise InputError(
+            f"{len(rows_ND)} items are too few to tell {k} neighbors from others",
+            remedy=f"give at least {k + 2} items, or a smaller k",
+        )
+    refuse_equal_rows(rows_ND, name)
+    refuse_zeros(rows_ND, name)
+    rows_ND = in_range(rows_ND)
+    found = torch.as_tensor(nearest(rows_ND, rows_ND, k + 1).indices_NK)
+    # Among its duplicates a row need not come first, nor at all: then the last is one too many.
+    is_self = found == torch.arange(len(rows_ND), device=found.device)[:, None]
+    is_self[:, -1] |= ~is_self.any(dim=1)
+    return found[~is_self].view(len(rows_ND), k)
+
+
+MUTUAL_KNN = Measure(
+    name="mutual-knn",
+    title="Mutual nearest neighbors",
+    meaning="The share of an item's 10 nearest neighbors that are the same in both spaces.",
+    function=mutual_knn,
+    invariances=unchanged_by("orthogonal", "scaling"),
+    fewest=NEIGHBORS + 2,
+    rows=SAMPLED,
+    halves=Halves(of=Nearest.of, alike=shared_neighbors, shuffled=shared_shuffled),
+)

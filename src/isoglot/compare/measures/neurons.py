@@ -1,0 +1,64 @@
+"""Average neuron-wise correlation, ANC: do the same columns say the same? (Del & Fishel 2022).
+
+Shape legend: ``N`` items, ``D`` columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from isoglot.compare.measures.declaration import Measure, unchanged_by
+from isoglot.compare.measures.paired_rows import paired, refuse_equal_rows
+from isoglot.core.errors import InputError
+
+if TYPE_CHECKING:
+    from isoglot.core.arrays import Array
+
+
+def anc(X: Array, Y: Array) -> float:
+    """The correlation of each column of X with the same column of Y over the items, averaged over the columns.
+
+    With its sign, as the authors compute it: a neuron that says the opposite counts against. For two languages in one
+    model, whose columns are the same neurons. A column that does not vary in either space is left out; one that varies
+    in one of them only has no correlation, and counts as 0.
+
+    Raises:
+        InputError: The rows will not do, the spaces have different widths, or all rows of a side are the same.
+    """
+    X_ND, Y_ND = paired(X, Y)
+    if X_ND.shape[1] != Y_ND.shape[1]:
+        raise InputError(
+            f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}",
+            remedy="give two spaces of the same neurons, or use a measure that may mix columns, such as cka",
+        )
+    refuse_equal_rows(X_ND, "X")
+    refuse_equal_rows(Y_ND, "Y")
+    X_ND, Y_ND = _standardised(X_ND), _standardised(Y_ND)
+    varies_D = X_ND.any(dim=0) | Y_ND.any(dim=0)
+    return max(-1.0, min(1.0, float((X_ND * Y_ND).sum() / varies_D.sum())))
+
+
+def _standardised(X_ND: torch.Tensor) -> torch.Tensor:
+    """Columns with mean 0 and length 1; those that do not vary are zeros."""
+    shifted_ND = _over_largest(_over_largest(X_ND) - _over_largest(X_ND)[0])
+    centered_ND = shifted_ND - shifted_ND.mean(dim=0)
+    length_D: torch.Tensor = centered_ND.norm(dim=0)
+    return centered_ND / torch.where(length_D > 0, length_D, 1.0)
+
+
+def _over_largest(X_ND: torch.Tensor) -> torch.Tensor:
+    largest_D = X_ND.abs().amax(dim=0)
+    return X_ND / torch.where(largest_D > 0, largest_D, 1.0)
+
+
+ANC = Measure(
+    name="anc",
+    title="ANC",
+    meaning="How well each neuron of one space correlates with the same neuron of the other, on average.",
+    function=anc,
+    invariances=unchanged_by("scaling", "translation"),
+    bounds=(-1.0, 1.0),
+    widths="same",
+)

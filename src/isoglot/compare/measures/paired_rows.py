@@ -1,0 +1,118 @@
+"""Two spaces at the door: the same items as rows of both, centered and scaled so that nothing overflows.
+
+Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``R`` columns that are left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from isoglot.core.arrays import exact, take_rows
+from isoglot.core.errors import InputError
+from isoglot.core.progress import counted
+
+if TYPE_CHECKING:
+    from isoglot.core.arrays import Array
+
+FEWEST_ROWS = 4  # the unbiased HSIC divides by N - 3
+
+
+def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both spaces as float64 on the device of X, checked.
+
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order.
+
+    Raises:
+        InputError: No matrices of finite floats, unequal numbers of rows, or fewer than 4.
+    """
+    X_ND, Y_NE = take_rows(X, "X"), take_rows(Y, "Y")
+    if len(X_ND) != len(Y_NE):
+        raise InputError(
+            f"X has {len(X_ND)} rows and Y {len(Y_NE)}",
+            remedy="give the same items in the same order on both sides",
+            code="input.row-count",
+        )
+    if len(X_ND) < FEWEST_ROWS:
+        raise InputError(f"{counted(len(X_ND), 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")
+    return exact(X_ND), exact(Y_NE).to(X_ND.device)
+
+
+def centered_pair(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both spaces with mean 0 and Frobenius norm 1; see :func:`paired` and :func:`centered`."""
+    X_ND, Y_NE = paired(X, Y)
+    return centered(X_ND, "X"), centered(Y_NE, "Y")
+
+
+def centered(X_ND: torch.Tensor, name: str) -> torch.Tensor:
+    """The rows with mean 0 and Frobenius norm 1.
+
+    Raises:
+        InputError: All rows are the same: there is nothing to compare.
+    """
+    # The first row goes first: of equal rows nothing is left, not even rounding.
+    X_ND = in_range(X_ND)
+    refuse_equal_rows(X_ND, name)
+    shifted_ND = in_range(X_ND - X_ND[0])
+    return _of_norm_1(shifted_ND - shifted_ND.mean(dim=0))
+
+
+def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
+    """Refuse a space without variance.
+
+    Raises:
+        InputError: All rows are the same.
+    """
+    if bool((X_ND[0] == X_ND).all()):
+        raise InputError(f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ")
+
+
+def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
+    """Refuse a space of whose similarities centering leaves no more than a share.
+
+    Raises:
+        InputError: No more than rounding is left.
+    """
+    if left <= share * size:
+        raise InputError(
+            f"{name} has no similarities left to compare once it is centered",
+            remedy="give more items that differ from each other",
+        )
+
+
+def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
+    """The rows as they are, with Frobenius norm 1.
+
+    Raises:
+        InputError: All numbers are zero.
+    """
+    X_ND = in_range(X_ND)
+    if not bool(X_ND.any()):
+        raise InputError(f"{name} is all zeros", remedy="give items that differ")
+    return _of_norm_1(X_ND)
+
+
+def in_range(X_ND: torch.Tensor) -> torch.Tensor:
+    """The numbers over the largest: the squares of 1e-200 and of 1e200 are no floats."""
+    return X_ND / X_ND.abs().max().clamp(min=torch.finfo(X_ND.dtype).tiny)
+
+
+def _of_norm_1(X_ND: torch.Tensor) -> torch.Tensor:
+    length: torch.Tensor = X_ND.norm()
+    return X_ND / length
+
+
+def narrowed(X_ND: torch.Tensor) -> torch.Tensor:
+    """The rows turned into as few columns as N rows can need, N × min(N, D): lengths and angles are the same."""
+    if X_ND.shape[1] <= X_ND.shape[0]:
+        return X_ND
+    triangle_NN: torch.Tensor = torch.linalg.qr(X_ND.T, mode="r").R
+    return triangle_NN.T
+
+
+def above_diagonal(square_NN: torch.Tensor) -> torch.Tensor:
+    """The entries above the diagonal, row by row: every pair of items once."""
+    return torch.cat([square_NN[row, row + 1 :] for row in range(len(square_NN))])

@@ -1,0 +1,101 @@
+"""All measures by name, and one way to compute any of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isoglot.compare.measures import cca, neighbors, neurons, spectral
+from isoglot.compare.measures import cka as kernel_alignment
+from isoglot.compare.measures import procrustes_distance as shape
+from isoglot.compare.measures import rsa as dissimilarity
+from isoglot.compare.measures.declaration import INVARIANCES, Invariance, Measure, unchanged_by
+from isoglot.compare.measures.paired_rows import paired
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.rng import random_stream
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from isoglot.core.arrays import Array
+
+__all__ = ["INVARIANCES", "MEASURES", "Invariance", "Measure", "Score", "compute", "find_measure", "unchanged_by"]
+
+MEASURES: dict[str, Measure] = {
+    measure.name: measure
+    for measure in (
+        kernel_alignment.PAPER_CKA,
+        kernel_alignment.CKA,
+        kernel_alignment.DEBIASED_CKA,
+        kernel_alignment.RBF_CKA,
+        cca.CCA,
+        cca.SVCCA,
+        cca.PWCCA,
+        shape.PROCRUSTES,
+        dissimilarity.RSA,
+        neighbors.MUTUAL_KNN,
+        neurons.ANC,
+        spectral.SPECTRAL,
+    )
+}
+"""Every measure by its name, in the order of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A measure's value, and how many of the items it was computed on."""
+
+    value: float
+    rows_used: int
+    """items it was computed on"""
+    of: int
+    """items there were"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self)
+
+
+def find_measure(name: str) -> Measure:
+    """The measure of that name.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    if name not in MEASURES:
+        raise ConfigError(f"no measure {shown(name)}", remedy=nearest_name(name, MEASURES), code="config.unknown-name")
+    return MEASURES[name]
+
+
+def compute(name: str, X: Array, Y: Array, *, seed: int = 0) -> Score:
+    """Any measure; of more rows than it takes, as many as it takes are drawn.
+
+    Args:
+        name: One of :data:`MEASURES`.
+        X: N × D.
+        Y: N × E, the same items in the same order.
+        seed: Chooses the rows; the same for every measure that takes as many.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(30, 5))
+    >>> score = compute("cka", X, 2 * X + 1)
+    >>> round(score.value, 9), score.rows_used
+    (1.0, 30)
+
+    Raises:
+        ConfigError: There is no such measure.
+        InputError: The rows will not do.
+    """
+    measure = find_measure(name)
+    count = len(paired(X, Y)[0])
+    if measure.rows is not None and count > measure.rows:
+        drawn = random_stream(seed, "compare", "rows").choice(count, size=measure.rows, replace=False)
+        drawn.sort()
+        X, Y = _some_rows(X, drawn), _some_rows(Y, drawn)
+    return Score(measure.function(X, Y), len(X), count)
+
+
+def _some_rows(X: Array, rows: np.ndarray) -> Array:
+    return X[torch.from_numpy(rows).to(X.device)] if isinstance(X, torch.Tensor) else X[rows]

@@ -1,0 +1,106 @@
+"""Optional parts: libraries that isoglot uses when they are there, and the line that installs each.
+
+Loops compiled by numba where it is installed; without it they run as they stand, a hundred times slower.
+"""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import isoglot
+from isoglot.core.errors import MissingPartError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """An extra of the package: its name and its libraries."""
+
+    extra: str
+    libraries: tuple[str, ...]
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"pip install 'isoglot[{self.extra}]'"
+
+
+PARTS = (
+    Part(extra="hf", libraries=("transformers",)),
+    Part(extra="moses", libraries=("sacremoses",)),
+    Part(extra="chinese", libraries=("rjieba",)),
+    Part(extra="thai", libraries=("pythainlp",)),
+    Part(extra="static", libraries=("gensim", "numba")),
+    Part(extra="bleu", libraries=("sacrebleu",)),
+    Part(extra="frames", libraries=("pandas", "pyarrow")),
+    Part(extra="tensorboard", libraries=("tensorboard",)),
+    Part(extra="cluster", libraries=("ray",)),
+)
+
+_CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensors", "tokenizers", "zstandard")
+
+
+def version_of(library: str) -> str | None:
+    """The installed version of a library, or None; nothing is imported."""
+    from importlib import metadata  # which imports half of email
+
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, isoglot and every library of ours that is installed."""
+    libraries = [*_CORE, *(name for part in PARTS for name in part.libraries)]
+    found = {name: version for name in libraries if (version := version_of(name)) is not None}
+    return {"isoglot": isoglot.__version__, "python": platform.python_version(), **found}
+
+
+def import_part(library: str) -> ModuleType:
+    """Import an optional library when it is needed.
+
+    Raises:
+        MissingPartError: It is not installed; the message has the line that installs it.
+    """
+    name = library.partition(".")[0]
+    part = next(part for part in PARTS if name in part.libraries)
+    try:
+        return importlib.import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # installed but broken: the traceback says more than we could
+        raise MissingPartError(f"this needs {name}, which is not installed", remedy=part.install) from error
+
+
+F = TypeVar("F", bound="Callable[..., object]")
+
+COMPILED = find_spec("numba") is not None
+"""Whether loops are compiled."""
+
+_SUMS_IN_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}  # but infinities and what is no number stay what they are
+
+
+def compiled(function: F) -> F:
+    """The function compiled, the machine code kept on the disk; as it is where numba is missing."""
+    if not COMPILED:
+        return function
+    return cast("F", import_part("numba").njit(cache=True, nogil=True)(function))
+
+
+def compiled_loosely(function: F) -> F:
+    """The same where sums may be taken in any order, so that they go through the processor's wide registers.
+
+    The order is the compiler's and always the same: so are the bits, on one machine.
+    """
+    if not COMPILED:
+        return function
+    make = import_part("numba").njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS_IN_ANY_ORDER)
+    return cast("F", make(function))

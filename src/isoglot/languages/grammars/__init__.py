@@ -1,0 +1,1 @@
+"""Grammars of the five built-in languages."""

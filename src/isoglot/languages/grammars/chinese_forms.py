@@ -1,0 +1,314 @@
+"""The words of Chinese, read from its tables, and its noun phrases, with measure words before and localizers after."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from isoglot.languages.grammars.lexicon import read_table
+from isoglot.languages.grammars.rendering import Grammar
+from isoglot.languages.meaning import (
+    ADJECTIVE,
+    AND,
+    CLASSIFIER,
+    DETERMINER,
+    MARKER,
+    NUMBER,
+    RELATIVE,
+    Both,
+    Clause,
+    Name,
+    Phrase,
+    Pronoun,
+    Thing,
+)
+
+if TYPE_CHECKING:
+    from isoglot.languages.concepts import World
+    from isoglot.languages.sentence import Sentence
+
+PRONOUNS = {(1, False): "我", (2, False): "你", (1, True): "我们", (2, True): "你们"}
+THIRD = {"m": ("他", "他们"), "f": ("她", "她们"), "": ("它", "它们")}
+ASKED = {"who": "谁", "what": "什么", "where": "哪里"}
+
+COVERBS = frozenset({"用", "给"})
+"""Prepositions that the treebank takes for verbs, with what they mark as their object."""
+POINTED = frozenset({"country"})
+"""What cannot be known by its bare noun: 访问那个国家."""
+
+
+@dataclass(slots=True, frozen=True)
+class Noun:
+    """A noun with its measure word, empty for what is not counted."""
+
+    word: str
+    measure: str
+    at: str
+    """The localizer of a place: 里, 上, or none."""
+    to: str
+    """The localizer of a goal: 去河边."""
+    plural: str
+    """What known people in the plural take, 们, or are called, 人们; empty for all else."""
+
+
+@dataclass(slots=True, frozen=True)
+class Verb:
+    """A verb, how it goes with aspect, and where its place and its patient stand."""
+
+    word: str
+    kind: str
+    """``act`` takes 了 when it is past; ``go`` too, but has no progressive; ``end`` has an end and nothing before it;
+    ``turn`` has an end to which it may be on its way, 正在离开; ``bare`` lasts, without 了; ``state`` lasts and is
+    negated with 不 only; ``wear`` takes 着."""
+    place: str
+    """Before the verb after 在 (empty); after it with 在 (``在>``) or as its object (``>``); ``bare``: a goal without
+    localizer, ``far``: one with it after a single syllable only, 前往岛上, 前往沙漠."""
+    marker: str
+    """The preposition of the patient or, if there is one, the recipient, which then stands before the verb."""
+    to: str
+    """The verb with its recipient after it, where 把 has brought the patient forward: 把它寄给国王."""
+    lasts: bool
+    """Has a progressive."""
+
+
+@dataclass(slots=True, frozen=True)
+class Adjective:
+    """An adjective before a noun and as a predicate; some differ: 长长的河, 河很长."""
+
+    attribute: str
+    lemma: str
+    linked: bool
+    """Needs 的 before a noun."""
+    measured: bool
+    """Needs 的 but after a measure word: 一本好书, but 读好的书, since 读好 is *read to the end*."""
+    predicate: str
+    mode: str
+    """What the predicate takes: 很; 是…的; 了 for a change; 着 for a lasting result."""
+    tag: str
+    keeps: frozenset[str]
+    """Concepts before whose nouns 的 is kept."""
+
+
+def read_nouns(world: World) -> dict[str, list[Noun]]:
+    """The nouns, by concept."""
+    found: dict[str, list[Noun]] = {}
+    for row in read_table("zh", "nouns"):
+        word = row["lemma"]
+        measure = "" if world.nouns[row["concept"]].mass else row["clf"]
+        noun = Noun(word, measure, row["at"], row["to"], row["plural"])
+        found.setdefault(row["concept"], []).append(noun)
+    return found
+
+
+def read_verbs(world: World) -> tuple[dict[str, list[Verb]], dict[str, dict[str, Verb]]]:
+    """The verbs by concept; and those said of some things only, by concept and thing; ``@both``: of two unlike ones."""
+    usual: dict[str, list[Verb]] = {}
+    for row in read_table("zh", "verbs"):
+        usual.setdefault(row["concept"], []).append(_verb(row))
+    special: dict[str, dict[str, Verb]] = {}
+    for row in read_table("zh", "verbs_of"):
+        verb = _verb(row)
+        special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), verb))
+    return usual, special
+
+
+def _verb(row: dict[str, str]) -> Verb:
+    lasts = row["kind"] in {"act", "bare", "turn"} and row["place"] != "在>"
+    return Verb(row["lemma"], row["kind"], row["place"], row["marker"], row["to"], lasts)
+
+
+def read_adjectives(world: World) -> tuple[dict[str, list[Adjective]], dict[str, dict[str, Adjective]]]:
+    """The adjectives by concept; and those said of some things only, by concept and thing."""
+    usual: dict[str, list[Adjective]] = {}
+    for row in read_table("zh", "adjectives"):
+        usual.setdefault(row["concept"], []).append(_adjective(row, world))
+    special: dict[str, dict[str, Adjective]] = {}
+    for row in read_table("zh", "adjectives_of"):
+        adjective = _adjective(row, world)
+        special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), adjective))
+    return usual, special
+
+
+def _adjective(row: dict[str, str], world: World) -> Adjective:
+    attribute = row["attribute"]
+    # 长长 is 长 said twice.
+    lemma = attribute[0] if len(attribute) == 2 and attribute[0] == attribute[1] else attribute
+    return Adjective(
+        attribute=attribute,
+        lemma=lemma,
+        linked=row["de"] == "的",
+        measured=row["de"] == "一",
+        predicate=row["predicate"],
+        mode=row["mode"],
+        tag=row["tag"] or "ADJ",
+        keeps=frozenset(_expand(row["keep"], world)),
+    )
+
+
+def _expand(cell: str, world: World) -> list[str]:
+    """A list of concepts with all that is below each."""
+    found = []
+    for name in cell.split(",") if cell else ():
+        found.append(name)
+        found += [concept for concept in world.nouns if name in world.kinds_of(concept)]
+    return found
+
+
+def read_numbers(world: World) -> dict[int, str]:
+    """The numbers, as they are said before a measure word."""
+    words = {row["concept"]: row["lemma"] for row in read_table("zh", "numbers")}
+    return {value: words[concept] for value, concept in world.numbers.items()}
+
+
+def read_names() -> dict[str, list[str]]:
+    """The words of each name, with the dot between the parts of a person's."""
+    return {row["name"]: row["words"].replace("·", " · ").split(" ") for row in read_table("zh", "names")}
+
+
+class ChinesePhrases(Grammar):
+    """The noun phrases of Chinese."""
+
+    language: ClassVar[str] = "zh"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nouns = read_nouns(self.world)
+        self.verbs, self.verbs_of = read_verbs(self.world)
+        self.adjectives, self.adjectives_of = read_adjectives(self.world)
+        self.numbers = read_numbers(self.world)
+        self.names = read_names()
+
+    @abstractmethod
+    def _relative(self, sentence: Sentence, thing: Thing, clause: Clause) -> int:
+        """Append a relative clause with its 的 and return its head."""
+
+    def _phrase(
+        self,
+        sentence: Sentence,
+        phrase: Phrase,
+        relation: str,
+        marker: str = "",
+        localizer: str = "",
+        *,
+        bare: bool = False,
+        some: bool = False,
+    ) -> int:
+        """Append a noun phrase between its preposition and its localizer, and return what is to be attached.
+
+        ``bare``: an indefinite one without 一; ``some``: indefinite ones with 一些.
+        """
+        unit = phrase.unit * 8
+        coverb = marker in COVERBS
+        case = sentence.add(marker, marker, "VERB" if coverb else "ADP", "case", unit + MARKER) if marker else 0
+        if isinstance(phrase, Thing):
+            head = self._thing(sentence, phrase, bare=bare, some=some)
+        elif isinstance(phrase, Name):
+            head = self.add_name(sentence, phrase, self.names[phrase.name])
+        elif isinstance(phrase, Both):
+            head = self._phrase(sentence, phrase.first, relation, bare=bare, some=some)
+            link = sentence.add("和", "和", "CCONJ", "cc", unit + AND)
+            second = self._phrase(sentence, phrase.second, "conj", bare=bare, some=some)
+            sentence.attach(link, second)
+            sentence.attach(second, head)
+        else:
+            word = self._pronoun(phrase) if isinstance(phrase, Pronoun) else ASKED[phrase.word]
+            head = sentence.add(word, word, "PRON", relation, unit)
+        sentence.relations[head - 1] = relation
+        if localizer:
+            sentence.add(localizer, localizer, "ADP", "case", unit + MARKER, head)
+        if coverb:
+            sentence.relations[case - 1] = "advcl"
+            sentence.attach(head, case, "obj")
+            return case
+        if case:
+            sentence.heads[case - 1] = head
+        return head
+
+    def _again(self, sentence: Sentence, thing: Thing, marker: str) -> int:
+        """Append a pronoun for the thing that a relative clause is about: 农民给它挤奶的母牛."""
+        start = len(sentence.words)
+        head = self._phrase(sentence, Pronoun(3, thing.plural, thing), "obl", marker)
+        for position in range(start, len(sentence.words)):
+            sentence.units[position] = thing.unit * 8 + RELATIVE
+        return head
+
+    def _pronoun(self, pronoun: Pronoun) -> str:
+        if pronoun.person != 3:
+            return PRONOUNS[pronoun.person, pronoun.plural]
+        return THIRD["m" if pronoun.of is None else self.sex(pronoun.of)][pronoun.plural]
+
+    def add_name(self, sentence: Sentence, name: Name, words: list[str]) -> int:
+        """Append a name; the parts of a person's hang on the first, those of an organisation's on the last, a noun."""
+        kind = self.world.names[name.name].kind
+        unit = name.unit * 8
+        start = len(sentence.words) + 1
+        head = start if kind == "PER" else start + len(words) - 1
+        for position, word in enumerate(words, start=start):
+            label = f"B-{kind}" if position == start else f"I-{kind}"
+            if word == "·":
+                sentence.add(word, word, "PUNCT", "punct", -1, position + 1, label)
+                continue
+            tag = "NOUN" if position == head != start else "PROPN"
+            relation = "dep" if position == head else "flat:name" if kind == "PER" else "nmod"
+            sentence.add(word, word, tag, relation, unit, head, label)
+        return head
+
+    def _thing(
+        self, sentence: Sentence, thing: Thing, *, bare: bool = False, some: bool = False, measure: str = ""
+    ) -> int:
+        """Relative clause, number with measure word, adjective, noun; a new one of its kind is counted first."""
+        unit = thing.unit * 8
+        noun = self.pick(sentence, self.nouns[thing.concept], unit)
+        before: list[int] = []
+        one = not (thing.definite or thing.plural or bare) and bool(noun.measure or measure)
+        some = some and thing.plural and not (thing.definite or thing.count or bare)
+        late = (one or some or (thing.count and not thing.definite)) and thing.gap == "agent"
+        if thing.relative is not None and not late:
+            before.append(self._relative(sentence, thing, thing.relative))
+        if one or thing.count:
+            number = self.numbers[thing.count] if thing.count else "一"
+            many = sentence.add(number, number, "NUM", "nummod", unit + (NUMBER if thing.count else DETERMINER))
+            before.append(many)
+            measure = measure or noun.measure
+            sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER, many)
+        elif some:
+            before.append(sentence.add("一些", "一些", "ADJ", "amod", unit + DETERMINER))
+        elif thing.concept in POINTED and thing.definite and thing.relative is None:
+            before.append(self._pointed(sentence, noun.measure, thing))
+        if thing.relative is not None and late:
+            before.append(self._relative(sentence, thing, thing.relative))
+        if thing.adjective:
+            before.append(self._attribute(sentence, thing.adjective, thing, noun.word))
+        several = noun.plural if thing.plural and thing.definite and not thing.count else ""
+        word = several if len(several) > 1 else noun.word
+        head = sentence.add(word, word, "NOUN", "dep", unit)
+        if several == "们":
+            sentence.add("们", "们", "PART", "case", unit, head)
+        for position in before:
+            sentence.heads[position - 1] = head
+        return head
+
+    def _pointed(self, sentence: Sentence, measure: str, thing: Thing) -> int:
+        """那个, on whose measure word the demonstrative hangs; or 那些."""
+        unit = thing.unit * 8
+        if thing.plural:
+            return sentence.add("那些", "那些", "DET", "det", unit + DETERMINER)
+        that = sentence.add("那", "那", "DET", "det", unit + DETERMINER)
+        head = sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER)
+        sentence.heads[that - 1] = head
+        return head
+
+    def _attribute(self, sentence: Sentence, concept: str, thing: Thing, noun: str) -> int:
+        unit = thing.unit * 8
+        special = self.adjectives_of.get(concept, {}).get(thing.concept)
+        adjective = special or self.pick(sentence, self.adjectives[concept], unit)
+        head = sentence.add(adjective.attribute, adjective.lemma, adjective.tag, "amod", unit + ADJECTIVE)
+        if adjective.mode == "着":
+            sentence.add("着", "着", "AUX", "aux", unit + ADJECTIVE, head)
+        # 大大象 would stutter: the particle keeps the two apart.
+        counted = head > 1 and (sentence.relations[head - 2] == "clf" or sentence.words[head - 2] == "一些")
+        linked = adjective.linked or (adjective.measured and not counted)
+        if linked or thing.concept in adjective.keeps or noun[0] == adjective.attribute:
+            sentence.add("的", "的", "SCONJ", "mark:rel", -1, head)
+        return head

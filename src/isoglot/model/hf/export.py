@@ -1,0 +1,305 @@
+"""A folder that an export writes: new, empty or an earlier export.
+
+Export: an encoder, or one language's view of it, as a folder that Hugging Face's ``from_pretrained`` opens.
+
+Two combinations have a counterpart there: post-norm with learned positions, GELU and biases is BERT; pre-norm with
+rotary positions and GeGLU is ModernBERT. The view of a language keeps the ids of the whole vocabulary:
+
+- a private table of tokens is laid out over all ids; ids the language does not have get the row of ``[UNK]``;
+- an id that a private softmax does not have gets the bias ``ABSENT``;
+- the language's vector is added to every position, or to every token where positions are rotary.
+
+Nothing here needs ``transformers``. The same encoder gives the same bytes.
+
+Shapes: ``V`` vocabulary, ``D`` hidden size, ``T`` positions.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isoglot.core.errors import ConfigError, IsoglotError, StorageError, shown
+from isoglot.core.files import read_json, storage_error, write_bytes
+from isoglot.core.language_codes import language_code
+from isoglot.core.run import written_together
+from isoglot.model.embedding import SHARED, Members, PerLanguage
+from isoglot.model.head import ABSENT
+from isoglot.model.hf.import_weights import hf_names
+from isoglot.text.provenance import store_provenance
+from isoglot.vocab.exported_processing import FILE as TEXT
+from isoglot.vocab.exported_processing import MARK
+from isoglot.vocab.subword_scheme import SPECIAL, for_masked_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from isoglot.model.config import EncoderConfig
+    from isoglot.model.encoder import Encoder
+    from isoglot.model.hf.import_weights import Family
+    from isoglot.vocab import Vocabulary
+
+
+def without_folders(about: Any) -> Any:  # noqa: ANN401 - what JSON holds
+    r"""The same with names for absolute paths: where a file lay on one machine means nothing on another.
+
+    >>> without_folders({"texts": ["/home/me/en.txt", "de.txt"], "tokenizer": "C:\\models\\bert", "step": 7})
+    {'texts': ['en.txt', 'de.txt'], 'tokenizer': 'bert', 'step': 7}
+    """
+    if isinstance(about, dict):
+        return {key: without_folders(value) for key, value in about.items()}
+    if isinstance(about, list | tuple):
+        return [without_folders(value) for value in about]
+    for kind in (PurePosixPath, PureWindowsPath):
+        if isinstance(about, str) and kind(about).is_absolute() and kind(about).name:
+            return kind(about).name
+    return about
+
+
+def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
+    """The folder, refused if something is in it that is no earlier export.
+
+    Args:
+        folder: Where an export is to be written.
+        is_earlier: Whether a folder with something in it is an earlier export; an error of ours says it is not.
+
+    Raises:
+        StorageError: It is none, or the folder cannot be read.
+    """
+    target = Path(folder)
+    try:
+        if not target.is_dir() or not any(target.iterdir()):
+            return target
+    except OSError as error:
+        raise storage_error(error, folder, doing="write to this folder") from error
+    try:
+        known = is_earlier(target)
+    except (IsoglotError, TypeError):
+        known = False
+    if not known:
+        raise StorageError(
+            "there is something in this folder, and it is no earlier export",
+            remedy="name a new folder or an empty one",
+            code="storage.not-replaceable",
+            file=folder,
+        )
+    return target
+
+
+PROVENANCE = "isoglot_provenance.json"
+"""Which texts and dictionaries the encoder was trained on; ``config.json`` has its hash."""
+
+_NEEDED: dict[Family, dict[str, str | int]] = {
+    "bert": {
+        "norm": "post",
+        "positions": "learned",
+        "mlp": "gelu",
+        "bias": "all",
+        "head_transform": "bert",
+        "local_window": 0,
+    },
+    "modernbert": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "head_transform": "bert"},
+}
+_TITLES: dict[Family, str] = {"bert": "Bert", "modernbert": "ModernBert"}
+
+
+def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = None) -> list[Path]:
+    """Write an encoder as a Hugging Face model with its tokenizer; returns the files.
+
+    The tokenizer gives the ids of :func:`isoglot.model.make_batch`, but reads ``[MASK]`` and the like in a text as
+    special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids as they were. It
+    does not clean or segment text: where the vocabulary does, ``isoglot_text.json`` says how
+    (:mod:`isoglot.vocab.exported_processing`), and isoglot reads the folder by it.
+
+    Args:
+        encoder: What to write.
+        folder: Where; made if missing, and then it appears whole or not at all. That of an earlier export is renewed.
+        language: Whose view, where the encoder or its vocabulary has parts for each language.
+
+    Raises:
+        ConfigError: Hugging Face has no such model, or a language must be named.
+        StorageError: The folder has something else in it, or cannot be written to.
+    """
+    from safetensors.torch import save
+
+    family = hf_family(encoder.config)
+    code = _checked(encoder.config, language)
+    tokenizer, tokenizer_config = _tokenizer(encoder.vocabulary, code, encoder.max_length, family)
+    target = free_folder(folder, lambda earlier: MARK in read_json(earlier / "config.json"))
+    weights, tied = _weights(encoder, family, code)
+    config = _config(encoder, family, tied=tied)
+    config[MARK] = {"language": code, "plan": encoder.config.plan}
+    files = {
+        "model.safetensors": save(weights, metadata={"format": "pt"}),
+        "tokenizer.json": tokenizer.encode(),
+        "tokenizer_config.json": _json(tokenizer_config),
+    }
+    text = encoder.vocabulary.exported_text(code)
+    if text.processing:
+        files[TEXT], config[MARK]["text"] = text.as_file()
+    with written_together(target, stale=(TEXT,)) as scratch:
+        for name, data in files.items():
+            write_bytes(scratch / name, data)
+        _, config[MARK]["provenance"] = store_provenance(scratch, encoder.provenance, name=PROVENANCE)
+        write_bytes(scratch / "config.json", _json(config))
+    return [target.absolute() / name for name in (*files, PROVENANCE, "config.json")]
+
+
+def hf_family(config: EncoderConfig) -> Family:
+    """Which Hugging Face architecture an encoder is.
+
+    Raises:
+        ConfigError: None of those known here; the message names what would have to be different.
+    """
+    reasons = []
+    for family, needed in _NEEDED.items():
+        differ = [f"{key}={getattr(config, key)}" for key, value in needed.items() if getattr(config, key) != value]
+        if not differ:
+            return family
+        reasons.append(f"{', '.join(differ)} is not {_TITLES[family].upper()}'s way")
+    raise ConfigError(
+        f"Hugging Face has no such encoder ({'; '.join(reasons)})",
+        remedy="export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
+    )
+
+
+def _checked(config: EncoderConfig, language: str | None) -> str | None:
+    """The language's code; refused where the encoder needs one and does not have it."""
+    code = None if language is None else language_code(language)
+    if config.is_separate and code not in config.languages:
+        named = "none is named" if language is None else f"none for {shown(language)}"
+        raise ConfigError(
+            f"the encoder has parts for each language and {named}: one language's view can be exported",
+            remedy=f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
+        )
+    return code
+
+
+# --- weights ---
+
+
+def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[str, torch.Tensor], bool]:
+    """Every tensor under its name there, and whether the softmax is tied to the token embeddings."""
+    ours = _view(encoder, code)
+    softmax_VD = ours.get("head.softmax.weight")
+    tied = softmax_VD is None or torch.equal(softmax_VD, ours["embedding.tokens.weight"])
+    if tied:
+        ours.pop("head.softmax.weight", None)
+    names = hf_names(family, encoder.depth)
+    theirs: dict[str, torch.Tensor] = {}
+    for name, tensor in ours.items():
+        part, _, kind = name.rpartition(".")
+        for other, rows in zip(names[part], tensor.chunk(len(names[part])), strict=True):
+            theirs[f"{other}.{kind}"] = rows
+    if family == "bert":
+        theirs["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.hidden_size)
+        bias = theirs.get("cls.predictions.decoder.bias")
+        if bias is not None:  # there it has two names, of which a tied model's file has the second
+            theirs["cls.predictions.bias"] = bias
+            if tied:
+                del theirs["cls.predictions.decoder.bias"]
+    return {name: tensor.detach().float().cpu().clone() for name, tensor in sorted(theirs.items())}, tied
+
+
+@torch.no_grad()
+def _view(encoder: Encoder, code: str | None) -> dict[str, torch.Tensor]:
+    """What one language uses of the encoder, each part under its name without the language's, over all ids."""
+    found = {
+        f"{path}.{name}": tensor
+        for path, part in encoder.named_modules()
+        if isinstance(part, PerLanguage)
+        for name, tensor in part.of(code).state_dict().items()
+    }
+    members = encoder.members[code] if code is not None and code in encoder.members else None
+    table_VD = found["embedding.tokens.weight"]
+    if SHARED not in encoder.embedding.tokens and isinstance(members, Members):
+        table_VD = table_VD[members.row_V]
+    if encoder.config.softmax != "none":
+        weight, bias = encoder.head.weight(code), found["head.softmax.bias"]
+        if SHARED not in encoder.head.softmax and isinstance(members, Members):
+            weight = table_VD.index_copy(0, members.ids, weight)
+            bias = bias.new_full((len(table_VD),), ABSENT).index_copy(0, members.ids, bias)
+        found |= {"head.softmax.weight": weight, "head.softmax.bias": bias}
+    if encoder.embedding.languages is not None and code is not None:
+        own_D = encoder.embedding.language_vector(code)[0]
+        if "embedding.positions.weight" in found:
+            found["embedding.positions.weight"] = found["embedding.positions.weight"] + own_D
+        else:
+            table_VD = table_VD + own_D
+    found["embedding.tokens.weight"] = table_VD
+    return found
+
+
+# --- config and tokenizer ---
+
+
+def _config(encoder: Encoder, family: Family, *, tied: bool) -> dict[str, Any]:
+    config, special = encoder.config, encoder.vocabulary.special
+    kind = "Model" if config.softmax == "none" else "ForMaskedLM"
+    common: dict[str, Any] = {
+        "architectures": [f"{_TITLES[family]}{kind}"],
+        "model_type": family,
+        "vocab_size": config.vocabulary_size,
+        "hidden_size": config.hidden_size,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "intermediate_size": config.intermediate_size,
+        "max_position_embeddings": config.max_length,
+        "initializer_range": 0.02,
+        "pad_token_id": config.pad_id,
+        "tie_word_embeddings": tied,
+    }
+    if family == "bert":
+        return common | {
+            "hidden_act": "gelu",
+            "hidden_dropout_prob": config.dropout,
+            "attention_probs_dropout_prob": config.dropout,
+            "type_vocab_size": 2,
+            "layer_norm_eps": config.norm_eps,
+            "position_embedding_type": "absolute",
+        }
+    biased = config.bias == "all"
+    return common | {
+        "hidden_activation": "gelu",
+        "norm_eps": config.norm_eps,
+        "norm_bias": biased,
+        "attention_bias": biased,
+        "mlp_bias": biased,
+        "classifier_bias": biased,
+        "classifier_activation": "gelu",
+        "decoder_bias": True,
+        "attention_dropout": config.dropout,
+        "mlp_dropout": config.dropout,
+        "embedding_dropout": config.dropout,
+        "global_rope_theta": config.rotary_base,
+        "local_rope_theta": config.local_rotary_base,
+        "local_attention": config.local_window or 128,
+        "global_attn_every_n_layers": config.global_every if config.local_window else 1,
+        **{f"{role}_token_id": special.get("[CLS]") for role in ("bos", "cls")},
+        **{f"{role}_token_id": special.get("[SEP]") for role in ("eos", "sep")},
+    }
+
+
+def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Family) -> tuple[str, dict[str, Any]]:
+    """The language's view as ``tokenizer.json``, which frames a text as we do, and what goes beside it."""
+    names = {name: vocabulary.pieces[index] for name, index in vocabulary.special.items()}
+    text = vocabulary.view(code)
+    if vocabulary.mode != "given":
+        text = for_masked_text(text)
+    roles = zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True)
+    segments = ["token_type_ids"] if family == "bert" else []
+    return text, {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": length,
+        "model_input_names": ["input_ids", *segments, "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+        "padding_side": vocabulary.padding_side,
+        **{role: names[name] for role, name in roles if name in names},
+    }
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

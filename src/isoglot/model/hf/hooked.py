@@ -1,0 +1,447 @@
+"""Any Hugging Face encoder, taken as it is: hooks on its layers read and replace what passes between them.
+
+What is needed of it: it takes ids and a mask, it gives its hidden states, and for each of these there is a place before
+or after some module where a hook can replace it so that nothing of the old one is left. When a model is wrapped, such
+places are looked for on a few tokens, and every one is tried out: from a state of one sentence that is put into another
+sentence, the model must go on as it did in the first.
+
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import nn
+
+from isoglot.core.errors import ConfigError, nearest_name, one_line, shown
+from isoglot.core.language_codes import language_code
+from isoglot.core.optional import import_part
+from isoglot.model.edits import changed, check_layer
+from isoglot.model.head import no_head
+from isoglot.model.protocol import end_of_way
+from isoglot.text.provenance import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from isoglot.model.batch import Batch
+    from isoglot.model.edits import Change
+    from isoglot.model.hf.sentence_transformers import SentenceHead
+    from isoglot.vocab import Vocabulary
+
+_LENGTH = 512  # where a model does not say how long its input may be
+_TRIED = 12  # places for each layer
+_REMEDY = "choose an encoder such as BERT, XLM-R, DistilBERT, ELECTRA, DeBERTa, ALBERT, XLM or T5"
+
+
+class _Place(NamedTuple):
+    """Where a hidden state passes: the first argument of a module's call, or what the call gives."""
+
+    module: nn.Module
+    call: int
+    """Which of its calls, from 0: ALBERT calls one module for every layer."""
+    after: bool
+
+
+class HookedEncoder(nn.Module):
+    """A Hugging Face encoder behind the protocol of :class:`isoglot.model.EncoderLike`.
+
+    Args:
+        model: With its head for masked language modelling; without, it has no logits.
+        vocabulary: What its ids mean.
+
+    Raises:
+        ConfigError: Its layers cannot be found or not be edited, or the vocabulary is larger than it.
+    """
+
+    sentence_head: SentenceHead | None = None
+    """What makes the vector of a sentence, where the model came with it."""
+
+    def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:  # noqa: ANN401 - transformers' class
+        super().__init__()
+        self.model = model
+        self._vocabulary = vocabulary
+        self._places: list[_Place] = []
+        self._languages = _language_ids(model.config)
+        self._edits = 0
+        self.provenance = unknown("an encoder without a record")
+        self._unedited = -1  # what is edited up to this layer is left alone for now
+        config = model.config
+        self.size = int(config.vocab_size)
+        if vocabulary is not None and len(vocabulary) > self.size:
+            raise ConfigError(
+                f"a tokenizer of {len(vocabulary):,} pieces with a model of {self.size:,}",
+                remedy="use the tokenizer the model was trained with",
+            )
+        was_training = model.training
+        model.eval()
+        self._find_places()
+        model.train(was_training)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What its ids mean.
+
+        Raises:
+            ConfigError: It was wrapped without one.
+        """
+        if self._vocabulary is None:
+            raise ConfigError("the encoder has no vocabulary", remedy="load it with its tokenizer, or give it one")
+        return self._vocabulary
+
+    @property
+    def hidden_size(self) -> int:
+        """Dimensions of the hidden states."""
+        return self._width
+
+    @property
+    def depth(self) -> int:
+        """How many layers it has."""
+        return len(self._places)
+
+    @property
+    def max_length(self) -> int:
+        """The longest input in tokens, special ones included."""
+        longest = getattr(self.model.config, "max_position_embeddings", None) or 0
+        for name, part in self._base.named_modules():
+            if name.endswith("position_embeddings") and isinstance(part, nn.Embedding) and part.padding_idx is not None:
+                longest -= part.padding_idx + 1  # RoBERTa's positions begin after its padding
+        return longest if longest > 0 else _LENGTH
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return torch.device(next(self.model.parameters()).device)
+
+    def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
+        """The output of every layer (each B x T x D); the first is what goes into the layers, the embeddings.
+
+        Raises:
+            ConfigError: The model has an embedding for each language, and this is none of them.
+        """
+        inputs = self._inputs(batch, language)
+        if not self._edits:
+            return _hidden_states(self._base, inputs)
+        found: dict[int, torch.Tensor] = {}
+
+        def note(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
+            def look(hidden: torch.Tensor) -> torch.Tensor:
+                found[layer] = hidden
+                return hidden
+
+            return look
+
+        with self._hooked({layer: note(layer) for layer in range(self.depth)}):
+            last = _last_hidden_state(self._base, inputs)  # the model may tell its states as they were before an edit
+        return (*(found[layer] for layer in range(self.depth)), last)
+
+    def run_from(
+        self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
+    ) -> torch.Tensor:
+        """Go on from the output of a layer to the output of a later one, the last unless told.
+
+        The layers before run too, for nothing: a foreign model can only be entered at its beginning.
+
+        Raises:
+            ConfigError: There is no such layer, or the later one comes before.
+        """
+        end = end_of_way(layer, to, self.depth)
+        if layer == end:
+            return hidden
+        changes: dict[int, Callable[[torch.Tensor], torch.Tensor]] = {layer: lambda _: hidden.clone()}
+        if end < self.depth:
+            changes[end] = _stop
+        with self._left_alone(layer), self._hooked(changes):
+            try:
+                return _last_hidden_state(self._base, self._inputs(batch, language))
+            except _ReachedError as reached:
+                return reached.hidden
+
+    def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
+        """Scores of every piece (… x V) from the last layer's output (… x D).
+
+        The model's own head computes them: for one call, the encoder under it gives back what it is handed.
+
+        Raises:
+            ConfigError: It came without a head.
+        """
+        base = self._base
+        if base is self.model:
+            raise no_head(_why_no_head(self.model.config))
+        flat_BTD = hidden.reshape(1, -1, hidden.shape[-1])
+        output = import_part("transformers.modeling_outputs").BaseModelOutput(last_hidden_state=flat_BTD)
+        ids_BT = torch.zeros(flat_BTD.shape[:2], dtype=torch.int64, device=flat_BTD.device)
+        base.forward = lambda *_, **__: output  # on the object: the class is as it was
+        try:
+            with self._left_alone(self.depth):
+                scores = self.model(input_ids=ids_BT, return_dict=True).logits
+        finally:
+            del base.forward
+        size = self.size if self._vocabulary is None else len(self._vocabulary)
+        logits: torch.Tensor = scores[..., :size].reshape(*hidden.shape[:-1], size)
+        return logits
+
+    @contextmanager
+    def edited(self, layer: int, change: Change) -> Iterator[None]:
+        """While the block lasts, the output of a layer (0: the embeddings) goes through a change.
+
+        Whoever runs the model has it, such as another head on it. Only a pooler of the model's own does not see what is
+        edited after its last layer.
+
+        Raises:
+            ConfigError: There is no such layer.
+        """
+        check_layer(layer, self.depth)
+        ids: list[torch.Tensor] = []
+
+        def take_ids(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+            found = given[0] if given else named.get("input_ids")
+            if not isinstance(found, torch.Tensor):
+                raise ConfigError("an encoder with an edit was given no ids", remedy="give it ids, not embeddings")
+            ids[:] = [found]
+
+        def apply(hidden: torch.Tensor) -> torch.Tensor:
+            return hidden if layer <= self._unedited else changed(change, hidden, ids[0])
+
+        with ExitStack() as hooks:
+            hooks.callback(self._base.register_forward_pre_hook(take_ids, with_kwargs=True).remove)
+            if layer == self.depth:
+                hooks.enter_context(_after(self._base, apply))
+            else:
+                hooks.enter_context(self._hooked({layer: apply}))
+            self._edits += 1
+            try:
+                yield
+            finally:
+                self._edits -= 1
+
+    @contextmanager
+    def _left_alone(self, layer: int) -> Iterator[None]:
+        """While the block lasts, nothing is edited up to a layer."""
+        before, self._unedited = self._unedited, layer
+        try:
+            yield
+        finally:
+            self._unedited = before
+
+    @property
+    def _base(self) -> Any:  # noqa: ANN401 - transformers' class
+        return self.model.base_model
+
+    def _inputs(self, batch: Batch, language: str | None) -> dict[str, torch.Tensor]:
+        """What the model is given: ids, the attention mask, and the language where it has an embedding for each."""
+        inputs = {"input_ids": batch.ids_BT, "attention_mask": batch.mask_BT.long()}
+        if self._languages:
+            code = None if language is None else language_code(language)
+            if code not in self._languages:
+                problem = "none is named" if code is None else f"none for {shown(code)}"
+                raise ConfigError(
+                    f"the model has an embedding for each language, and {problem}",
+                    remedy=nearest_name(code or "", self._languages),
+                    code="config.unknown-name",
+                )
+            inputs["langs"] = torch.full_like(batch.ids_BT, self._languages[code])
+        return inputs
+
+    @contextmanager
+    def _hooked(self, changes: Mapping[int, Callable[[torch.Tensor], torch.Tensor]]) -> Iterator[None]:
+        """While the block lasts, what passes at the places of some layers goes through a function each."""
+        with ExitStack() as hooks:
+            for layer, change in changes.items():
+                hooks.enter_context(_at(self._base, self._places[layer], change))
+            yield
+
+    @torch.no_grad()
+    def _find_places(self) -> None:
+        """Run a few tokens through, and find for each hidden state where it can be read and replaced.
+
+        Raises:
+            ConfigError: The model cannot be run, or there is a state that cannot be replaced.
+        """
+        name = self.model.config.model_type
+        ids = [index for index in range(self.size) if index != getattr(self.model.config, "pad_token_id", None)]
+        ids_BT, other_BT = (torch.tensor([part], device=self.device) for part in (ids[-4:], ids[-8:-4] or ids[:4]))
+        inputs, other = (self._probe(some_BT) for some_BT in (ids_BT, other_BT))
+        seen: list[tuple[_Place, torch.Tensor]] = []
+        try:
+            with _watched(self._base, seen):
+                states = _hidden_states(self._base, inputs)
+        except Exception as error:  # whatever a foreign model may do with ids and a mask
+            raise ConfigError(
+                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})", remedy=_REMEDY
+            ) from error
+        self._width = states[0].shape[-1]
+        choices = [
+            [place for place, tensor in seen if tensor.shape == state.shape and torch.equal(tensor, state)]
+            for state in states[:-1]
+        ]
+        # First of all the outermost module that is given the state, and the last one that gives it.
+        choices = [
+            [one for one in some if not one.after] + [one for one in reversed(some) if one.after] for some in choices
+        ]
+        chosen = [0] * len(choices)
+        while all(at < min(len(some), _TRIED) for at, some in zip(chosen, choices, strict=True)):
+            self._places = [some[at] for at, some in zip(chosen, choices, strict=True)]
+            wrong = self._misplaced(states, other)
+            if not wrong:
+                return
+            for layer in wrong:
+                chosen[layer] += 1
+        layer = next(n for n, at in enumerate(chosen) if at >= min(len(choices[n]), _TRIED))
+        raise ConfigError(f"the output of layer {layer} of {name} cannot be read and replaced", remedy=_REMEDY)
+
+    def _probe(self, ids_BT: torch.Tensor) -> dict[str, torch.Tensor]:
+        inputs = {"input_ids": ids_BT, "attention_mask": torch.ones_like(ids_BT)}
+        if self._languages:
+            inputs["langs"] = torch.full_like(ids_BT, next(iter(self._languages.values())))
+        return inputs
+
+    def _misplaced(self, states: Sequence[torch.Tensor], other: dict[str, torch.Tensor]) -> list[int]:
+        """The layers after which a model does not go on from a state that is put in, in one batch for all of them.
+
+        Row ``k`` is another sentence, into which the given one's state is put after layer ``k``.
+        """
+        depth = len(self._places)
+        scale = float(max(state.abs().max() for state in states))
+        wrong: set[int] = set()
+
+        def check(layer: int, hidden_BTD: torch.Tensor) -> None:
+            misses_B = (hidden_BTD[:layer] - states[layer]).abs().amax(dim=(1, 2)) > 1e-3 * scale
+            wrong.update(misses_B.nonzero().flatten().tolist())
+
+        def put(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
+            def change(hidden_BTD: torch.Tensor) -> torch.Tensor:
+                check(layer, hidden_BTD)
+                hidden_BTD = hidden_BTD.clone()
+                hidden_BTD[layer] = states[layer][0]
+                return hidden_BTD
+
+            return change
+
+        rows = {name: tensor.repeat(depth, 1) for name, tensor in other.items()}
+        with self._hooked({layer: put(layer) for layer in range(depth)}):
+            check(depth, _last_hidden_state(self._base, rows))
+        return sorted(wrong)
+
+
+class _ReachedError(Exception):
+    """The layer to stop before, with what would go into it."""
+
+    def __init__(self, hidden: torch.Tensor) -> None:
+        super().__init__()
+        self.hidden = hidden
+
+
+def _stop(hidden: torch.Tensor) -> torch.Tensor:
+    raise _ReachedError(hidden)
+
+
+@contextmanager
+def _at(base: nn.Module, place: _Place, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """While the block lasts, the tensor that passes at a place goes through a function."""
+    calls = 0
+
+    def begin(*_: object) -> None:
+        nonlocal calls
+        calls = 0
+
+    def here() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls - 1 == place.call
+
+    def before(
+        _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        if not here():
+            return None
+        if given and isinstance(given[0], torch.Tensor):
+            return (change(given[0]), *given[1:]), named
+        return given, {**named, "hidden_states": change(named["hidden_states"])}
+
+    def after(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tensor or a tuple
+        if not here():
+            return None
+        return (change(output[0]), *output[1:]) if isinstance(output, tuple) else change(output)
+
+    with ExitStack() as hooks:
+        hooks.callback(base.register_forward_pre_hook(begin).remove)
+        if place.after:
+            hooks.callback(place.module.register_forward_hook(after).remove)
+        else:
+            hooks.callback(place.module.register_forward_pre_hook(before, with_kwargs=True).remove)
+        yield
+
+
+@contextmanager
+def _watched(base: nn.Module, seen: list[tuple[_Place, torch.Tensor]]) -> Iterator[None]:
+    """While the block lasts, what goes into every module and what comes out of it is noted, in order."""
+    calls: Counter[tuple[nn.Module, bool]] = Counter()
+
+    def note(module: nn.Module, tensor: object, *, after: bool) -> None:
+        call = calls[module, after]
+        calls[module, after] += 1
+        if isinstance(tensor, torch.Tensor):
+            seen.append((_Place(module, call, after), tensor.detach().clone()))
+
+    def before(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+        note(module, given[0] if given else named.get("hidden_states"), after=False)
+
+    def after(module: nn.Module, _: tuple[Any, ...], output: Any) -> None:  # noqa: ANN401 - whatever it gives
+        note(module, output[0] if isinstance(output, tuple) and output else output, after=True)
+
+    with ExitStack() as hooks:
+        for part in base.modules():
+            if part is not base:
+                hooks.callback(part.register_forward_pre_hook(before, with_kwargs=True).remove)
+                hooks.callback(part.register_forward_hook(after).remove)
+        yield
+
+
+@contextmanager
+def _after(base: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """While the block lasts, the last hidden state that a model gives goes through a function."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tuple or transformers' class
+        if isinstance(output, tuple):
+            return (change(output[0]), *output[1:])
+        output["last_hidden_state"] = change(output["last_hidden_state"])
+        return output
+
+    handle = base.register_forward_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _hidden_states(base: Any, inputs: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:  # noqa: ANN401
+    """What each layer gives; the last after the model's final norm, if it has one."""
+    output = base(**inputs, output_hidden_states=True, return_dict=True)
+    return (*output.hidden_states[:-1], output.last_hidden_state)
+
+
+def _last_hidden_state(base: Any, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:  # noqa: ANN401
+    last: torch.Tensor = base(**inputs, return_dict=True).last_hidden_state
+    return last
+
+
+def _language_ids(config: Any) -> dict[str, int]:  # noqa: ANN401 - transformers' class
+    """The number of each language that an XLM has an embedding for; none for any other model."""
+    if not getattr(config, "use_lang_emb", False) or getattr(config, "n_langs", 1) < 2:
+        return {}
+    return {language_code(name): int(number) for name, number in (getattr(config, "lang2id", None) or {}).items()}
+
+
+def _why_no_head(config: Any) -> str:  # noqa: ANN401 - transformers' class
+    """Why a model that was opened without a head for masked language modeling has none."""
+    transformers = import_part("transformers")
+    if type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+        return "its weights came without one"
+    if type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
+        return f"{config.model_type} predicts the next token, not the one at a position"
+    return f"transformers has no {config.model_type} for masked language modeling"

@@ -1,0 +1,179 @@
+"""Hugging Face folders and names: the model with its weights, whether it has its head, and its vocabulary."""
+
+from __future__ import annotations
+
+import socket
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from isoglot.core.errors import CorruptFileError, InputError, IsoglotError, StorageError, one_line, shown
+from isoglot.core.files import note_read
+from isoglot.core.optional import import_part
+from isoglot.model.hf.sentence_transformers import hub_files, local_files, read_sentence_head
+from isoglot.vocab.external_tokenizer import NO_CODE, check_hub_name, needs_code, own_code, quiet
+from isoglot.vocab.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from isoglot.model.hf.sentence_transformers import SentenceHead
+
+WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
+"""The two ways to come by an encoder."""
+
+
+def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
+    """The model of a folder or a name on the hub, on the CPU in float32: with its head where the weights have one.
+
+    Raises:
+        InputError: Weights are missing, or it is nothing that ``transformers`` knows.
+        MissingPartError: ``transformers`` is not installed.
+        StorageError: There is no such name, or the hub cannot be reached.
+    """
+    transformers = import_part("transformers")
+    if not Path(source).exists():
+        check_hub_name(str(source), "encoder", remedy=f"check the path, or {WAYS}")
+    with quiet(transformers):
+        try:
+            model = _with_head(transformers, source) or _without_head(transformers, source)
+        except IsoglotError:
+            raise
+        except Exception as error:  # the hub's client and transformers raise many kinds
+            raise _explained(source, error) from error
+    return model.float().eval()
+
+
+def open_hf_vocabulary(source: str | Path) -> Vocabulary:
+    """The tokenizer that belongs to a model.
+
+    Raises:
+        CorruptFileError: An export of ours has lost how its text is processed.
+        InputError: It needs code of its own.
+        StorageError: There is none.
+    """
+    try:
+        return Vocabulary.from_tokenizer(source)
+    except CorruptFileError:
+        raise
+    except StorageError as error:
+        reason = error.__cause__ or error.problem
+        raise StorageError(
+            f"the model has no tokenizer that can be opened ({one_line(str(reason))[:120]})",
+            remedy="save it there too: tokenizer.save_pretrained(…)",
+            code="storage.tokenizer-not-found",
+            file=source,
+        ) from error
+
+
+def open_sentence_head(source: str | Path) -> SentenceHead | None:
+    """The modules of a sentence-transformers folder or name; None for any other model.
+
+    Raises:
+        InputError: It has a module that is not known here.
+        StorageError: There is no such name.
+    """
+    if isinstance(source, Path):
+        return read_sentence_head(source, local_files(source))
+    check_hub_name(source, "encoder", remedy=f"check the path, or {WAYS}")
+    try:
+        head = read_sentence_head(source, hub_files(source, local_only=not _network()))
+    except IsoglotError:
+        raise
+    except Exception as error:  # the hub's client raises many kinds
+        raise _explained(source, error) from error
+    if head is not None and head.transformer:
+        raise InputError("its Transformer is in a folder inside", remedy="download it and name the folder", file=source)
+    return head
+
+
+def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
+    """The model with its head; None if its kind has none, or the weights came without."""
+    config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
+    if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING or _has_decoder(transformers, config):
+        return None
+    try:
+        return _loaded(transformers.AutoModelForMaskedLM, source)
+    except _HeadlessError:
+        return None
+
+
+def _without_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
+    """The model without a head; of an encoder and a decoder, the encoder."""
+    config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
+    if not _has_decoder(transformers, config):
+        return _loaded(transformers.AutoModel, source)
+    if type(config) in transformers.MODEL_FOR_TEXT_ENCODING_MAPPING:  # T5 and its kin
+        return _loaded(transformers.AutoModelForTextEncoding, source)
+    return _loaded(transformers.AutoModel, source).get_encoder()
+
+
+def _has_decoder(transformers: ModuleType, config: Any) -> bool:  # noqa: ANN401 - transformers' class
+    """Whether it is an encoder with a decoder, such as T5; the weights may be the encoder's alone."""
+    return type(config) in transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
+
+
+_READ_BY_TRANSFORMERS = (".json", ".safetensors", ".bin")  # files of a folder that it may open
+
+
+class _HeadlessError(Exception):
+    """Weights of the head are missing."""
+
+
+def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformers' classes
+    for path in sorted(Path(source).glob("*")) if Path(source).is_dir() else ():
+        if path.suffix in _READ_BY_TRANSFORMERS:
+            note_read(path)
+    model, report = kind.from_pretrained(str(source), output_loading_info=True, **_reach(source))
+    missing, prefix = set(report["missing_keys"]), f"{model.base_model_prefix}."
+    wanting = [name for name in missing if model.base_model is model or name.startswith(prefix)]
+    wanting = sorted(name for name in wanting if "pooler" not in name)  # nobody here asks for a pooled vector
+    if wanting:
+        raise InputError(
+            f"{len(wanting)} weights are missing, the first {shown(wanting[0])}",
+            remedy="fetch the model again, whole",
+            file=source,
+        )
+    if model.base_model is not model and missing - set(wanting):
+        raise _HeadlessError
+    return model
+
+
+def _reach(source: str | Path) -> dict[str, bool]:
+    """How to open it: never with code from the folder; without a network, at once from what was fetched before."""
+    return {"local_files_only": Path(source).exists() or not _network(), **NO_CODE}
+
+
+@cache
+def _network() -> bool:
+    """Whether the hub answers; behind a proxy that is left to its client to find out."""
+    from huggingface_hub import constants  # transformers needs it, so it is there
+
+    if getproxies():
+        return True
+    hub = urlsplit(constants.ENDPOINT)
+    try:
+        with socket.create_connection((hub.hostname or "", hub.port or 443), timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def _explained(source: str | Path, error: Exception) -> IsoglotError:
+    if needs_code(error):
+        return own_code(source)
+    reason = one_line(str(error))[:160]
+    if Path(source).exists():
+        return InputError(
+            f"not a model that transformers can open ({reason})",
+            remedy="name a folder with config.json and weights",
+            file=source,
+        )
+    where = f"here or on the hub ({reason})" if _network() else "here, and the hub cannot be reached"
+    return StorageError(
+        f"no encoder {shown(str(source))} {where}",
+        remedy=f"check the name and the network, or {WAYS}",
+        code="storage.model-not-found",
+    )

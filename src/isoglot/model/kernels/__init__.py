@@ -1,0 +1,1 @@
+"""Fast paths of the encoder: attention over short rows, dropout, compilation."""

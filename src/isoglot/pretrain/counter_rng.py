@@ -1,0 +1,150 @@
+"""Random numbers from a counter: no state, no order of calls, the same bits on every device.
+
+The number a row gets depends on (seed, name of the use, step, row, column) and on nothing else. So a step can be
+repeated after a crash, a batch cut over processes or accumulated in parts, and every row is masked the same. The
+generator is splitmix64 read at any place: entry ``i`` of its sequence is ``mixed(i * GOLDEN)``, and keys are entries of
+entries. Only xor, shifts and wrapping products of int64 are used: CPU, CUDA and MPS agree, compiled or not, and nothing
+waits for the device. Plain ints give the same numbers on the host:
+
+>>> import torch
+>>> int(entry(torch.tensor(1))) == entry(1) == 0xE220A8397B1DCDAF - 2**64
+True
+
+Reference: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
+
+Shapes: ``B`` rows of a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import overload
+
+import torch
+from torch import Tensor
+
+from isoglot.core.rng import derive_seed
+
+GOLDEN = 0x9E3779B97F4A7C15 - 2**64
+"""2**64 over the golden ratio, as int64: the stride of splitmix64."""
+LARGEST = 2**63 - 1
+
+_FIRST = 0xBF58476D1CE4E5B9 - 2**64
+_SECOND = 0x94D049BB133111EB - 2**64
+_ROUNDS = 6
+
+
+@overload
+def mixed(x: Tensor) -> Tensor: ...
+@overload
+def mixed(x: int) -> int: ...
+def mixed(x: Tensor | int) -> Tensor | int:
+    """The finaliser of splitmix64: a bijection of 64 bits in which every bit of ``x`` reaches every bit."""
+    x = _product(x ^ high(x, 34), _FIRST)
+    x = _product(x ^ high(x, 37), _SECOND)
+    return x ^ high(x, 33)
+
+
+@overload
+def entry(x: Tensor) -> Tensor: ...
+@overload
+def entry(x: int) -> int: ...
+def entry(x: Tensor | int) -> Tensor | int:
+    """Entry number ``x`` of the sequence of splitmix64 from 0: int64, all 64 bits random."""
+    return mixed(_product(x, GOLDEN))
+
+
+@overload
+def high(x: Tensor, bits: int) -> Tensor: ...
+@overload
+def high(x: int, bits: int) -> int: ...
+def high(x: Tensor | int, bits: int) -> Tensor | int:
+    """The highest bits of int64, as a number from 0 to 2**bits - 1.
+
+    >>> high(-1, 24) == 2**24 - 1
+    True
+    """
+    return (x >> (64 - bits)) & ((1 << bits) - 1)
+
+
+def _product(x: Tensor | int, y: int) -> Tensor | int:
+    """The lowest 64 bits of a product, signed; tensors do that by themselves."""
+    if isinstance(x, int):
+        return ((x * y + 2**63) & (2**64 - 1)) - 2**63
+    return x * y
+
+
+def stream(seed: int, name: str) -> int:
+    """The number of a use of chance, such as ``"masking"``; found once, outside of compiled functions."""
+    return derive_seed(seed, name)
+
+
+def step_key(stream: int, step: int | Tensor) -> Tensor:
+    """The key of a stream at a step, int64.
+
+    Args:
+        stream: From :func:`stream`.
+        step: A number, or an int64 tensor of any shape; inside a compiled function a tensor, for it would be compiled
+            anew for every number.
+    """
+    return torch.tensor(entry(stream ^ step)) if isinstance(step, int) else entry(step ^ stream)
+
+
+def stream_key(seed: int, name: str, step: int | Tensor) -> Tensor:
+    """The key of a use of chance at a step: :func:`step_key` of its :func:`stream`."""
+    return step_key(stream(seed, name), step)
+
+
+def host_draw(seed: int, name: str, step: int, row: int = 0, column: int = 0) -> int:
+    """One number on the host, the one :func:`draws` has for that row and column.
+
+    >>> int(draws(stream_key(7, "x", 3), torch.tensor([5]), 2)[0, 1]) == host_draw(7, "x", 3, row=5, column=1)
+    True
+    """
+    return entry(entry(entry(stream(seed, name) ^ step) ^ row) ^ column)
+
+
+def draws(key: Tensor, rows_B: Tensor, count: int) -> Tensor:
+    """Random int64 for each row (B, count), all 64 bits of them random.
+
+    Args:
+        key: From :func:`step_key` or :func:`stream_key`.
+        rows_B: The number of each row among all rows of the step, on whatever device or process they are.
+        count: How many for each row.
+    """
+    rows_B1 = entry(rows_B ^ key).unsqueeze(-1)
+    return entry(rows_B1 ^ torch.arange(count, device=rows_B.device))
+
+
+def uniform(draws: Tensor) -> Tensor:
+    """Draws as float32 from 0 up to 1, without 1: multiples of 2**-24."""
+    return high(draws, 24).to(torch.float32) * 2.0**-24
+
+
+def below(draws: Tensor, n: int | Tensor) -> Tensor:
+    """Draws as int64 from 0 to n - 1; no number is likelier than another by more than one part in 2**63 / n."""
+    return (draws & LARGEST) % n
+
+
+def permuted(index: Tensor, n: int, key: Tensor) -> Tensor:
+    """Where a random permutation of range(n) sends an index, without storing the permutation.
+
+    Every round shifts all numbers around the circle of n, then writes those below ``high_side * low_side`` (all but
+    fewer than the root of n) with two digits and moves each digit by a random function of the other: a Feistel network
+    in a mixed base. Each part is a bijection for whatever n, so there is no cycle to walk and no waiting for its end.
+
+    Args:
+        index: Int64 from 0 to n - 1, of any shape.
+        n: How many there are, below 2**62.
+        key: A permutation for each key: one key, or as many as fit the shape of ``index``.
+    """
+    for round_ in range(_ROUNDS):
+        low_side = min(n, math.isqrt(n) + round_ % 2)  # two bases in turn: no block of numbers stays together
+        high_side = n // low_side
+        key = entry(key ^ round_)
+        index = (index + below(key, n)) % n
+        left, right = index // low_side, index % low_side
+        left = (left + below(mixed(key ^ right), high_side)) % high_side
+        right = (right + below(mixed(key ^ ~left), low_side)) % low_side
+        index = torch.where(index < high_side * low_side, left * low_side + right, index)
+    return index

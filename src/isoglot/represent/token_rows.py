@@ -1,0 +1,137 @@
+"""Sentences as rows of tokens that fit the encoder, and rows as batches.
+
+A sentence of words is read as it is written, as tasks read it (:mod:`isoglot.vocab.word_reader`): a word's tokens are
+those with letters of it, and a token with letters of two words is cut apart. Too long a text is cut; a sentence of
+words that is too long goes through in several windows, so no word is lost. A text that the tokenizer reads as nothing
+stands as ``[UNK]``, and such a word has the token before it. Each of the three is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.model.batch import check_room
+from isoglot.vocab.whole_words import blank_before_words
+from isoglot.vocab.word_reader import Reader, windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from isoglot.represent.sentences import Kind, Sentence
+    from isoglot.vocab import Vocabulary
+    from isoglot.vocab.word_reader import Pieces
+
+
+@dataclass
+class Rows:
+    """What goes through the encoder for some sentences.
+
+    Args:
+        ids: The tokens of each row, special ones not included.
+        starts: Where in its row each item begins, in order; an item is a word, or the whole text.
+        lengths: How many tokens each item has.
+        first: The number of a row's first item, counted over all sentences.
+        begins: Whether a row is the beginning of a sentence; it is not if the sentence goes on from another window.
+        special: The special tokens of a row.
+        events: How many texts or words were ``cut``, sentences were ``split``, and texts or words were ``unread``.
+    """
+
+    ids: list[Any] = field(default_factory=list)
+    starts: list[np.ndarray] = field(default_factory=list)
+    lengths: list[np.ndarray] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)
+    begins: list[bool] = field(default_factory=list)
+    special: int = 2
+    events: Counter[str] = field(default_factory=Counter)
+    items: int = 0
+
+    def add(self, ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, *, begins: bool = True) -> None:
+        """One more row."""
+        self.ids.append(ids)
+        self.starts.append(starts)
+        self.lengths.append(lengths)
+        self.first.append(self.items)
+        self.begins.append(begins)
+        self.items += len(lengths)
+
+    def batches(self, tokens: int) -> Iterator[list[int]]:
+        """Rows of about the same length together, the longest first; so many tokens at most, padding included.
+
+        The longest come first so that a batch which is too large for the memory shows at once. A batch that is more
+        than half full ends where the next row is shorter: rows of one length need no padding and no mask.
+        """
+        order = sorted(range(len(self.ids)), key=lambda row: -len(self.ids[row]))
+        lengths = [len(self.ids[row]) for row in order]
+        start = 0
+        while start < len(order):
+            size = max(1, tokens // (lengths[start] + self.special))
+            end = min(start + size, len(order))
+            half = start + size // 2 + 1
+            end = next((at for at in range(half, end) if lengths[at] < lengths[at - 1]), end)
+            yield order[start:end]
+            start = end
+
+
+class RowMaker:
+    """Turns sentences into rows.
+
+    Args:
+        vocabulary: What turns text into ids.
+        language: Its language, where the vocabulary needs to know it.
+        kind: Whether sentences are texts or lists of words.
+        length: Tokens in a row at most, the special ones around it included.
+
+    Raises:
+        ConfigError: The language is missing, or the length leaves no room.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, language: str | None, kind: Kind, length: int) -> None:
+        check_room(vocabulary, length)
+        self.vocabulary = vocabulary
+        self.language = language
+        self.kind = kind
+        self.room = length - vocabulary.layout.size
+        self._unknown = np.array([vocabulary.unknown_id])
+        self._blank = blank_before_words(vocabulary, language)
+        self._lines = vocabulary.line_encoder(language)
+
+    def rows(self, sentences: Sequence[Sentence]) -> Rows:
+        """The rows of some sentences, in order."""
+        rows = Rows(special=self.vocabulary.layout.size)
+        if self.kind == "text":
+            for raw in self._lines.encode([str(sentence) for sentence in sentences]):
+                ids = np.frombuffer(raw, self._lines.dtype)
+                if not len(ids):
+                    ids = self._unknown
+                    rows.events["unread"] += 1
+                rows.events["cut"] += len(ids) > self.room
+                kept = ids[: self.room]
+                rows.add(kept, np.zeros(1, dtype=np.int64), np.array([len(kept)]))
+            return rows
+        reader = Reader(self.vocabulary, self.language, max(5, self.room + 2))
+        words = [[sentence] if isinstance(sentence, str) else sentence for sentence in sentences]
+        for pieces in reader.words(words, [getattr(sentence, "blanks", None) for sentence in words]):
+            self._add_windows(rows, pieces)
+        return rows
+
+    def word_ids(self, words: Sequence[str]) -> list[np.ndarray]:
+        """The ids of words as they stand inside a sentence; none for what the tokenizer reads as nothing."""
+        ids = self.vocabulary.encode_batch([self._blank + word for word in words], self.language)
+        return [np.asarray(found, dtype=np.int64) for found in ids]
+
+    def _add_windows(self, rows: Rows, pieces: Pieces) -> None:
+        """Add one sentence: in as few windows as hold it, each of whole words."""
+        cut = windows(pieces.firsts_W, len(pieces.ids_N), self.room)
+        rows.events["unread"] += pieces.unread
+        rows.events["cut"] += sum(window.lost > 0 for window in cut)
+        rows.events["split"] += len(cut) > 1
+        for number, window in enumerate(cut):
+            chosen = slice(window.words.start, window.words.stop)
+            starts_W = np.minimum(pieces.firsts_W[chosen], window.tokens.stop - 1)
+            lengths_W = np.maximum(np.minimum(pieces.ends_W[chosen], window.tokens.stop) - starts_W, 1)
+            ids_N = pieces.ids_N[window.tokens.start : window.tokens.stop]
+            rows.add(ids_N, starts_W - window.tokens.start, lengths_W, begins=not number)

@@ -1,0 +1,267 @@
+"""Words as rows of the embedding matrix: those that are one subword, as the first paper aligns them.
+
+Shapes: ``N`` words, ``D`` hidden size, ``V`` vocabulary.
+
+Word types: the mean of a word's representations over all its contexts in a corpus, in every layer.
+
+Shapes: ``W`` words, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
+from isoglot.model.encoder import Encoder
+from isoglot.model.hf.hooked import HookedEncoder
+from isoglot.model.static_table import TableEncoder
+from isoglot.represent.array_files import FORMAT
+from isoglot.represent.encoder_hash import hashing
+from isoglot.represent.extraction import EVENTS, description
+from isoglot.represent.layer_pass import LayerPass, check_finite
+from isoglot.represent.representations import Representations
+from isoglot.represent.sentences import in_chunks, read_sentences, survey
+from isoglot.represent.token_rows import RowMaker
+from isoglot.vocab.whole_words import whole_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.core.progress import Progress
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers, Precision
+    from isoglot.represent.sentences import Sentence, Sentences
+
+
+class EmbeddingRows(NamedTuple):
+    """The words that are one subword, their vectors, and the words that are not."""
+
+    words: tuple[str, ...]
+    vectors_ND: np.ndarray
+    missing: tuple[str, ...]
+
+
+def embedding_rows(
+    encoder: EncoderLike, words: Sequence[str] | None = None, language: str | None = None
+) -> EmbeddingRows:
+    """The rows of the token embedding matrix of words that are one subword, as the matrix has them.
+
+    This is the bare matrix: layer 0 adds the position to it and normalizes.
+
+    Args:
+        encoder: An encoder of ours, imported, or wrapped, or static vectors.
+        words: The words; None: every word of the language that is one subword, the most frequent first where the
+            vocabulary knows counts.
+        language: Their language, for encoders and vocabularies with parts for each.
+
+    Raises:
+        ConfigError: The language is missing, or the encoder shows no embedding matrix.
+        InputError: Not one of the words is one subword.
+    """
+    code = None if language is None else language_code(language)
+    vocabulary = encoder.vocabulary
+    table_VD, rows_V = _table(encoder, code)
+    if words is None:
+        ids_of = {word: [index] for word, index in whole_words(vocabulary, code).items()}
+    else:
+        maker = RowMaker(vocabulary, code, "words", 3)
+        ids_of = {word: ids.tolist() for word, ids in zip(words, maker.word_ids(words), strict=True)}
+    special = set(vocabulary.special.values())
+    kept: list[str] = []
+    at: list[int] = []
+    missing: list[str] = []
+    for word, ids in ids_of.items():
+        row = int(rows_V[ids[0]]) if len(ids) == 1 and ids[0] not in special else -1
+        if row < 0:
+            missing.append(word)
+        else:
+            kept.append(word)
+            at.append(row)
+    if not kept:
+        raise InputError(
+            f"0 of {len(ids_of):,} words are one subword",
+            remedy="use a larger vocabulary, or word types over contexts",
+        )
+    return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
+
+
+def _table(encoder: EncoderLike, code: str | None) -> tuple[torch.Tensor, np.ndarray]:
+    """The matrix, and the row of each id in it: -1 where the language has none."""
+    size = len(encoder.vocabulary)
+    if isinstance(encoder, Encoder):
+        weight = encoder.embedding.tokens.of(code).weight.detach()
+        ids = encoder.member_ids().get(code or "") if encoder.config.sharing.is_private("emb") else None
+        if ids is None:
+            return weight, np.arange(size)
+        rows_V = np.full(size, -1)
+        rows_V[ids] = np.arange(len(ids))
+        return weight, rows_V
+    if isinstance(encoder, HookedEncoder):
+        return encoder.model.get_input_embeddings().weight.detach(), np.arange(size)
+    if isinstance(encoder, TableEncoder):
+        return encoder.weight, np.where(encoder.known.cpu().numpy(), np.arange(size), -1)
+    raise ConfigError(
+        f"a {type(encoder).__name__} shows no embedding matrix", remedy="use layer 0 of extract or word_types"
+    )
+
+
+Case = Literal["keep", "lower"]
+"""Whether a word of the corpus is compared as it stands, or in lower case, as MUSE's dictionaries are written."""
+
+
+def frequent_words(sentences: Sentences, most: int, *, case: Case = "keep") -> list[str]:
+    """The most frequent words of a corpus, the most frequent first; of equals the earlier.
+
+    >>> frequent_words([["a", "cat", "sees", "A", "cat"]], 2, case="lower")
+    ['a', 'cat']
+
+    Raises:
+        InputError: A sentence is empty, or there is none.
+        StorageError: The file cannot be read.
+    """
+    counts = Counter[str]()
+    for sentence in read_sentences(sentences, "words"):
+        counts.update(word.lower() if case == "lower" else word for word in sentence)
+    return [word for word, _ in counts.most_common(most)]
+
+
+def word_types(
+    encoder: EncoderLike,
+    sentences: Sentences,
+    words: Sequence[str],
+    *,
+    layers: Layers = "all",
+    subwords: Literal["mean", "first"] = "mean",
+    case: Case = "keep",
+    contexts: int | None = None,
+    language: str | None = None,
+    length: int | None = None,
+    batch_tokens: int | None = None,
+    precision: Precision = "float32",
+    chunk: int = 4096,
+    name: str = "",
+    progress: Progress = SILENT,
+) -> Representations:
+    """Average words over their contexts: only sums are kept, and sentences without any of the words are passed over.
+
+    Args:
+        encoder: Any encoder.
+        sentences: The corpus: lists of words, or texts (or a file's lines) with blanks between words.
+        words: What to look for.
+        layers: ``all``, or numbers: 0 is the embeddings, -1 the last layer.
+        subwords: A word in its context is the mean of its subwords, or the first.
+        case: How a word of the corpus is compared with those looked for.
+        contexts: Sentences of a word that count at most, the first ones; by default all.
+        language: The language of the corpus, for encoders and vocabularies with parts for each.
+        length: Tokens of a row at most; longer sentences go through in several windows.
+        batch_tokens: Tokens of a batch, padding included.
+        precision: What the encoder computes in; sums are float64.
+        chunk: Sentences that are sorted together.
+        name: What to call the encoder in the header.
+        progress: Where the work shows how far it is.
+
+    Returns:
+        A row for each word that was met and has a vector, in the order asked for, with ``words`` and ``counts``; in
+        ``missing`` the words that were not met, and in ``without_vector`` of the header those that were, but have no
+        subword (or only ``[UNK]``), or whose subwords have no vector.
+
+    Raises:
+        ConfigError: An option asks for what the encoder does not have, or a word is looked for twice.
+        InputError: A sentence is empty, or none of the words is in the corpus.
+        StorageError: The file cannot be read.
+    """
+    number = {word: index for index, word in enumerate(words)}
+    if len(number) < len(words):
+        double = next(word for word, count in Counter(words).items() if count > 1)
+        raise ConfigError(f"the word {shown(double)} is looked for twice", remedy="name each word once")
+    facts = survey(sentences, "words")
+    through = LayerPass(
+        encoder,
+        layers=layers,
+        pooling="mean" if subwords == "mean" else "word-first",
+        language=language,
+        length=length,
+        batch_tokens=batch_tokens,
+        precision=precision,
+    )
+    maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
+    unknown = encoder.vocabulary.unknown_id
+    readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
+    work = progress.task("encode", total=facts.sentences, unit="sentences")
+    with hashing(encoder) as hashed, through.ready(), work as task:
+        sums_LWD = np.zeros((len(through.layers), len(words), encoder.hidden_size))
+        counts_W = np.zeros(len(words), dtype=np.int64)
+        seen_W = np.zeros(len(words), dtype=np.int64)  # sentences begun with, where their number is limited
+        events = Counter[str]()
+        for every in in_chunks(sentences, "words", chunk):
+            kept, looked_K = _with_words(every, number, case, contexts, seen_W)
+            task.advance(len(every) - len(kept))
+            rows = maker.rows(kept)
+            events.update(rows.events)
+            for group, (items_K, vectors_LKD) in through.run(rows):
+                check_finite(vectors_LKD, through.layers)
+                at_K = looked_K[items_K]
+                there = np.flatnonzero(at_K >= 0)
+                _add(sums_LWD, at_K[there], vectors_LKD[:, torch.from_numpy(there).to(vectors_LKD.device)])
+                np.add.at(counts_W, at_K[there], 1)
+                task.advance(sum(rows.begins[row] for row in group))
+    if not counts_W.any():
+        raise InputError(
+            f"0 of {len(words):,} words are in the {facts.sentences:,} sentences",
+            remedy="check that both are of one language, cut into words alike, and in the same case",
+        )
+    has_vector_W = readable_W & sums_LWD.any(axis=2).all(axis=0)
+    met = np.flatnonzero((counts_W > 0) & has_vector_W)
+    if not len(met):
+        raise InputError(
+            f"0 of {np.count_nonzero(counts_W):,} words that were met have a vector", remedy="check the language"
+        )
+    means_LWD = (sums_LWD[:, met] / counts_W[met][:, None]).astype(np.float32)
+    header = {
+        "format": FORMAT,
+        **description(through, name, hashed.result()),
+        "pool": "types",
+        "subwords": subwords,
+        "case": case,
+        "contexts": contexts,
+        "sentences": facts.sentences,
+        "sentences_sha256": facts.sha256,
+        **{event: events[event] for event in EVENTS},
+        "words": [words[index] for index in met.tolist()],
+        "missing": [word for index, word in enumerate(words) if not counts_W[index]],
+        "without_vector": [words[index] for index in np.flatnonzero((counts_W > 0) & ~has_vector_W).tolist()],
+    }
+    return Representations(dict(zip(through.layers, means_LWD, strict=True)), header, counts=counts_W[met])
+
+
+def _with_words(
+    sentences: Sequence[Sentence], number: dict[str, int], case: Case, contexts: int | None, seen_W: np.ndarray
+) -> tuple[list[Sentence], np.ndarray]:
+    """The sentences with a word that is looked for, and the number of each of their words, -1 for all others."""
+    kept: list[Sentence] = []
+    looked: list[int] = []
+    for sentence in sentences:
+        found = [number.get(word.lower() if case == "lower" else word, -1) for word in sentence]
+        if contexts is not None:
+            found = [index if index >= 0 and seen_W[index] < contexts else -1 for index in found]
+            seen_W[sorted({index for index in found if index >= 0})] += 1
+        if max(found) >= 0:
+            kept.append(sentence)
+            looked += found
+    return kept, np.array(looked, dtype=np.int64)
+
+
+def _add(sums_LWD: np.ndarray, at_K: np.ndarray, vectors_LKD: torch.Tensor) -> None:
+    """Add each vector to its word's sum: those of one word first among themselves."""
+    if not len(at_K):
+        return
+    order_K = np.argsort(at_K, kind="stable")
+    words, starts = np.unique(at_K[order_K], return_index=True)
+    vectors = vectors_LKD.cpu().numpy()[:, order_K].astype(np.float64)
+    sums_LWD[:, words] += np.add.reduceat(vectors, starts, axis=1)

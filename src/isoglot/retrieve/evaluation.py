@@ -1,0 +1,311 @@
+"""A whole evaluation: every method, both directions, with intervals and hubs.
+
+Shape legend: ``Q`` queries, ``K`` neighbors, ``P`` right pairs, ``F`` figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+
+from isoglot.core.arrays import Matrix, paired_rows
+from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.progress import SILENT, counted
+from isoglot.retrieve.estimates import OWN, Center, Estimates, Inputs, Other, Part, View, views
+from isoglot.retrieve.gold import Gold
+from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Apart, Direction, Method, Rules, check_options
+from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
+from isoglot.retrieve.spelling import OtherSpelling, SpeltAlike, other_spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.core.progress import Progress
+
+Candidates = Literal["gold", "all"]
+
+ALL: tuple[Method, ...] = ("cosine", "csls", "inverted_softmax", "ratio", "distance")
+NEIGHBORHOOD_METHODS: tuple[Method, ...] = ("csls", "ratio", "distance")
+"""Methods that compare a similarity with those of the neighborhood."""
+CUTS = (1, 5, 10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodScores:
+    """One method in one direction: the figures, and what was found.
+
+    Attributes:
+        method: How neighbors were chosen.
+        direction: ``forward``: queries from X, answers from Y. ``backward``: the other way.
+        queries: How many rows were asked for.
+        candidates: Among how many rows.
+        neighborhood: The K of CSLS and of the margins; None where the method has none.
+        precision: P@1, P@5 and P@10 by their k: the share of queries with a right row among the k best.
+        mrr: The mean over all right pairs of 1 / rank.
+        best_mrr: The mean over queries of 1 / rank of their best right row.
+        hubness: The skewness of how often each candidate is among the 10 best.
+        queries_Q: The rows that were asked for.
+        found_QK: Their best rows on the other side, best first.
+        scores_QK: The scores of those.
+        ranks_Q: The rank of the best right row of each.
+        other_spelling: Of words, P@1 of those without a translation spelt the same.
+    """
+
+    method: Method
+    direction: Direction
+    queries: int
+    candidates: int
+    precision: dict[int, Interval]
+    mrr: Interval
+    best_mrr: Interval
+    hubness: float
+    queries_Q: np.ndarray = field(repr=False, compare=False)
+    found_QK: np.ndarray = field(repr=False, compare=False)
+    scores_QK: np.ndarray = field(repr=False, compare=False)
+    ranks_Q: np.ndarray = field(repr=False, compare=False)
+    neighborhood: int | None = None
+    other_spelling: OtherSpelling | None = None
+
+    @property
+    def how(self) -> str:
+        """The method with its K, and among how many candidates, in a few words."""
+        names = {"csls": "CSLS", "inverted_softmax": "inverted softmax", "ratio": "ratio margin", "distance": "margin"}
+        K = "" if self.neighborhood is None else f" (K = {self.neighborhood})"
+        return f"{names.get(self.method, self.method)}{K} among {counted(self.candidates, 'candidates')}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures alone, for JSON."""
+        figures = {f"p@{k}": asdict(interval) for k, interval in self.precision.items()}
+        names = ("method", "neighborhood", "direction", "queries", "candidates")
+        head = {name: getattr(self, name) for name in names}
+        figures |= {"mrr": asdict(self.mrr), "best_mrr": asdict(self.best_mrr)}
+        return head | figures | {"hubness": self.hubness} | self._spelling()
+
+    def _spelling(self) -> dict[str, Any]:
+        if self.other_spelling is None:
+            return {}
+        queries, found = self.other_spelling
+        return {"other_spelling_queries": queries, "other_spelling_p@1": None if found is None else asdict(found)}
+
+
+@dataclass(frozen=True)
+class RetrievalScores:
+    """All methods and directions of one evaluation."""
+
+    methods: tuple[MethodScores, ...]
+
+    def of(self, method: Method, direction: Direction = "forward") -> MethodScores:
+        """The scores of one method in one direction.
+
+        Raises:
+            KeyError: It was not asked for.
+        """
+        for scores in self.methods:
+            if (scores.method, scores.direction) == (method, direction):
+                return scores
+        raise KeyError((method, direction))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures alone, for JSON."""
+        return {"scores": [scores.as_dict() for scores in self.methods]}
+
+
+def score_retrieval(
+    X: Matrix,
+    Y: Matrix,
+    gold: Gold | None = None,
+    methods: Sequence[Method] = ALL,
+    *,
+    candidates: Candidates = "gold",
+    directions: Sequence[Direction] = get_args(Direction),
+    alike: SpeltAlike | None = None,
+    center: Center = "none",
+    estimates: Estimates = OWN,
+    others: tuple[Other, Other] = (Other(), Other()),
+    names: tuple[str, str] = ("X", "Y"),
+    neighborhood: int = NEIGHBORHOOD,
+    sharpness: float = SHARPNESS,
+    resamples: int = 1000,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
+) -> RetrievalScores:
+    """Score two matrices of one space by every method, in both directions.
+
+    Args:
+        X: N × D.
+        Y: M × D.
+        gold: The right pairs; by default row i is right for row i.
+        methods: Which methods; those that share a computation share it.
+        candidates: ``gold``: only rows that are right for something are asked for and found, as Liu et al. (2020) rank
+            over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
+        directions: ``forward``, ``backward`` or both.
+        alike: Rows with a right row spelt the same: a second P@1 leaves them out.
+        center: Whether each side's mean is removed.
+        estimates: Where means and the neighborhoods of candidates come from; by default the rows themselves. The
+            inverted softmax always takes the rows themselves.
+        others: What is known of either side from other text, where the estimates come from there.
+        names: What error messages call the sides.
+        neighborhood: For CSLS and margins.
+        sharpness: For the inverted softmax.
+        resamples: For the intervals.
+        seed: For the intervals and the folds.
+        device: Where to compute; by default where X is.
+        progress: Shows rows done.
+
+    Raises:
+        InputError: The matrices cannot be compared, or the gold does not fit them.
+        ConfigError: An option has no such value.
+    """
+    for method in methods:
+        check_options(method, 1, neighborhood, sharpness)
+    for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
+        if value not in get_args(known):
+            raise ConfigError(
+                f"no {shown(value)} here", remedy=nearest_name(value, get_args(known)), code="config.unknown-name"
+            )
+    gold = fitting(gold, len(X), len(Y))
+    rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))
+    if candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):
+        rows_X, rows_Y = gold.sources, gold.targets
+        inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
+        gold = Gold(np.stack(list(inner), axis=1))
+    seen = views(Inputs((X, Y), (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
+    results = []
+    for unit in (True, False):
+        chosen = [method for method in methods if (method != "euclidean") is unit]
+        if not chosen:
+            continue
+        search = _Search(seen, gold, estimates, unit, neighborhood, sharpness, device, progress)
+        for method, direction in product(chosen, directions):
+            scored = _score(search.found(method, direction), gold, method, direction, resamples, seed)
+            asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
+            scored = replace(scored, queries_Q=asked[scored.queries_Q], found_QK=answers[scored.found_QK])
+            if alike is not None:
+                rows = alike.source_rows if direction == "forward" else alike.target_rows
+                other = other_spelling(scored.queries_Q, scored.ranks_Q, rows, resamples=resamples, seed=seed)
+                scored = replace(scored, other_spelling=other)
+            results.append(scored)
+    order = {method: place for place, method in enumerate(methods)}
+    return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
+
+
+class _Found(NamedTuple):
+    """The best answers of every query, their scores, the place of every right pair, and among how many."""
+
+    indices_QK: np.ndarray
+    scores_QK: np.ndarray
+    ranks_P: np.ndarray
+    candidates: int
+    neighborhood: int
+
+
+class _Search:
+    """Every method over all views; of each view, what several methods need is computed once."""
+
+    def __init__(
+        self,
+        seen: Sequence[View],
+        gold: Gold,
+        estimates: Estimates,
+        unit: bool,
+        neighborhood: int,
+        sharpness: float,
+        device: str | torch.device | None,
+        progress: Progress,
+    ) -> None:
+        self.gold, self.estimates = gold, estimates
+        self.parts: list[tuple[Rules, Part, Apart | None]] = []
+        for view in seen:
+            X_ND, Y_MD = paired_rows(view.X, view.Y, unit=unit, device=device)
+            rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
+            self.parts += [(rules, part, self._apart(rules, view, part) if unit else None) for part in view.parts]
+
+    def _apart(self, rules: Rules, view: View, part: Part) -> Apart | None:
+        sides = (rules.X_ND, rules.Y_MD)
+        match self.estimates.neighborhoods:
+            case "own":
+                return None
+            case "folds":  # of a single right pair there are no other folds
+                return None if part.sources_N.all() else apart_from(part, sides, self.gold)
+            case "given":
+                if view.others[0] is None or view.others[1] is None:
+                    raise ConfigError("no rows for the neighborhoods are given", remedy="give text of both languages")
+                pools = paired_rows(view.others[0], view.others[1], unit=True, device=sides[0].device)
+                none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)
+                return Apart(pools, (none_E2, none_E2))
+
+    def found(self, method: Method, direction: Direction) -> _Found:
+        """The answers to every query, in the order of the gold."""
+        side = 0 if direction == "forward" else 1
+        gold = self.gold if direction == "forward" else self.gold.turned()
+        answers = self.parts[0][0].Y_MD if direction == "forward" else self.parts[0][0].X_ND
+        width = min(max(CUTS), len(answers))
+        found = _Found(
+            np.zeros((len(gold.sources), width), dtype=np.int64),
+            np.zeros((len(gold.sources), width), dtype=np.float32),
+            np.zeros(len(gold), dtype=np.int64),
+            len(answers),
+            self.parts[0][0].neighborhood,
+        )
+        for rules, part, apart in self.parts:
+            own = rules.apart(apart)
+            asked_Q, asked_P = part[side][gold.sources], part[side][gold.pairs_P2[:, 0]]
+            rows_Q, pairs_P2 = (
+                torch.from_numpy(each).to(answers.device) for each in (gold.sources[asked_Q], gold.pairs_P2[asked_P])
+            )
+            top = own.best(method, direction, max(CUTS), rows_Q)
+            found.indices_QK[asked_Q] = top.indices_NK.cpu().numpy()
+            found.scores_QK[asked_Q] = top.scores_NK.cpu().numpy()
+            found.ranks_P[asked_P] = own.ranks(method, direction, pairs_P2).cpu().numpy()
+        return found
+
+
+def apart_from(part: Part, sides: tuple[torch.Tensor, torch.Tensor], gold: Gold) -> Apart:
+    """The rows outside a part, for the neighborhoods of its candidates; no translation of a candidate counts."""
+    pools, partners, places = [], [], []
+    for side, mask in enumerate(part):
+        kept = np.flatnonzero(~mask)
+        place = np.full(len(mask), -1)
+        place[kept] = np.arange(len(kept))
+        pairs_P2 = np.stack([gold.pairs_P2[:, 1 - side], place[gold.pairs_P2[:, side]]], axis=1)
+        places.append(torch.from_numpy(kept).to(sides[side].device))
+        pools.append(sides[side][places[side]])
+        partners.append(torch.from_numpy(pairs_P2[pairs_P2[:, 1] >= 0]).to(sides[side].device))
+    return Apart((pools[0], pools[1]), (partners[0], partners[1]), (places[0], places[1]))
+
+
+def _score(found: _Found, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int) -> MethodScores:
+    gold = gold if direction == "forward" else gold.turned()
+    ranks_P = found.ranks_P
+    ranks_Q = best_ranks(ranks_P, gold)
+
+    starts = np.searchsorted(gold.pairs_P2[:, 0], gold.sources)
+    ones_Q = np.ones(len(ranks_Q))
+    hits = [ranks_Q <= k for k in CUTS]
+    sums_QF = np.stack([*hits, np.add.reduceat(1 / ranks_P, starts), 1 / ranks_Q], axis=1)
+    pairs_Q = np.diff(np.append(starts, len(ranks_P)))
+    counts_QF = np.stack([*(ones_Q for _ in CUTS), pairs_Q, ones_Q], axis=1)
+    *precision, mrr, best_mrr = bootstrap(sums_QF, counts_QF, resamples=resamples, seed=seed)
+    scores_QK = found.scores_QK
+    if method == "euclidean":
+        scores_QK = -np.sqrt(np.maximum(-scores_QK, 0))
+    return MethodScores(
+        method=method,
+        direction=direction,
+        queries=len(ranks_Q),
+        candidates=found.candidates,
+        neighborhood=found.neighborhood if method in NEIGHBORHOOD_METHODS else None,
+        precision=dict(zip(CUTS, precision, strict=True)),
+        mrr=mrr,
+        best_mrr=best_mrr,
+        hubness=hubness(found.indices_QK, found.candidates),
+        queries_Q=gold.sources,
+        found_QK=found.indices_QK,
+        scores_QK=scores_QK,
+        ranks_Q=ranks_Q,
+    )

@@ -1,0 +1,406 @@
+"""Every layer of two sides at once: as it is, and with each side's mean removed.
+
+Languages sit in clouds of their own; removing the mean of each lets the clouds meet, so that what is left is what the
+rows say (Liu et al. 2020). Where the two figures differ much, the space is shared but for a shift. The means come from
+other rows than the queries (:mod:`isoglot.retrieve.estimates`).
+
+Shape legend: ``N`` rows, ``D`` hidden size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.progress import SILENT
+from isoglot.retrieve.estimates import Center, Estimates, Other
+from isoglot.retrieve.evaluation import Candidates, RetrievalScores, score_retrieval
+from isoglot.retrieve.methods import NEIGHBORHOOD, Direction
+from isoglot.retrieve.metrics import resampled_means
+from isoglot.retrieve.simultaneous_intervals import (
+    as_share,
+    by_other_half,
+    chosen_interval,
+    halves,
+    interval,
+    leads,
+    stand,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import torch
+
+    from isoglot.core.progress import Progress
+    from isoglot.retrieve.dictionaries import Coverage
+    from isoglot.retrieve.evaluation import MethodScores
+    from isoglot.retrieve.gold import Gold
+    from isoglot.retrieve.methods import Method
+    from isoglot.retrieve.metrics import Interval
+    from isoglot.retrieve.spelling import SpeltAlike
+
+CENTERS: tuple[Center, ...] = get_args(Center)
+DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")
+_LARGE = 10**9  # similarities from which on one search is worth a progress bar of its own
+_CHUNK = 65536
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """What is asked for, or among what is looked: the same rows in one or more layers.
+
+    Attributes:
+        name: A language or a file, for messages and tables.
+        layers: An N × D matrix by its layer; None is the layer of vectors that come from none.
+        items: What the rows are, where that is known: sentences or words.
+        numbers: The line of its file each row comes from, from 1; by default rows are numbered.
+        header: What the vectors are, where that is known, as ``Representations.header`` has it.
+        frequent: Of words: the first so many rows are the vocabulary, those after it the dictionaries' other words;
+            None: all rows are the vocabulary.
+        without_vector: Words that were left out because they have no vector.
+        others: By layer, what is known of the language from other text, for :class:`Estimates` that are given.
+    """
+
+    name: str
+    layers: Mapping[int | None, np.ndarray]
+    items: Sequence[str] | None = None
+    numbers: Sequence[int] | None = None
+    header: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    frequent: int | None = None
+    without_vector: int = 0
+    others: Mapping[int | None, Other] = field(default_factory=dict, repr=False)
+
+    def only(self, rows: Sequence[int]) -> Side:
+        """Some rows, which must be words, in the order given."""
+        items = self.items or ()
+        layers = {layer: matrix[list(rows)] for layer, matrix in self.layers.items()}
+        return replace(self, layers=layers, items=[items[row] for row in rows], frequent=None)
+
+    def with_vectors(self) -> Side:
+        """The words whose vectors are not all zeros in any layer, and how many others there were."""
+        present_N = np.all([matrix.any(axis=1) for matrix in self.layers.values()], axis=0)
+        if present_N.all():
+            return self
+        if not present_N.any():
+            raise InputError(f"{self.name}: every vector is all zeros", remedy="check what the vectors were made from")
+        frequent = None if self.frequent is None else int(present_N[: self.frequent].sum())
+        left_out = self.without_vector + int((~present_N).sum())
+        kept = self.only(np.flatnonzero(present_N).tolist())
+        return replace(kept, frequent=frequent, without_vector=left_out)
+
+    @property
+    def cut(self) -> int:
+        """Sentences that were longer than the model takes."""
+        return int(self.header.get("cut", 0))
+
+    def __len__(self) -> int:
+        return len(next(iter(self.layers.values())))
+
+
+class LayerScores(NamedTuple):
+    """One layer, as it is or centered: all methods in both directions."""
+
+    layer: int | None
+    center: Center
+    scores: RetrievalScores
+
+
+class Best(NamedTuple):
+    """Where translations are found best, and how often: P@1, the mean of both directions.
+
+    Attributes:
+        layer: The layer.
+        center: Whether each side's mean was removed.
+        method: How neighbors were chosen.
+        value: How often: the highest of all figures of the pair.
+        low: Where the 95 % interval begins; it allows for the choice.
+        high: Where it ends.
+        chosen_among: How many layers, centers and methods there were to choose from, by the same rows.
+        held_out: P@1 where the choice is made on one half of the rows and scored on the other, both ways; None of too
+            few rows.
+        as_good: Other layers that a paired test puts within three points, by the same method and center.
+        undecided: Other layers that are neither surely worse nor shown to be as good.
+    """
+
+    layer: int | None
+    center: Center
+    method: Method
+    value: float
+    low: float
+    high: float
+    chosen_among: int
+    held_out: Interval | None
+    as_good: tuple[int | None, ...]
+    undecided: tuple[int | None, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return self._asdict() | {"held_out": None if self.held_out is None else asdict(self.held_out)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairScores:
+    """Two sides, every layer; ``coverage`` where the right pairs came from a dictionary.
+
+    ``resamples`` and ``seed`` are those of the intervals; ``model`` tells several models apart.
+    """
+
+    source: Side = field(repr=False)
+    target: Side = field(repr=False)
+    layers: tuple[LayerScores, ...]
+    estimates: Estimates
+    coverage: Coverage | None = None
+    resamples: int = 1000
+    seed: int = 0
+    model: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The two sides in a few letters, and the model, where there are several."""
+        return f"{self.source.name}-{self.target.name}" + ("" if self.model is None else f", {self.model}")
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether there is more than one layer."""
+        return len({each.layer for each in self.layers}) > 1
+
+    @property
+    def chance(self) -> float:
+        """What P@1 would be by chance with one right answer: the mean of both directions."""
+        scores = self.layers[0].scores.methods[:2]
+        return sum(1 / each.candidates for each in scores) / len(scores)
+
+    @cached_property
+    def best(self) -> Best:
+        """The best of all layers, methods and centers; among equals the first."""
+        methods = list(dict.fromkeys(scores.method for scores in self.layers[0].scores.methods))
+        ways = [(each, method) for each in self.layers for method in methods]
+        hits = [
+            np.stack([each.scores.of(method, way).ranks_Q == 1 for each, method in ways], axis=1).astype(float)
+            for way in get_args(Direction)
+        ]
+        at = int(np.mean([hits_QC.mean(axis=0) for hits_QC in hits], axis=0).argmax())
+        parts = [halves(len(hits_QC), seed=self.seed) for hits_QC in hits]
+        split = [half_Q for half_Q in parts if half_Q is not None]
+        scored = by_other_half(hits, split)[0] if len(split) == len(hits) else [hits_QC[:, at] for hits_QC in hits]
+        found_SC = np.mean(
+            [
+                resampled_means(
+                    np.concatenate([hits_QC, one_Q[:, None]], axis=1), resamples=self.resamples, seed=self.seed
+                )
+                for hits_QC, one_Q in zip(hits, scored, strict=True)
+            ],
+            axis=0,
+        )
+        found_SC, scored_S = found_SC[:, :-1], found_SC[:, -1]
+        sure = as_share(chosen_interval(found_SC, at))
+        each, method = ways[at]
+        same = [
+            number
+            for number, (other, how) in enumerate(ways)
+            if (other.center, how) == (each.center, method) and other.layer != each.layer
+        ]
+        verdicts = [one.verdict for one in stand(scored_S, found_SC[:, same], min(map(len, hits)))]
+        if len(split) < len(hits):  # chosen and scored on the same rows: worse only by intervals that hold for any two
+            ahead = leads(found_SC, at)
+            verdicts = [
+                "undecided" if verdict == "worse" and ahead[number].low <= 0 else verdict
+                for number, verdict in zip(same, verdicts, strict=True)
+            ]
+        by_verdict = {
+            wanted: tuple(
+                ways[number][0].layer for number, verdict in zip(same, verdicts, strict=True) if verdict == wanted
+            )
+            for wanted in ("as good", "undecided")
+        }
+        return Best(
+            each.layer,
+            each.center,
+            method,
+            value=sure.value,
+            low=sure.low,
+            high=sure.high,
+            chosen_among=len(ways),
+            held_out=interval(scored_S) if len(split) == len(hits) else None,
+            as_good=by_verdict["as good"],
+            undecided=by_verdict["undecided"],
+        )
+
+    def of(self, layer: int | None, center: Center) -> RetrievalScores:
+        """The scores of one layer.
+
+        Raises:
+            KeyError: It was not asked for.
+        """
+        for each in self.layers:
+            if (each.layer, each.center) == (layer, center):
+                return each.scores
+        raise KeyError((layer, center))
+
+    def sides(self, scores: MethodScores) -> tuple[Side, Side]:
+        """The side that was asked for and the one that was looked in."""
+        return (self.source, self.target) if scores.direction == "forward" else (self.target, self.source)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures alone, for JSON."""
+        head: dict[str, Any] = {} if self.model is None else {"model": self.model}
+        head |= {"source": self.source.name, "target": self.target.name, "estimates": asdict(self.estimates)}
+        rows = {"source_rows": len(self.source), "target_rows": len(self.target)}
+        cut = {"source_cut": self.source.cut, "target_cut": self.target.cut}
+        covered: dict[str, Any] = {}
+        if self.coverage is not None:
+            left_out = {"source": self.source.without_vector, "target": self.target.without_vector}
+            covered = {"coverage": asdict(self.coverage), "without_vector": left_out}
+        layers = [
+            {"layer": each.layer, "center": each.center, "scores": each.scores.as_dict()["scores"]}
+            for each in self.layers
+        ]
+        return head | rows | cut | covered | {"best": self.best.as_dict(), "layers": layers}
+
+
+def found_both(scores: RetrievalScores, method: Method) -> float:
+    """P@1 of a method, the mean of both directions."""
+    values = [each.precision[1].value for each in scores.methods if each.method == method]
+    return sum(values) / len(values)
+
+
+def score_layers(
+    source: Side,
+    target: Side,
+    gold: Gold | None = None,
+    methods: Sequence[Method] = DEFAULT_METHODS,
+    centers: Sequence[Center] = CENTERS,
+    *,
+    estimates: Estimates | None = None,
+    candidates: Candidates = "gold",
+    neighborhood: int = NEIGHBORHOOD,
+    resamples: int = 1000,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+    coverage: Coverage | None = None,
+    alike: SpeltAlike | None = None,
+    progress: Progress = SILENT,
+) -> PairScores:
+    """Score every layer that both sides have, in both directions.
+
+    Args:
+        source: One side.
+        target: The other.
+        gold: The right pairs of rows; by default row i is right for row i.
+        methods: How neighbors are chosen.
+        centers: Whether each side's mean is removed; several are scored one by one.
+        estimates: Where means and the neighborhoods of CSLS come from; by default both are cross-fitted.
+        candidates: Whether rows that are right for nothing can be found, as for :func:`score_retrieval`.
+        neighborhood: For CSLS and margins.
+        resamples: For the intervals.
+        seed: For the intervals, the folds, and which half of the rows the best layer is chosen on.
+        device: Where to compute.
+        coverage: Goes into the result.
+        alike: Rows with a right row spelt the same: a second P@1 leaves them out.
+        progress: Shows layers done; rows, where the matrices are large.
+
+    >>> X = np.eye(4, 3) + 1
+    >>> pair = score_layers(Side(name="en", layers={0: X}), Side(name="fr", layers={0: X[::-1] + 1}), resamples=10)
+    >>> pair.name, [(each.layer, each.center) for each in pair.layers]
+    ('en-fr', [(0, 'none'), (0, 'mean')])
+
+    Raises:
+        InputError: The sides differ in width or rows, share no layer, or have a row that is no direction.
+        ConfigError: An option has no such value.
+    """
+    for center in centers:
+        if center not in CENTERS:
+            raise ConfigError(
+                f"no center {shown(center)}", remedy=nearest_name(center, CENTERS), code="config.unknown-name"
+            )
+    estimates = Estimates() if estimates is None else estimates
+    chosen = _common_layers(source, target)
+    _check_sizes(source, target, chosen[0], gold)
+    large = len(source) * len(target) >= _LARGE
+    outer, inner = (SILENT, progress) if large else (progress, SILENT)
+    found = []
+    with outer.task(f"retrieve {source.name}-{target.name}", total=len(chosen), unit="layers") as task:
+        for own, their in chosen:
+            for side, layer in ((source, own), (target, their)):
+                _check_rows(side, layer)
+            for center in centers:
+                scores = score_retrieval(
+                    source.layers[own],
+                    target.layers[their],
+                    gold,
+                    methods,
+                    center=center,
+                    estimates=estimates,
+                    others=(source.others.get(own, Other()), target.others.get(their, Other())),
+                    names=(source.name, target.name),
+                    candidates=candidates,
+                    alike=alike,
+                    neighborhood=neighborhood,
+                    resamples=resamples,
+                    seed=seed,
+                    device=device,
+                    progress=inner,
+                )
+                found.append(LayerScores(own, center, scores))
+            task.advance()
+    return PairScores(
+        source=source,
+        target=target,
+        layers=tuple(found),
+        estimates=estimates,
+        coverage=coverage,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _common_layers(source: Side, target: Side) -> list[tuple[int | None, int | None]]:
+    """The layers both have; where either has just one, that one goes with the other's only one."""
+    if len(source.layers) == len(target.layers) == 1:
+        return [(next(iter(source.layers)), next(iter(target.layers)))]
+    both = [(layer, layer) for layer in source.layers if layer in target.layers]
+    if not both:
+        lists = [
+            ", ".join("no layer" if layer is None else str(layer) for layer in side.layers) for side in (source, target)
+        ]
+        raise InputError(
+            f"no layer is in both: {source.name} has {lists[0]}, {target.name} {lists[1]}",
+            remedy="make both with the same --layers, or choose one layer of each",
+        )
+    return both
+
+
+def _check_sizes(source: Side, target: Side, layers: tuple[int | None, int | None], gold: Gold | None) -> None:
+    if gold is None and len(source) != len(target):
+        raise InputError(
+            f"{source.name} has {len(source):,} rows, {target.name} {len(target):,}",
+            remedy="row i of one must be the translation of row i of the other",
+            code="input.row-count",
+        )
+    widths = source.layers[layers[0]].shape[1], target.layers[layers[1]].shape[1]
+    if widths[0] != widths[1]:
+        raise InputError(
+            f"{source.name} is {widths[0]} wide, {target.name} {widths[1]}",
+            remedy="give vectors of one space, or a map from one to the other",
+        )
+
+
+def _check_rows(side: Side, layer: int | None) -> None:
+    """Refuse a row that is no direction, by the name the user knows it under."""
+    matrix = side.layers[layer]
+    where = side.name if layer is None else f"{side.name}, layer {layer}"
+    for first in range(0, len(matrix), _CHUNK):
+        part = matrix[first : first + _CHUNK]
+        for bad, problem in ((~np.isfinite(part).all(axis=1), "not finite"), (~part.any(axis=1), "all zeros")):
+            if bad.any():
+                row = first + int(bad.argmax())
+                what = "" if side.items is None else f" ({shown(side.items[row], 40)})"
+                raise InputError(
+                    f"{where}: row {row + 1}{what} is {problem}",
+                    remedy="leave it out on both sides" if side.items is None else "leave it out",
+                )

@@ -1,0 +1,1 @@
+"""Erasers: remove what tells languages apart from representations."""

@@ -1,0 +1,286 @@
+"""What every eraser keeps to: learn what tells languages apart, then take it out of rows.
+
+All that any of them needs is the mean, the covariance and the number of the rows of each language. So an eraser learns
+from rows at once (``fit``), from batch after batch (``update``) or from the means of an encoder (``from_means``), and
+each gives the same.
+
+Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` directions that are taken out.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import torch
+
+from isoglot.align.maps.estimator import Estimator, load_map, save_map
+from isoglot.core.arrays import Array, ArrayT, give_back, refuse_large, take_rows
+from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.language_codes import language_code
+from isoglot.represent.moments import LanguageStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from isoglot.model.edits import Change
+    from isoglot.steer.means import LanguageMeans
+
+FILE = "eraser.safetensors"
+
+
+class Spread(NamedTuple):
+    """How the rows of each language lie, in float64."""
+
+    languages: tuple[str, ...]
+    counts_K: torch.Tensor
+    means_KD: torch.Tensor
+    covariances: list[torch.Tensor]
+    """D x D for each, divided by ``count - 1``"""
+
+
+@dataclass(eq=False, kw_only=True)
+class Eraser(Estimator):
+    """Takes languages out of rows; the base of :class:`MeanRemoval`, :class:`LIR`, :class:`LSAR` and :class:`LEACE`.
+
+    Learns ``languages_`` and ``width_``, and what each kind adds.
+    """
+
+    needs_language: ClassVar[bool] = False
+    """``transform`` must be told the language of every row"""
+
+    languages_: tuple[str, ...] = field(init=False, repr=False)
+    width_: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._statistics: dict[str, LanguageStatistics] = {}
+        self._like: Array | None = None
+
+    # --- learning ---
+
+    def fit(self, X: Array, languages: Sequence[str]) -> Self:
+        """Learn from rows, each with the code of its language.
+
+        Raises:
+            ConfigError: An option will not do, there is only one language, or a code is none.
+            InputError: The rows will not do, or there is not one code for each.
+        """
+        self._forget()
+        self._statistics = {}
+        self._take(X, languages)
+        self._settle()
+        return self
+
+    def update(self, X: Array, languages: Sequence[str]) -> Self:
+        """Learn from more rows: in whatever parts they come, the result is that of all at once, but for rounding.
+
+        Raises:
+            ConfigError: A code is none, or what was learned before came from a file or from means.
+            InputError: The rows will not do, or there is not one code for each.
+        """
+        if not self._statistics and super().learned():
+            raise ConfigError("what was read or made from means cannot go on learning", remedy="fit another")
+        self._take(X, languages)
+        self._forget()
+        return self
+
+    @classmethod
+    def from_means(
+        cls,
+        means: LanguageMeans,
+        layer: int,
+        *,
+        languages: Sequence[str] | None = None,
+        **options: Any,  # noqa: ANN401 - those of the class
+    ) -> Self:
+        """Learn from the means of an encoder: as if from all the tokens they are of.
+
+        Args:
+            means: What its languages are.
+            layer: In which layer.
+            languages: Which of them; by default all.
+            **options: The eraser's.
+
+        Raises:
+            ConfigError: A language has no mean, the layer was not learned, or there is only one language.
+        """
+        eraser = cls(**options)
+        codes = means.languages if languages is None else tuple(dict.fromkeys(map(language_code, languages)))
+        spread = Spread(
+            codes,
+            torch.tensor([means.count(code) for code in codes], dtype=torch.float64),
+            torch.from_numpy(np.stack([means.mean(code, layer) for code in codes])) if codes else torch.empty(0, 0),
+            [torch.from_numpy(means.covariance(code, layer)) for code in codes],
+        )
+        eraser._learn_from(spread, np.empty(0))
+        return eraser
+
+    def learned(self) -> dict[str, Any]:
+        """What it has learned, by name; after ``update``, this is where it is worked out."""
+        if self._statistics and not super().learned():
+            self._settle()
+        return super().learned()
+
+    # --- use ---
+
+    def transform(self, X: ArrayT, languages: Sequence[str] | str | None = None) -> ArrayT:
+        """The rows without what tells languages apart, as the kind that came in.
+
+        Args:
+            X: N × D.
+            languages: The code of each row, or one for all; MeanRemoval and LIR need it.
+
+        Raises:
+            ConfigError: The languages are needed and missing, or one was not learned.
+            InputError: The rows will not do, or there is not one code for each.
+            NotFittedError: It has learned nothing yet.
+        """
+        self._check_fitted()
+        rows_ND = take_rows(X, width=self.width_)
+        return give_back(self._apply(rows_ND, self._which(languages, len(rows_ND))), X)
+
+    def fit_transform(self, X: ArrayT, languages: Sequence[str]) -> ArrayT:
+        """``fit``, then ``transform``."""
+        return self.fit(X, languages).transform(X, languages)
+
+    def score(self, X: Array, languages: Sequence[str]) -> float:
+        """Minus the share of the variance of erased rows that lies between languages; 0 is best.
+
+        At 0 the languages have one mean, and no linear probe tells them apart.
+        """
+        self._check_fitted()
+        rows_ND = take_rows(X, width=self.width_)
+        of_N, codes = _codes(languages, len(rows_ND))
+        Z_ND = self._apply(rows_ND, self._which(languages, len(rows_ND))).double()
+        center_D = Z_ND.mean(dim=0)
+        total = float((Z_ND - center_D).square().sum())
+        between = 0.0
+        for number in range(len(codes)):
+            its_ND = Z_ND[of_N.to(Z_ND.device) == number]
+            between += len(its_ND) * float((its_ND.mean(dim=0) - center_D).square().sum())
+        return -between / total if total else 0.0
+
+    def change(self, language: str | None = None) -> Change:
+        """The eraser inside an encoder: ``with encoder.edited(layer, eraser.change("de"))``. Every position is erased.
+
+        Raises:
+            ConfigError: The language is needed and missing, or was not learned.
+            NotFittedError: It has learned nothing yet.
+        """
+        self._check_fitted()
+        which_1 = self._which(language, 1)
+
+        def erase(hidden_BTD: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+            rows_ND = hidden_BTD.flatten(0, 1)
+            exact_ND = rows_ND if rows_ND.dtype == torch.float64 else rows_ND.float()
+            which_N = None if which_1 is None else which_1.expand(len(rows_ND))
+            return self._apply(exact_ND, which_N).to(rows_ND.dtype).view_as(hidden_BTD)
+
+        return erase
+
+    # --- files ---
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as one safetensors file, or as ``eraser.safetensors`` in a folder. Returns the file.
+
+        Raises:
+            NotFittedError: It has learned nothing yet.
+            StorageError: The file cannot be written.
+        """
+        return save_map(self, path, name=FILE)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read one of this class; ``Eraser.load`` reads any.
+
+        Raises:
+            CorruptFileError: The file is not what was written.
+            InputError: It holds something else.
+            StorageError: It cannot be read.
+        """
+        from isoglot import steer
+
+        found = load_map(path, name=FILE, room=steer)
+        if not isinstance(found, cls):
+            name = type(found).__name__
+            raise InputError(f"a {name} where a {cls.__name__} is wanted", remedy=f"use {name}.load", file=path)
+        return found
+
+    # --- inside ---
+
+    def _take(self, X: Array, languages: Sequence[str]) -> None:
+        self.check_options()
+        rows_ND = take_rows(X)
+        refuse_large(rows_ND)
+        of_N, codes = _codes(languages, len(rows_ND))
+        known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
+        if known is not None and known != rows_ND.shape[1]:
+            raise InputError(
+                f"X has {rows_ND.shape[1]} columns where {known} came before", remedy="give rows of one space"
+            )
+        for number, code in enumerate(codes):
+            statistics = self._statistics.setdefault(code, LanguageStatistics([0]))
+            statistics.update({0: rows_ND[of_N.to(rows_ND.device) == number]})
+        self._like = X[:0]
+
+    def _forget(self) -> None:
+        for name in super().learned():
+            delattr(self, name)
+
+    def _settle(self) -> None:
+        """Work out what the sums say."""
+        found = {code: self._statistics[code].result() for code in sorted(self._statistics)}
+        spread = Spread(
+            tuple(found),
+            torch.tensor([moments.count for moments in found.values()], dtype=torch.float64),
+            torch.from_numpy(np.concatenate([moments.means_LD for moments in found.values()])),
+            [torch.from_numpy(moments.covariance(0)) for moments in found.values()],
+        )
+        assert self._like is not None  # noqa: S101 - for the type checker
+        self._learn_from(spread, self._like)
+
+    def _learn_from(self, spread: Spread, like: Array) -> None:
+        self.check_options()
+        if len(spread.languages) < 2:
+            only = f"only {spread.languages[0]}" if spread.languages else "no language"
+            raise ConfigError(f"{only} to learn from", remedy="give rows of two languages or more")
+        width = spread.means_KD.shape[1]
+        self._keep({"languages_": spread.languages, "width_": width, **self._learn(spread)}, like)
+
+    def _which(self, languages: Sequence[str] | str | None, rows: int) -> torch.Tensor | None:
+        """The number of each row's language, for those that need it."""
+        if not self.needs_language:
+            return None
+        if languages is None:
+            raise ConfigError(f"{type(self).__name__} must know the language of every row", remedy="give their codes")
+        of_N, codes = _codes([languages] * rows if isinstance(languages, str) else languages, rows)
+        for code in codes:
+            if code not in self.languages_:
+                raise ConfigError(
+                    f"{shown(code)} was not learned",
+                    remedy=nearest_name(code, self.languages_),
+                    code="config.unknown-name",
+                )
+        numbers = torch.tensor([self.languages_.index(code) for code in codes])
+        return numbers[of_N]
+
+    @abstractmethod
+    def _learn(self, spread: Spread) -> dict[str, Any]:
+        """What is learned, by name."""
+
+    @abstractmethod
+    def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
+        """The rows without their languages."""
+
+
+def _codes(languages: Sequence[str], rows: int) -> tuple[torch.Tensor, list[str]]:
+    """The number of each row's language among the canonical codes that occur."""
+    if isinstance(languages, str) or len(languages) != rows:
+        count = 1 if isinstance(languages, str) else len(languages)
+        raise InputError(f"{rows} rows with {count} languages", remedy="give the code of each row")
+    numbers: dict[str, int] = {}
+    of_N = [numbers.setdefault(language_code(str(language)), len(numbers)) for language in languages]
+    return torch.tensor(of_N), list(numbers)

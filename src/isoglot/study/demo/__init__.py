@@ -1,0 +1,1 @@
+"""The thumbnail study, which the demo runs."""

@@ -1,0 +1,267 @@
+"""Built-in English beside a twin of it: text to train on, an encoder of the two, and held-out pairs to test it with.
+
+The twin is English in a private script. Some of its words may be written as in English (anchors), and its words may
+stand in another order. The two training texts never say the same; a test pair is a sentence and its twin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.config import build_config, load_recipe
+from isoglot.core.progress import SILENT, Progress
+from isoglot.languages.corpus import documents
+from isoglot.languages.export import builtin_text
+from isoglot.languages.twins import Order, Parsed, twin
+from isoglot.text.formats.plain import write_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.languages.corpus import Split
+    from isoglot.languages.random_meanings import Draw
+    from isoglot.languages.sentence import Sentence
+    from isoglot.model.encoder import Encoder
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.pretrain.config import PretrainConfig
+    from isoglot.pretrain.masking import RandomFrom
+    from isoglot.pretrain.train import Pretrained
+    from isoglot.retrieve.estimates import Center
+    from isoglot.vocab import Shards, Vocabulary
+    from isoglot.vocab.train import TrainedMode
+
+WordOrder = Literal["same", "verb-last", "mirrored"]
+"""``same``: English word order; ``verb-last``: verbs after what depends on them; ``mirrored``: the last word first."""
+_ORDERS: dict[str, Order] = {"verb-last": "verb-last", "mirrored": "reversed"}
+
+Pairs = tuple[list[str], list[str]]
+"""Sentences of the first language, and their translations into the second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinLanguage:
+    """A twin of English.
+
+    Attributes:
+        order: Its word order.
+        anchors: The share of words, counted once each, that are written as in English, from 0 to 1.
+        seed: Decides which words are anchors.
+    """
+
+    order: WordOrder = "same"
+    anchors: float = 0.0
+    seed: int = 0
+
+    def translate(self, sentences: Iterable[Sentence]) -> Iterator[list[str]]:
+        """The words of each sentence in the twin."""
+        found: Iterable[Sequence[str]] = (sentence.words for sentence in sentences)
+        if self.order != "same":
+            parsed = (Parsed(sentence.words, sentence.heads, sentence.tags) for sentence in sentences)
+            found = (other.tokens for other in twin(parsed, "order", order=_ORDERS[self.order]))
+        return (other.tokens for other in twin(found, "shift", kept=self.anchors, seed=self.seed))
+
+
+# --- text ---
+
+
+def english_documents(sentences: int, seed: int, topics: Draw[str] | None = None) -> Iterator[list[Sentence]]:
+    """Documents of built-in English with at least so many sentences in all; the last one ends there."""
+    count = 0
+    for text in documents("en", seed=seed, topics=topics):
+        yield text
+        count += len(text)
+        if count >= sentences:
+            return
+
+
+def pair_documents(
+    language: TwinLanguage,
+    sentences: int,
+    *,
+    seed: int,
+    topics: tuple[Draw[str] | None, Draw[str] | None] = (None, None),
+) -> tuple[Iterator[list[str]], Iterator[list[str]]]:
+    """Documents of English, and the twin of other English.
+
+    Args:
+        language: The twin.
+        sentences: Sentences a language.
+        seed: Decides both texts.
+        topics: What each text is about; None: all topics.
+    """
+    english, other = (english_documents(sentences, 2 * seed + side, topics[side]) for side in (0, 1))
+    return (
+        ([" ".join(sentence.words) for sentence in text] for text in english),
+        ([" ".join(words) for words in language.translate(text)] for text in other),
+    )
+
+
+def write_texts(
+    texts: tuple[Iterable[list[str]], Iterable[list[str]]], codes: tuple[str, str], out: Path, *, seed: int
+) -> dict[str, Path]:
+    """Write the documents of :func:`pair_documents`, made with a seed, to a file for each language code."""
+    paths = {code: out / f"{code}.txt" for code in codes}
+    for side, (path, text) in enumerate(zip(paths.values(), texts, strict=True)):
+        write_documents(path, text, provenance=builtin_text(path.name, "en", 2 * seed + side))
+    return paths
+
+
+def held_out(count: int, seed: int, *, split: Split = "test", topics: Draw[str] | None = None) -> list[Sentence]:
+    """English sentences of 5 to 20 words whose combination of concepts is in no training text, each once."""
+    every = (s for text in documents("en", seed=seed, split=split, topics=topics) for s in text)
+    return list(islice(_unique(s for s in every if 5 <= len(s.words) <= 20), count))
+
+
+def _unique(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    seen: set[tuple[str, ...]] = set()
+    for sentence in sentences:
+        words = tuple(sentence.words)
+        if words not in seen:
+            seen.add(words)
+            yield sentence
+
+
+def paired(sentences: Sequence[Sentence], language: TwinLanguage) -> Pairs:
+    """Sentences beside their twins, as text."""
+    return [" ".join(s.words) for s in sentences], [" ".join(words) for words in language.translate(sentences)]
+
+
+# --- the encoder ---
+
+
+def pair_training(plan: str, *, budget: str, seed: int, random_from: RandomFrom) -> PretrainConfig:
+    """The recipe ``micro`` with a sharing plan.
+
+    Args:
+        plan: What each language has to itself.
+        budget: How long the encoder learns.
+        seed: Decides the initial weights and the order of the text.
+        random_from: Where the random words of masking come from.
+    """
+    from isoglot.pretrain.config import PretrainConfig
+
+    return build_config(
+        PretrainConfig,
+        recipe=load_recipe("micro", room="pretrain"),
+        values={"seed": seed, "budget": budget},
+        settings=[f'model.plan="{plan}"', f'masking.random_from="{random_from}"'],
+    )
+
+
+@dataclass(frozen=True)
+class TrainedPair:
+    """An encoder of two languages, with what it was trained on."""
+
+    run: Pretrained
+    vocabulary: Vocabulary
+    shards: dict[str, Shards]
+
+
+def train_pair(
+    texts: Mapping[str, Path],
+    training: PretrainConfig,
+    out: Path,
+    *,
+    mode: TrainedMode,
+    pieces: int,
+    probes: Sequence[Callable[[Encoder, int], dict[str, float]]] = (),
+    device: str = "auto",
+    command: str = "isoglot.study",
+    progress: Progress = SILENT,
+) -> TrainedPair:
+    """Train a vocabulary on the texts, then an encoder, in a folder.
+
+    Args:
+        texts: A file for each language.
+        training: Every knob of the pretraining.
+        out: The folder: ``vocabulary``, ``shards`` and ``encoder`` are written to it.
+        mode: How the languages share ids.
+        pieces: Ids of each language.
+        probes: Called at every evaluation.
+        device: ``auto``, ``cpu``, ``cuda``…
+        command: For the record of the run.
+        progress: Shows how far it is.
+    """
+    from isoglot.pretrain.train import pretrain
+    from isoglot.vocab import build_shards, train_vocabulary
+
+    vocabulary = train_vocabulary(
+        {code: [path] for code, path in texts.items()}, mode=mode, size=pieces, progress=progress
+    )
+    vocabulary.save(out / "vocabulary")
+    shards = {
+        code: build_shards([path], vocabulary, code, out / "shards" / code, dev_share=0.02, progress=progress)
+        for code, path in texts.items()
+    }
+    run = pretrain(
+        training,
+        shards,
+        vocabulary,
+        out / "encoder",
+        device=device,
+        probes=probes,
+        command=command,
+        progress=progress,
+    )
+    return TrainedPair(run, vocabulary, shards)
+
+
+def used_anchors(vocabulary: Vocabulary, shards: Mapping[str, Shards], codes: tuple[str, str]) -> int:
+    """Ids that both languages have and that occur in the text of both."""
+    counts = [shards[code].counts(len(vocabulary)) for code in codes]
+    return sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*codes))
+
+
+# --- the test ---
+
+
+class TwinProbe:
+    """Retrieves the twin of every held-out sentence, in every layer.
+
+    Args:
+        codes: The two languages.
+        pairs: Sentences of the first, and their twins.
+
+    Attributes:
+        moments: P@1 of each layer, means removed, by step.
+        last: The latest P@1 of each layer, raw and with means removed.
+    """
+
+    def __init__(self, codes: tuple[str, str], pairs: Pairs) -> None:
+        self.codes = codes
+        self.sentences = pairs
+        self.moments: dict[int, tuple[float, ...]] = {}
+        self.last: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def __call__(self, encoder: EncoderLike, step: int) -> dict[str, float]:
+        """Measure P@1 in every layer and keep it."""
+        from isoglot.represent import extract
+
+        one, other = (
+            extract(encoder, sentences, language=code)
+            for sentences, code in zip(self.sentences, self.codes, strict=True)
+        )
+        raw, centered = [], []
+        for layer in one.layers:
+            X, Y = one[layer], other[layer]
+            raw.append(_precision(X, Y, "none"))
+            centered.append(_precision(X, Y, "mean"))
+        self.last = tuple(raw), tuple(centered)
+        self.moments[step] = tuple(centered)
+        return {f"centered P@1, layer {layer}": value for layer, value in enumerate(centered)}
+
+
+def _precision(X: np.ndarray, Y: np.ndarray, center: Center) -> float:
+    """P@1 from X to Y by cosine; means that are removed come from other sentences than the query."""
+    from isoglot.retrieve import score_retrieval
+    from isoglot.retrieve.estimates import Estimates
+
+    scores = score_retrieval(
+        X, Y, methods=("cosine",), directions=("forward",), center=center, estimates=Estimates(), resamples=1
+    )
+    return scores.of("cosine").precision[1].value

@@ -1,0 +1,281 @@
+"""Results of a study as tables: scores of every arm, facts beside them, verdicts on claims, differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.errors import ConfigError
+from isoglot.core.files import read_json
+from isoglot.core.progress import duration
+from isoglot.core.table import Column, Table
+from isoglot.study.factorial.outcomes import factorial_table
+from isoglot.study.tables.arm_tests import arm_table
+from isoglot.study.tables.emergence_curves import token_unit
+from isoglot.study.tables.layer_tables import layer_tables
+from isoglot.study.tables.multilingual_tables import multilingual_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.study.claims import Difference, Verdict
+    from isoglot.study.numbers import Number, Numbers
+    from isoglot.study.study import Study
+
+TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
+FACTS = {"perplexity": ("perplexity", ".1f"), "fertility": ("subwords a word", ".2f"), "ids_read": ("ids read", ",.0f")}
+LEVEL = 0.95
+
+
+# --- scores ---
+
+
+def result_tables(study: Study) -> list[Table]:
+    """What a study has measured: arms, figures layer by layer, tests between arms; or tables of all languages."""
+    found = multilingual_tables(study.numbers())
+    if found:
+        return found
+    found = [result_table(study), *layer_tables(study)]
+    if study.about.get("paper") is None and len(study.about.get("arms", {})) > 1:
+        found.append(arm_table(study))
+    return [table for table in found if table.rows] or found[:1]
+
+
+def result_table(study: Study) -> Table:
+    """Scores of every arm by language, with half the width of their intervals, and the difference to the baseline.
+
+    The difference is that of the averages over the languages that were not trained on. Of the factorial study, it is
+    the table of variances.
+    """
+    numbers = study.numbers()
+    if numbers.values_of("sharing"):
+        return factorial_table(numbers)
+    columns: dict[str, Column] = {"pair": Column("pair"), "arm": Column("arm")}
+    rows = []
+    for pair, title, of_arm, variant in _arms(study, numbers):
+        base = numbers.select(pair=pair, arm=study.about.get("baseline"), variant=None)
+        row = _scores(of_arm, base, columns)
+        if row:
+            rows.append({"pair": pair, "arm": title + (f", {variant}" if variant else ""), **row})
+    notes = (
+        "± is half a 95 % interval over test items (bootstrap); means over seeds. Δ: difference to the baseline.",
+        "P@1: sentence retrieval in the best layer, each language's mean removed, estimated on other sentences.",
+        "CKA: debiased, mean over layers.",
+    )
+    cells = [{name: row.get(name) for name in columns} for row in rows]
+    return Table.from_rows(
+        cells,
+        list(columns.values()),
+        caption=str(study.about.get("title", "")),
+        footnotes=notes,
+        intervals="plus-minus",
+    )
+
+
+def facts_table(study: Study) -> Table:
+    """What else differs between arms: perplexity, subwords a word, ids that are read."""
+    columns: dict[str, Column] = {"pair": Column("pair"), "arm": Column("arm")}
+    rows = []
+    for pair, title, of_arm, variant in _arms(study, study.numbers()):
+        row: dict[str, Any] = {}
+        for measure, (words, digits) in FACTS.items():
+            for language in of_arm.select(measure).values_of("language"):
+                name = f"{measure}_{language}"
+                columns.setdefault(name, Column(name, title=language, above=words, format=digits))
+                row[name] = _mean(list(of_arm.select(measure, language=language)))
+        if row and variant is None:
+            rows.append({"pair": pair, "arm": title, **row})
+    cells = [{name: row.get(name) for name in columns} for row in rows]
+    return Table.from_rows(cells, list(columns.values()), caption="Beside the scores")
+
+
+def _arms(study: Study, numbers: Numbers) -> list[tuple[str, str, Numbers, str | None]]:
+    """Every pair, arm and variant that has numbers."""
+    found: list[tuple[str, str, Numbers, str | None]] = []
+    for pair in numbers.values_of("pair"):
+        for name, title in study.about.get("arms", {}).items():
+            of_arm = numbers.select(arm=name, pair=pair)
+            for variant in [None, *of_arm.values_of("variant")]:
+                some = of_arm.select(variant=variant)
+                if len(some):
+                    found.append((pair, title, some, variant))
+    return found
+
+
+def _scores(numbers: Numbers, base: Numbers, columns: dict[str, Column]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for measure, title in TASKS.items():
+        for language in numbers.select(measure).values_of("language"):
+            name = f"{measure}_{language}"
+            columns.setdefault(name, Column(name, title=language, above=title, format=".1f"))
+            row[name] = with_interval(list(numbers.select(measure, language=language)))
+        if row.keys() & {name for name in columns if name.startswith(f"{measure}_")}:
+            delta = _delta(numbers, base, measure)
+            if delta is not None:
+                columns.setdefault(
+                    f"{measure}_delta", Column(f"{measure}_delta", title="Δ", above=title, format="+.1f")
+                )
+                row[f"{measure}_delta"] = delta
+    best = _best_layer(numbers)
+    if best:
+        columns.setdefault("p1", Column("p1", title="P@1", unit="%", scale=100, format=".1f"))
+        row["p1"] = with_interval(best)
+    similar = list(numbers.select("cka", estimator="debiased"))
+    if similar:
+        columns.setdefault("cka", Column("cka", title="CKA", format=".2f"))
+        row["cka"] = _mean(similar)
+    return row
+
+
+def _delta(numbers: Numbers, base: Numbers, measure: str) -> float | None:
+    """Difference of the averages over languages that were not trained on."""
+    source = base.select(f"{measure}_dev").values_of("language")
+    languages = [code for code in numbers.select(measure).values_of("language") if code not in source]
+    sides = [[list(some.select(measure, language=code)) for code in languages] for some in (numbers, base)]
+    if not languages or not all(each for side in sides for each in side):
+        return None
+    ours, theirs = (sum(map(_mean, side)) / len(languages) for side in sides)
+    return ours - theirs
+
+
+def _best_layer(numbers: Numbers) -> list[Number]:
+    found = numbers.select("sentence_p1")
+    by_layer = [list(found.select("sentence_p1", layer=layer)) for layer in found.values_of("layer")]
+    return max(by_layer, key=_mean, default=[])
+
+
+def _mean(numbers: Sequence[Number]) -> float:
+    return sum(number.value for number in numbers) / len(numbers)
+
+
+def interval(numbers: Sequence[Number]) -> tuple[float, float] | None:
+    """95 % interval over test items of a mean over seeds; None where there are no test items."""
+    import numpy as np
+
+    if not numbers or not all(number.draws for number in numbers):
+        return None
+    draws = np.mean([number.draws for number in numbers], axis=0)
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def with_interval(numbers: Sequence[Number]) -> float | dict[str, float]:
+    """The mean over seeds, with its interval over test items if there are any, as a cell of a table."""
+    ends = interval(numbers)
+    value = _mean(numbers)
+    return value if ends is None else {"value": value, "low": ends[0], "high": ends[1]}
+
+
+# --- claims ---
+
+
+def about_study(study: Study) -> str:
+    """Budget and data, to stand beside every verdict."""
+    tokens = {int(number.value) for number in study.numbers().select("training_tokens") if number.value}
+    factor, unit = token_unit(max(tokens, default=0))
+    ends = sorted({min(tokens), max(tokens)}) if tokens else []
+    budget = f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit}" if ends else "no"
+    return f"{budget} tokens an arm, scale {study.about.get('scale')}, {', '.join(study.about.get('pairs', []))}"
+
+
+def study_verdicts(study: Study) -> list[Verdict]:
+    """Verdicts on the claims of the study's paper; those of its recipe, if it names some.
+
+    Raises:
+        ConfigError: The study is of no paper.
+    """
+    from isoglot.study.claims import verify
+
+    paper = study.about.get("paper")
+    if paper is None:
+        raise ConfigError(
+            f"{study.about.get('recipe')} tests no claims of a paper", remedy="isoglot study list names those that do"
+        )
+    found = verify(study.numbers(), paper, about=about_study(study))
+    named = study.about.get("claims") or [one.claim for one in found]
+    return [one for one in found if one.claim in named]
+
+
+def study_expected(study: Study) -> dict[str, Any]:
+    """The study's numbers, verdicts, hashes and versions, for JSON."""
+    from isoglot.study.claims import expected
+
+    verdicts = study_verdicts(study) if study.about.get("paper") else []
+    records = {key: study.store.record(key) for key in study.steps}
+    hashes = {key: record["payload_sha256"] for key, record in records.items() if record is not None}
+    return expected(study.numbers(), verdicts, hashes=hashes)
+
+
+def study_differences(study: Study, verdicts: Sequence[Verdict], path: Path) -> list[Difference]:
+    """What differs from a file of :func:`study_expected` by more than the intervals allow.
+
+    Raises:
+        InputError: The file is of another format.
+        StorageError: It cannot be read.
+    """
+    from isoglot.study.claims import against
+
+    return against(read_json(path), study.numbers(), verdicts)
+
+
+def difference_table(differences: Sequence[Difference]) -> Table:
+    """A row for each number or verdict that is not as expected."""
+    rows = [
+        {"what": one.what, "kind": one.kind, "expected": str(one.expected), "found": str(one.found)}
+        for one in differences
+    ]
+    columns = [Column("what"), Column("kind"), Column("expected"), Column("found")]
+    caption = f"{len(rows)} differences from the expected numbers" if rows else "Nothing differs beyond its interval"
+    return Table.from_rows(rows, columns, caption=caption)
+
+
+# --- what ran ---
+
+
+def run_table(study: Study) -> Table:
+    """Scale, budget, steps, time and machines of a study, a row each."""
+    records = [record for key in study.steps if (record := study.store.record(key)) is not None]
+    trained = {(one.at.get("arm"), one.at.get("pair"), one.at.get("seed")) for one in _of_training(study)}
+    tokens, steps = (
+        sorted({int(one.value) for one in _of_training(study, measure)})
+        for measure in ("training_tokens", "training_steps")
+    )
+    seconds = sum(record.get("seconds", 0.0) for record in records)
+    training = sum(record.get("seconds", 0.0) for record in records if record["kind"] == "pretrain")
+    counts = study.counts()
+    rows = {
+        "recipe": ", ".join([str(study.about.get("recipe")), *study.about.get("includes", [])]),
+        "scale": study.about.get("scale"),
+        "languages": ", ".join(study.about.get("pairs", [])),
+        "encoders trained": f"{len(trained)}",
+        "seeds of an arm": study.about.get("seeds"),
+        "tokens of an encoder": " to ".join(f"{count:,}" for count in dict.fromkeys([*tokens[:1], *tokens[-1:]])),
+        "training steps": " to ".join(f"{count:,}" for count in dict.fromkeys([*steps[:1], *steps[-1:]])),
+        "steps of the study": ", ".join(f"{count} {status}" for status, count in counts.items()),
+        "time": f"{duration(seconds)} over all steps, {duration(training)} of it training",
+        "devices": ", ".join(dict.fromkeys(_machine(record) for record in records)),
+        "versions": "; ".join(dict.fromkeys(_versions(record) for record in records)),
+        "began": min((record["started"] for record in records), default=""),
+    }
+    cells = [{"what": what, "value": str(value)} for what, value in rows.items() if value not in (None, "")]
+    return Table.from_rows(cells, [Column("what", title=""), Column("value", title="")])
+
+
+def file_table(study: Study) -> Table:
+    """The files that a study has read, with their hashes."""
+    files = {file.key: file for step in study.steps.values() for file in step.files.values()}
+    rows = [{"file": Path(file.path).name, "sha256": file.sha256} for file in files.values()]
+    return Table.from_rows(rows, [Column("file"), Column("sha256", title="SHA-256")])
+
+
+def _of_training(study: Study, measure: str = "training_tokens") -> list[Number]:
+    return [one for one in study.numbers().select(measure, variant=None) if one.value]
+
+
+def _machine(record: dict[str, Any]) -> str:
+    return f"{record.get('device', '')} ({record.get('platform', '')})"
+
+
+def _versions(record: dict[str, Any]) -> str:
+    versions = record.get("versions", {})
+    return ", ".join(f"{name} {versions[name]}" for name in ("isoglot", "torch", "numpy", "python") if name in versions)

@@ -1,0 +1,1 @@
+"""Cleaning, splitting and segmenting text."""

@@ -1,0 +1,317 @@
+"""Cleaning: control characters out, NFKC, white space; then lines in the wrong script, too short, too long or seen.
+
+>>> clean_line("ﬁne\u200b  cafe\u0301\u3000№ 5")
+'fine café No 5'
+
+What was seen before, in bounded memory: 8 bytes a different line, and on disk from 16 million lines on.
+
+A line is known by the first 8 bytes of its BLAKE2 hash. Two different lines with the same one count as equal: among n
+different lines that befalls n²/2⁶⁵ of them, that is 0.0003 lines in a hundred million.
+
+>>> seen = Seen()
+>>> seen.add([line_hash("a"), line_hash("b"), line_hash("a")])
+[True, True, False]
+>>> seen.add([line_hash("b")])
+[False]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+import unicodedata
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, model_validator
+
+from isoglot.core.config import Config
+from isoglot.core.progress import SILENT, Progress
+from isoglot.text.cleaning.scripts import in_other_scripts
+from isoglot.text.process_pool import chunks_of, map_chunks
+from isoglot.text.provenance import derived
+from isoglot.text.stream import read_stream, stream_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from isoglot.text.formats.malformed import Skip
+
+# Controls (but for white space), and format characters that say nothing in plain text: soft hyphens, zero-width blanks,
+# marks of direction, byte order marks, tags; and what is no character at all. The two joiners, U+200C and U+200D, spell
+# Persian, Indic words and emoji, and stay. So does private use: made-up languages are written in it.
+_REMOVED = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ufffe\uffff\U000e0001\U000e0020-\U000e007f\ud800-\udfff"
+)
+_CONTROL = re.compile(f"[{_REMOVED}]+")
+# What NFKC narrows in nearly every line of Chinese. Doing these first changes nothing but the time: NFKC itself takes
+# ten times as long as all of them, and then there is often nothing left for it to do.
+_WIDE = tuple((wide, unicodedata.normalize("NFKC", wide)) for wide in "，（）：；？！％～／")
+
+
+class CleanConfig(Config):
+    """What is dropped."""
+
+    min_script_share: float = Field(0.3, ge=0, le=1)
+    """the least share of a line's letters that must be of the language's scripts; 0 keeps every line"""
+    min_characters: int = Field(1, ge=1)
+    """the fewest characters of a line that is kept"""
+    max_characters: int | None = Field(None, ge=1)
+    """the most characters of a line that is kept; None is no limit"""
+    deduplicate: Literal["line", "document", "none"] = "line"
+    """line: a line seen before is dropped; document: a document seen before; none: everything is kept"""
+
+    @model_validator(mode="after")
+    def _check(self) -> CleanConfig:
+        if self.max_characters is not None and self.max_characters < self.min_characters:
+            raise ValueError("max_characters must not be below min_characters")
+        return self
+
+
+Reason = Literal["empty", "short", "long", "script", "duplicate"]
+_KEPT, _BOUNDARY = 0, 1
+_REASONS: dict[int, Reason] = {2: "empty", 3: "short", 4: "long", 5: "script"}
+_CODES = {reason: code for code, reason in _REASONS.items()}
+
+
+@dataclass
+class CleanReport:
+    """What became of the lines of one language."""
+
+    lines: int = 0
+    kept: int = 0
+    changed: int = 0
+    """Lines that are kept, but not as they were."""
+    dropped: Counter[Reason] = field(default_factory=Counter)
+    documents: int = 0
+    documents_kept: int = 0
+    duplicate_documents: int = 0
+    skipped: int = 0
+    """Lines that were no text at all."""
+    characters: int = 0
+    characters_kept: int = 0
+
+    def facts(self) -> dict[str, Any]:
+        """The report as JSON holds it."""
+        reasons = (*_REASONS.values(), "duplicate")
+        return asdict(self) | {"dropped": {reason: self.dropped[reason] for reason in reasons}}
+
+
+def clean_line(line: str) -> str:
+    """The line without control characters, in NFKC, with single blanks between words and none at its ends.
+
+    Doing it twice changes nothing more. Zero-width blanks go, so that Thai and Khmer lose marks of word ends.
+    """
+    printable = line.isprintable()
+    if not printable:
+        # Before NFKC: what stood apart may now compose.
+        line = _CONTROL.sub("", line)
+    if not line.isascii():
+        for wide, narrow in _WIDE:
+            line = line.replace(wide, narrow)
+        if not unicodedata.is_normalized("NFKC", line):
+            line = unicodedata.normalize("NFKC", line)
+    if not printable or "  " in line or line[:1] == " " or line[-1:] == " ":
+        line = " ".join(line.split())
+    return line
+
+
+@dataclass
+class CleanedChunk:
+    """What a worker returns for a chunk of a stream."""
+
+    lines: list[str]
+    fates: bytes
+    """For each line: 0 kept, 1 the end of a document, others the reason it is dropped for."""
+    hashes: list[int]
+    """Of the lines that are kept."""
+    characters: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class ChunkCleaner:
+    """Cleans a chunk of a stream; a worker's share of the work."""
+
+    language: str
+    config: CleanConfig
+
+    def __call__(self, chunk: list[str]) -> CleanedChunk:
+        """Clean the lines and judge each."""
+        lines = [clean_line(line) for line in chunk]
+        least = self.config.min_script_share
+        strange = in_other_scripts(lines, self.language, least_share=least) if least else ()
+        shortest, longest = self.config.min_characters, self.config.max_characters
+        fates = bytearray(len(lines))
+        hashes = []
+        changed = 0
+        for number, (before, line) in enumerate(zip(chunk, lines, strict=True)):
+            if not before:
+                fates[number] = _BOUNDARY
+            elif not line:
+                fates[number] = _CODES["empty"]
+            elif len(line) < shortest:
+                fates[number] = _CODES["short"]
+            elif longest is not None and len(line) > longest:
+                fates[number] = _CODES["long"]
+            elif number in strange:
+                fates[number] = _CODES["script"]
+            else:
+                hashes.append(line_hash(line) if self.config.deduplicate != "none" else 0)
+                changed += before != line
+        return CleanedChunk(lines, bytes(fates), hashes, sum(map(len, chunk)), changed)
+
+
+def clean_files(
+    paths: Sequence[str | Path],
+    target: str | Path,
+    language: str,
+    config: CleanConfig,
+    *,
+    workers: int = 1,
+    skip: Skip | None = None,
+    progress: Progress = SILENT,
+) -> CleanReport:
+    """Clean the files of one language into one file; documents stay apart, and one that loses all its lines is gone.
+
+    With ``deduplicate="document"`` a document is held in memory until it ends; otherwise memory is constant.
+
+    Raises:
+        CorruptFileError: A file has changed since its record was written.
+        InputError: A line is not UTF-8 text, and no more may be skipped.
+        StorageError: A file cannot be read or written.
+    """
+    report = CleanReport()
+    seen = Seen()
+    by_document = config.deduplicate == "document"
+    document: list[str] = []
+    digest = hashlib.blake2b(digest_size=8)
+    chunks = chunks_of(read_stream(paths, skip=skip))
+    provenance = derived(paths, {"step": "clean", "language": language, **config.model_dump(mode="json")})
+    with (
+        stream_writer(target, provenance) as writer,
+        progress.task(f"clean {language}", total=None, unit="lines") as task,
+    ):
+        for chunk in map_chunks(ChunkCleaner(language, config), chunks, workers=workers):
+            new = iter(seen.add(chunk.hashes) if config.deduplicate == "line" else [True] * len(chunk.hashes))
+            hashes = iter(chunk.hashes)
+            for line, fate in zip(chunk.lines, chunk.fates, strict=True):
+                if fate == _KEPT:
+                    value = next(hashes)
+                    if not next(new):
+                        report.dropped["duplicate"] += 1
+                    elif by_document:
+                        document.append(line)
+                        digest.update(value.to_bytes(8, "little"))
+                    else:
+                        writer.write(line)
+                        report.characters_kept += len(line)
+                elif fate == _BOUNDARY:
+                    report.documents += 1
+                    if by_document and document:
+                        if seen.add([int.from_bytes(digest.digest(), "little")])[0]:
+                            writer.write_all(document)
+                            report.characters_kept += sum(map(len, document))
+                        else:
+                            report.duplicate_documents += 1
+                            report.dropped["duplicate"] += len(document)
+                        document, digest = [], hashlib.blake2b(digest_size=8)
+                    writer.write("")
+            for code, reason in _REASONS.items():
+                report.dropped[reason] += chunk.fates.count(code)
+            report.lines += len(chunk.fates) - chunk.fates.count(_BOUNDARY)
+            report.characters += chunk.characters
+            report.changed += chunk.changed
+            task.advance(len(chunk.lines))
+    report.kept, report.documents_kept = writer.lines, writer.documents
+    report.skipped = 0 if skip is None else skip.count
+    return report
+
+
+def line_hash(text: str) -> int:
+    """Eight bytes that stand for the text, the same on every machine."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+class Seen:
+    """A set of 64-bit hashes that only grows.
+
+    New ones go to a Python set; a full set becomes a sorted array, and arrays of like size are merged, so that a hash
+    is moved log(n) times and looked up in log(n) arrays. An array that has grown to ``spill`` hashes goes to a
+    temporary file, which is mapped into memory: the system may take that memory back.
+
+    Args:
+        recent: How many hashes the Python set holds, at about 100 bytes each.
+        spill: How many hashes an array in memory holds at most, at 8 bytes each; twice that while merging.
+    """
+
+    def __init__(self, *, recent: int = 1 << 17, spill: int = 1 << 24) -> None:
+        self.limit = recent
+        self.spill = spill
+        self._recent: set[int] = set()
+        self._arrays: list[np.ndarray] = []  # sorted, each at most half as long as the one before, roughly
+        self._on_disk: list[np.ndarray] = []
+
+    def __len__(self) -> int:
+        return len(self._recent) + sum(len(array) for array in (*self._arrays, *self._on_disk))
+
+    def add(self, hashes: Sequence[int]) -> list[bool]:
+        """Add the hashes; True for each that is there for the first time."""
+        old = self._in_arrays(hashes)
+        recent = self._recent
+        new = []
+        for value, known in zip(hashes, old, strict=True):
+            first = not known and value not in recent
+            if first:
+                recent.add(value)
+            new.append(first)
+        if len(recent) >= self.limit:
+            self._settle()
+        return new
+
+    def _in_arrays(self, hashes: Sequence[int]) -> list[bool]:
+        import numpy as np
+
+        arrays = [*self._arrays, *self._on_disk]
+        if not arrays or not hashes:
+            return [False] * len(hashes)
+        values = np.array(hashes, dtype=np.uint64)
+        order = np.argsort(values)  # neighbors share the pages they look at
+        sought = values[order]
+        found = np.zeros(len(values), dtype=bool)
+        for array in arrays:
+            place = np.searchsorted(array, sought)
+            place[place == len(array)] = 0
+            found |= array[place] == sought
+        known = np.empty_like(found)
+        known[order] = found
+        answer: list[bool] = known.tolist()
+        return answer
+
+    def _settle(self) -> None:
+        import numpy as np
+
+        array = np.sort(np.fromiter(self._recent, dtype=np.uint64, count=len(self._recent)))
+        self._recent = set()
+        while self._arrays and len(self._arrays[-1]) <= 2 * len(array):
+            array = np.sort(np.concatenate((self._arrays.pop(), array)), kind="stable")  # stable: merges in one pass
+        if len(array) >= self.spill:
+            self._on_disk.append(_mapped(array))
+        else:
+            self._arrays.append(array)
+
+
+def _mapped(array: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    with tempfile.TemporaryFile() as file:
+        array.tofile(file)
+        file.flush()
+        return np.memmap(file, dtype=array.dtype, mode="r")

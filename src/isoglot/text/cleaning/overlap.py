@@ -1,0 +1,215 @@
+"""Test sentences in training text: which there are, and the text without them.
+
+Two sentences are the same when their letters and digits are: case, white space, punctuation and Unicode forms do not
+count, so that tokenised test sets (CoNLL-U, tagged files) meet running text. A sentence is looked for as a whole line,
+and inside paragraphs after splitting them; one that is itself several sentences, in runs of as many.
+
+Memory is that of the test sentences, whatever the size of the text.
+
+>>> finder = OverlapFinder({"ud": ["It rains , she said ."]}, "en", shortest=8)
+>>> [hit.key for hit in finder.find("Today? It rains, she said. Fine.")]
+['itrainsshesaid']
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.progress import SILENT, Progress
+from isoglot.text.cleaning.clean import clean_line
+from isoglot.text.cleaning.scripts import RANGES
+from isoglot.text.cleaning.sentence_splitter import sentence_spans, split_sentences
+from isoglot.text.process_pool import chunks_of, map_chunks
+from isoglot.text.provenance import derived
+from isoglot.text.stream import read_stream, stream_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from isoglot.text.formats.malformed import Skip
+
+SHORTEST = 12
+"""With fewer letters and digits a sentence is too short to say that it was copied; a Chinese character counts three."""
+
+_WHITE = re.compile(r"\s*")
+_LONGEST_RUN = 8  # sentences in a test item that are still looked for together
+
+
+def sentence_key(text: str) -> str:
+    """What two sentences have in common that count as the same.
+
+    >>> sentence_key("L’été, 1999 …") == sentence_key("l ' ÉTÉ , 1999 ...")
+    True
+    """
+    return _signs().sub("", clean_line(text).casefold())
+
+
+@lru_cache(maxsize=1)
+def _signs() -> re.Pattern[str]:
+    """Whatever is no letter, mark, digit or private sign."""
+    marks = "".join(chr(code) for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M")
+    private = "".join(f"{chr(first)}-{chr(last)}" for first, last in RANGES["Zzzz"])
+    return re.compile(rf"(?:[^\w{private}{marks}]|_)+")
+
+
+def _weight(key: str) -> int:
+    return len(key) + 2 * sum("\u3040" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7a3" for sign in key)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A test sentence in a line: from where to where, and by which key."""
+
+    start: int
+    end: int
+    key: str
+    whole: bool
+    """The line is that sentence."""
+
+
+class OverlapFinder:
+    """Looks for test sentences in lines.
+
+    Args:
+        tests: Sentences by the name of their set.
+        language: Their language and the text's.
+        shortest: See :data:`SHORTEST`.
+    """
+
+    def __init__(self, tests: Mapping[str, Iterable[str]], language: str, *, shortest: int = SHORTEST) -> None:
+        self.language = language
+        self.short: Counter[str] = Counter()
+        """How many sentences of each set are too short to be looked for."""
+        self.items: Counter[str] = Counter()
+        self.sets: dict[str, Counter[str]] = {}
+        """By key: how often it is in each set."""
+        self.openings: set[str] = set()
+        for name, sentences in tests.items():
+            for sentence in sentences:
+                self._add(name, sentence, shortest)
+
+    def _add(self, name: str, sentence: str, shortest: int) -> None:
+        self.items[name] += 1
+        key = sentence_key(sentence)
+        if _weight(key) < shortest:
+            self.short[name] += 1
+            return
+        self.sets.setdefault(key, Counter())[name] += 1
+        parts = split_sentences(sentence, self.language)
+        if 1 < len(parts) <= _LONGEST_RUN:
+            self.openings.add(sentence_key(parts[0]))
+
+    def find(self, line: str) -> list[Hit]:
+        """The test sentences in a line, from left to right; none overlaps another."""
+        whole = sentence_key(line)
+        if whole in self.sets:
+            return [Hit(0, len(line), whole, whole=True)]
+        spans = sentence_spans(line, self.language)
+        keys = [sentence_key(line[start:end]) for start, end in spans] if len(spans) > 1 else []
+        hits = []
+        place = 0
+        while place < len(keys):
+            length = self._run(keys, place)
+            if length:
+                start, end = spans[place][0], spans[place + length - 1][1]
+                hits.append(Hit(start, end, "".join(keys[place : place + length]), whole=False))
+            place += length or 1
+        return hits
+
+    def _run(self, keys: Sequence[str], place: int) -> int:
+        """How many sentences from there on are a test sentence together, the most; 0 for none."""
+        if keys[place] in self.openings:
+            for length in range(min(_LONGEST_RUN, len(keys) - place), 1, -1):
+                if "".join(keys[place : place + length]) in self.sets:
+                    return length
+        return int(keys[place] in self.sets)
+
+    def __call__(self, lines: list[str]) -> list[tuple[int, list[Hit]]]:
+        """The lines of a chunk that have hits, by position: a worker's share of the work."""
+        found = ((number, self.find(line)) for number, line in enumerate(lines) if line)
+        return [(number, hits) for number, hits in found if hits]
+
+
+@dataclass
+class OverlapReport:
+    """How much of the test sets is in the text, and where."""
+
+    lines: int = 0
+    lines_with: int = 0
+    whole: int = 0
+    """Lines that are a test sentence."""
+    inside: int = 0
+    """Test sentences inside longer lines."""
+    sets: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By test set: sentences, those too short to be looked for, those found."""
+
+    def facts(self) -> dict[str, Any]:
+        """The report as JSON holds it."""
+        return dict(vars(self))
+
+
+def find_overlap(
+    paths: Sequence[str | Path],
+    finder: OverlapFinder,
+    *,
+    target: str | Path | None = None,
+    workers: int = 1,
+    skip: Skip | None = None,
+    progress: Progress = SILENT,
+) -> OverlapReport:
+    """Count the test sentences in the files of one language; with ``target``, write the text without them.
+
+    A line that is a test sentence goes; from a longer one the sentence is cut out.
+
+    Raises:
+        CorruptFileError: A file has changed since its record was written.
+        InputError: A line is not UTF-8 text, and no more may be skipped.
+        StorageError: A file cannot be read or written.
+    """
+    report = OverlapReport()
+    found: set[str] = set()
+    ours, theirs = tee(chunks_of(read_stream(paths, skip=skip)))  # apart by the few chunks that are worked on
+    step = {"step": "remove overlap", "language": finder.language, "tests": [Path(name).name for name in finder.items]}
+    output = nullcontext() if target is None else stream_writer(target, derived(paths, step))
+    with output as writer, progress.task(f"overlap {finder.language}", total=None, unit="lines") as task:
+        for lines, hits_by_line in zip(ours, map_chunks(finder, theirs, workers=workers), strict=True):
+            hits_of = dict(hits_by_line)
+            for hits in hits_of.values():
+                found.update(hit.key for hit in hits)
+                report.whole += hits[0].whole
+                report.inside += 0 if hits[0].whole else len(hits)
+            report.lines += sum(map(bool, lines))
+            report.lines_with += len(hits_of)
+            if writer is not None:
+                for number, line in enumerate(lines):
+                    if number not in hits_of:
+                        writer.write(line)
+                    elif rest := without(line, hits_of[number]):
+                        writer.write(rest)
+            task.advance(len(lines))
+    for name, count in finder.items.items():
+        there = sum(finder.sets[key][name] for key in found)
+        report.sets[name] = {"sentences": count, "short": finder.short[name], "found": there}
+    return report
+
+
+def without(line: str, hits: Sequence[Hit]) -> str:
+    """The line with the hits cut out, and the white space behind each.
+
+    >>> without("A b. C d. E f.", [Hit(5, 9, "cd", whole=False)])
+    'A b. E f.'
+    """
+    kept, end = [], 0
+    for hit in hits:
+        kept.append(line[end : hit.start])
+        gap = _WHITE.match(line, hit.end)
+        end = gap.end() if gap else hit.end
+    return "".join([*kept, line[end:]]).strip()

@@ -1,0 +1,1 @@
+"""File formats of text: a reader and a writer each."""

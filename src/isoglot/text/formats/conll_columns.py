@@ -1,0 +1,174 @@
+"""Named entities in CoNLL columns: a token and its BIO tag a line, a blank line between sentences.
+
+Between the two there may be columns that are not read (CoNLL-2003 has parts of speech and chunks there), as many in
+every line; ``-DOCSTART-`` is no token. WikiAnn writes the language before every token, ``en:Paris``; the option
+``prefix`` takes that off and puts it on.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import InputError, shown
+from isoglot.text.formats.lines import line_writer, read_blocks
+from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.provenance import recorded_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from isoglot.text.provenance import Provenance
+
+# That I-X follows B-X or I-X is left to whoever scores: WikiAnn itself does not keep to it.
+_TAG = re.compile(r"O|[BI]-\S+")
+_LAYOUT = "write token<tab>tag, and a blank line between sentences"
+
+
+def read_tagged(
+    path: str | Path, *, prefix: str | None = None, skip: Skip | None = None
+) -> Iterator[list[tuple[str, str]]]:
+    """The sentences of a file, each a list of (token, tag): the first column and the last.
+
+    Args:
+        path: Columns have a tab between them, or else one blank; tags are ``O``, ``B-PER``, ``I-PER``, ...
+        prefix: The language before every token, ``en`` where the file says ``en:Paris``; it is taken off.
+        skip: How many sentences with a malformed line may be skipped, and what was.
+
+    Raises:
+        InputError: A line is not a token and a tag, has more or fewer columns than those before, or lacks the prefix.
+        StorageError: The file cannot be read.
+    """
+    layout = _Layout(path, prefix)
+
+    def parse(block: list[tuple[int, str]]) -> list[tuple[str, str]]:
+        return [layout.tagged(number, line) for number, line in block]
+
+    return parsed(token_blocks(path, skip=skip), parse, skip)
+
+
+def read_tokens(path: str | Path, *, prefix: str | None = None) -> Iterator[list[str]]:
+    """The tokens alone, whatever the other columns are.
+
+    Raises:
+        InputError: A line has one column, more or fewer than those before, or lacks the prefix.
+        StorageError: The file cannot be read.
+    """
+    layout = _Layout(path, prefix)
+    return ([layout.cells(number, line)[0] for number, line in block] for block in token_blocks(path))
+
+
+def token_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[tuple[int, str]]]:
+    """The lines of each sentence with their numbers, without ``-DOCSTART-``."""
+    for block in read_blocks(path, skip=skip):
+        if kept := [(number, line) for number, line in block if _cells(line)[0] != "-DOCSTART-"]:
+            yield kept
+
+
+def find_prefix(path: str | Path, language: str) -> str | None:
+    """The language, if the file says it before its first token."""
+    first = next(token_blocks(path), [(0, "")])[0][1]
+    return language if first.startswith(f"{language}:") else None
+
+
+def ends_in_tag(line: str) -> bool:
+    """Whether a line has columns, and a BIO tag in the last.
+
+    >>> ends_in_tag("EU NNP B-NP B-ORG"), ends_in_tag("O")
+    (True, False)
+    """
+    return bool(len(cells := _cells(line)) > 1 and _TAG.fullmatch(cells[-1]))
+
+
+def blank_columns(lines: Iterable[str]) -> int:
+    """How many columns with blanks between them lines seem to have; 0 where they are sentences more likely.
+
+    That is a guess: every line has as many words, more than one, and there are several lines without a blank line
+    between, and blank lines elsewhere or a BIO tag at the end of every line. A poem may be so, too.
+    """
+    kept = (line for line in lines if _cells(line)[0] != "-DOCSTART-")
+    blocks = [list(block) for words, block in groupby(map(str.split, kept), key=bool) if words]
+    rows = [words for block in blocks for words in block]
+    alike = len({len(words) for words in rows}) == 1 and len(rows[0]) > 1
+    apart = len(blocks) > 1 or all(_TAG.fullmatch(words[-1]) for words in rows)
+    return len(rows[0]) if alike and apart and len(rows) > len(blocks) else 0
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("\t" if "\t" in line else " ")
+
+
+class _Layout:
+    """Takes lines apart, and holds all of a file to the columns of the first."""
+
+    def __init__(self, path: str | Path, prefix: str | None) -> None:
+        self.path = path
+        self.prefix = prefix
+        self.columns = 0
+
+    def tagged(self, number: int, line: str) -> tuple[str, str]:
+        """The token and the tag."""
+        token, *_, tag = self.cells(number, line)
+        if not _TAG.fullmatch(tag):
+            raise self._error(f"{shown(tag)} is not a BIO tag", "use O, B-PER, I-PER, ...", number)
+        return token, tag
+
+    def cells(self, number: int, line: str) -> list[str]:
+        """All columns, the token without its prefix."""
+        cells = _cells(line)
+        if len(cells) < 2 or not cells[0]:
+            raise self._error(f"{shown(line)} is not a token and its tag", _LAYOUT, number)
+        self.columns = self.columns or len(cells)
+        if len(cells) != self.columns:
+            raise self._error(f"{len(cells)} columns in {shown(line)}, {self.columns} in lines before", _LAYOUT, number)
+        if self.prefix is not None:
+            token = cells[0].removeprefix(f"{self.prefix}:")
+            if token in ("", cells[0]):
+                raise self._error(
+                    f"{shown(cells[0])} does not begin with {shown(self.prefix + ':')}",
+                    "leave the prefix out, or name the one in the file",
+                    number,
+                )
+            cells[0] = token
+        return cells
+
+    def _error(self, problem: str, remedy: str, number: int) -> InputError:
+        return InputError(problem, remedy=remedy, file=self.path, line=number)
+
+
+def write_tagged(
+    path: str | Path,
+    sentences: Iterable[Sequence[tuple[str, str]]],
+    *,
+    prefix: str | None = None,
+    provenance: Provenance | None = None,
+) -> int:
+    """Write sentences with a tab between token and tag; returns how many sentences.
+
+    Args:
+        path: The file to write.
+        sentences: Each a list of (token, tag).
+        prefix: What to write before every token, with a colon: ``en`` gives ``en:Paris``.
+        provenance: Where they come from, recorded beside the file; None: no record.
+
+    Raises:
+        InputError: A sentence or a token is empty, a tag is not one, or a token has a tab or line end in it.
+        StorageError: The file cannot be written.
+    """
+    before = "" if prefix is None else f"{prefix}:"
+    count = 0
+    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
+        for count, sentence in enumerate(sentences, start=1):
+            if not sentence:
+                raise writer.refusal(f"sentence {count} is empty", remedy="leave it out")
+            if count > 1:
+                writer.write("")
+            for token, tag in sentence:
+                if not token:
+                    raise writer.refusal(f"an empty token in sentence {count}", remedy="leave it out")
+                if not _TAG.fullmatch(tag):
+                    raise writer.refusal(f"{shown(tag)} is not a BIO tag", remedy="use O, B-PER, I-PER, ...")
+                writer.write_cells(before + token, tag)
+    return count

@@ -1,0 +1,321 @@
+"""Treebanks in CoNLL-U: ten columns a word, a blank line after each sentence (universaldependencies.org/format.html).
+
+Everything in the file is kept, columns as they are written, so that reading and writing gives the same bytes. What is
+read *is* a tree: ids run from 1, heads exist, there is one root and no cycle; or, where that is allowed, nothing is
+known of any head.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from isoglot.core.errors import InputError, shown
+from isoglot.text.formats.lines import line_writer, read_blocks
+from isoglot.text.formats.malformed import Skip, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+Heads = Literal["needed", "optional"]
+"""Whether every word must have a head, or a sentence may do without any (``_``)."""
+NO_HEAD = -1
+"""The head of a word of which none is known."""
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+
+_MAY_HAVE_BLANKS = frozenset({"FORM", "LEMMA", "MISC"})
+_WORD = re.compile(r"[1-9][0-9]{0,8}")
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeWord:
+    """A syntactic word; ``_`` is nothing known."""
+
+    id: int
+    form: str
+    lemma: str = "_"
+    upos: str = "_"
+    xpos: str = "_"
+    feats: str = "_"
+    head: int = 0
+    """The id of the word it hangs under; 0 is the root, :data:`NO_HEAD` nothing known."""
+    deprel: str = "_"
+    deps: str = "_"
+    misc: str = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class MultiwordToken:
+    """What is written for the words from ``first`` to ``last``: French ``du`` for ``de le``."""
+
+    first: int
+    last: int
+    form: str
+    feats: str = "_"
+    misc: str = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyNode:
+    """A word that is not written, in enhanced dependencies: the ``index``-th, from 1, behind the word ``after``."""
+
+    after: int
+    index: int
+    form: str = "_"
+    lemma: str = "_"
+    upos: str = "_"
+    xpos: str = "_"
+    feats: str = "_"
+    deps: str = "_"
+    misc: str = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A sentence with its dependency tree."""
+
+    words: tuple[TreeWord, ...]
+    multiwords: tuple[MultiwordToken, ...] = ()
+    empties: tuple[EmptyNode, ...] = ()
+    comments: tuple[str, ...] = ()
+    """The lines before the words, as they are, ``#`` included."""
+
+    def value(self, key: str) -> str | None:
+        """What the comments say for a key, or None.
+
+        >>> Tree((), comments=("# sent_id = 7", "# text = It rains.")).value("text")
+        'It rains.'
+        """
+        for comment in self.comments:
+            name, equals, value = comment.removeprefix("#").partition("=")
+            if equals and name.strip() == key:
+                return value.strip()
+        return None
+
+
+def read_conllu(path: str | Path, *, heads: Heads = "needed", skip: Skip | None = None) -> Iterator[Tree]:
+    """The trees of a treebank, one at a time.
+
+    Args:
+        path: The treebank.
+        heads: Whether there must be heads.
+        skip: How many malformed trees may be skipped, and what was.
+
+    Raises:
+        InputError: A line does not have its ten columns, an id is out of order, or the heads make no tree.
+        StorageError: The file cannot be read.
+    """
+    return parsed(read_blocks(path, skip=skip), lambda block: _parse_tree(block, path, heads), skip)
+
+
+def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:
+    """Write the trees; returns how many.
+
+    Raises:
+        InputError: A tree is not one, or a column has a tab or line end in it.
+        StorageError: The file cannot be written.
+    """
+    count = 0
+    with line_writer(path) as writer:
+        for count, tree in enumerate(trees, start=1):
+            lines = _format_tree(tree)
+            # The reader itself is the judge of what may be written.
+            _parse_tree(list(enumerate(lines, start=writer.lines + 1)), path, "optional")
+            if len(lines) != len(tree.comments) + len(tree.words) + len(tree.multiwords) + len(tree.empties):
+                raise writer.refusal(
+                    f"a multiword token or empty node of tree {count} stands at no word, or where another does",
+                    remedy="number them as the words are",
+                )
+            for line in lines:
+                writer.write(line)
+            writer.write("")
+    return count
+
+
+# --- reading one tree ---
+
+
+def _parse_tree(block: Iterable[tuple[int, str]], path: str | Path, heads: Heads) -> Tree:
+    parser = _TreeParser(path, heads)
+    for number, line in block:
+        parser.add(number, line)
+    return parser.finish()
+
+
+class _TreeParser:
+    """Takes the lines of one sentence in order, and checks each against those before it."""
+
+    def __init__(self, path: str | Path, heads: Heads) -> None:
+        self.path = path
+        self.heads = heads
+        self.number = 0
+        self.comments: list[str] = []
+        self.words: list[TreeWord] = []
+        self.multiwords: list[MultiwordToken] = []
+        self.empties: list[EmptyNode] = []
+        self.places: list[int] = []  # the line of each word
+
+    def add(self, number: int, line: str) -> None:
+        self.number = number
+        if line.startswith("#"):
+            if self.words or self.multiwords or self.empties:
+                raise self._error("a comment among the words", "put comments before the first word")
+            self.comments.append(line)
+            return
+        cells = self._split(line)
+        name = cells[0]
+        if _WORD.fullmatch(name):
+            self._add_word(cells)
+        elif match := _RANGE.fullmatch(name):
+            self._add_multiword(cells, int(match[1]), int(match[2]))
+        elif match := _EMPTY.fullmatch(name):
+            self._add_empty(cells, int(match[1]), int(match[2]))
+        else:
+            raise self._error(
+                f"{shown(name)} is not an id", "write 1 for a word, 1-2 for a range, 1.1 for an empty node"
+            )
+
+    def finish(self) -> Tree:
+        if not self.words:
+            raise self._error("a sentence without words", "remove it, its comments too")
+        if self.multiwords and self.multiwords[-1].last > len(self.words):
+            token = self.multiwords[-1]
+            raise self._error(
+                f"the sentence ends at word {len(self.words)}, inside the range {token.first}-{token.last}",
+                "end the range at a word of the sentence",
+            )
+        if self.words[0].head != NO_HEAD:
+            self._check_heads()
+        return Tree(tuple(self.words), tuple(self.multiwords), tuple(self.empties), tuple(self.comments))
+
+    def _error(self, problem: str, remedy: str, line: int | None = None) -> InputError:
+        return InputError(problem, remedy=remedy, file=self.path, line=self.number if line is None else line)
+
+    def _split(self, line: str) -> list[str]:
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS):
+            plural = "" if len(cells) == 1 else "s"
+            raise self._error(
+                f"{len(cells)} column{plural} where CoNLL-U has 10", "separate the columns with one tab each"
+            )
+        for column, cell in zip(COLUMNS, cells, strict=True):
+            if not cell:
+                raise self._error(f"the column {column} is empty", "write _ where nothing is known")
+            if " " in cell and column not in _MAY_HAVE_BLANKS:
+                raise self._error(f"a blank in {column}: {shown(cell)}", "only FORM, LEMMA and MISC may have blanks")
+        return cells
+
+    def _add_word(self, cells: list[str]) -> None:
+        due = len(self.words) + 1
+        name, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
+        if int(name) != due:
+            raise self._error(f"word {name} where {due} is due", "number the words from 1 without gaps")
+        unknown = head == "_" and self.heads == "optional"
+        if not unknown and not _HEAD.fullmatch(head):
+            raise self._error(f"the head {shown(head)} is not a number", "give the id of the head, 0 for the root")
+        if self.words and unknown != (self.words[-1].head == NO_HEAD):
+            raise self._error(
+                f"the head {shown(head)} behind a word {'with' if unknown else 'without'} one", "give all or none"
+            )
+        number = NO_HEAD if unknown else int(head)
+        self.words.append(TreeWord(due, form, lemma, upos, xpos, feats, number, deprel, deps, misc))
+        self.places.append(self.number)
+
+    def _add_multiword(self, cells: list[str], first: int, last: int) -> None:
+        due = len(self.words) + 1
+        taken = self.multiwords[-1].last if self.multiwords else 0
+        if first != due or first <= taken or last < first:
+            raise self._error(
+                f"the range {cells[0]} before word {due}",
+                "put a range right before its first word; ranges do not overlap",
+            )
+        self._check_unused(cells, ("LEMMA", "UPOS", "XPOS", "HEAD", "DEPREL", "DEPS"))
+        self.multiwords.append(MultiwordToken(first, last, form=cells[1], feats=cells[5], misc=cells[9]))
+
+    def _add_empty(self, cells: list[str], after: int, index: int) -> None:
+        here = len(self.words)
+        due = self.empties[-1].index + 1 if self.empties and self.empties[-1].after == here else 1
+        behind_range = bool(self.multiwords) and self.multiwords[-1].first > here
+        if (after, index) != (here, due) or behind_range:
+            raise self._error(
+                f"the empty node {cells[0]} after word {here}",
+                "put it right after its word, before any range, numbered from .1",
+            )
+        self._check_unused(cells, ("HEAD", "DEPREL"))
+        self.empties.append(EmptyNode(after, index, *cells[1:6], *cells[8:]))
+
+    def _check_unused(self, cells: list[str], columns: tuple[str, ...]) -> None:
+        for column in columns:
+            cell = cells[COLUMNS.index(column)]
+            if cell != "_":
+                raise self._error(f"{column} is {shown(cell)} in {cells[0]}", f"write _ in {', '.join(columns)} there")
+
+    def _check_heads(self) -> None:
+        size = len(self.words)
+        roots = []
+        for word, place in zip(self.words, self.places, strict=True):
+            if word.head > size:
+                raise self._error(
+                    f"word {word.id} has head {word.head} in a sentence of {size} words",
+                    f"give a head from 1 to {size}, or 0 for the root",
+                    place,
+                )
+            if word.head == 0:
+                roots.append(word.id)
+                if len(roots) > 1:
+                    raise self._error(
+                        f"word {word.id} is a second root, after word {roots[0]}", "give head 0 to one word", place
+                    )
+        stuck = _find_cycle([word.head for word in self.words])
+        if stuck:
+            raise self._error(
+                f"the heads from word {stuck} on lead back to it",
+                "hang every word under the root, directly or through others",
+                self.places[stuck - 1],
+            )
+
+
+def _find_cycle(heads: list[int]) -> int:
+    """A word, from 1, on a cycle of heads; 0 where all lead to the root."""
+    seen_by = [0] * len(heads)  # the word from which the walk first came by
+    for start in range(1, len(heads) + 1):
+        at = start
+        while at and not seen_by[at - 1]:
+            seen_by[at - 1] = start
+            at = heads[at - 1]
+        if at and seen_by[at - 1] == start:
+            return at
+    return 0
+
+
+# --- writing one tree ---
+
+
+def _format_tree(tree: Tree) -> list[str]:
+    ranges = {token.first: token for token in tree.multiwords}
+    behind: dict[int, list[EmptyNode]] = {}
+    for node in tree.empties:
+        behind.setdefault(node.after, []).append(node)
+    lines = list(tree.comments)
+    lines.extend(map(_format_empty, behind.get(0, ())))
+    for word in tree.words:
+        if token := ranges.get(word.id):
+            lines.append(f"{token.first}-{token.last}\t{token.form}\t_\t_\t_\t{token.feats}\t_\t_\t_\t{token.misc}")
+        lines.append(
+            f"{word.id}\t{word.form}\t{word.lemma}\t{word.upos}\t{word.xpos}\t{word.feats}"
+            f"\t{'_' if word.head == NO_HEAD else word.head}\t{word.deprel}\t{word.deps}\t{word.misc}"
+        )
+        lines.extend(map(_format_empty, behind.get(word.id, ())))
+    return lines
+
+
+def _format_empty(node: EmptyNode) -> str:
+    return (
+        f"{node.after}.{node.index}\t{node.form}\t{node.lemma}\t{node.upos}\t{node.xpos}\t{node.feats}"
+        f"\t_\t_\t{node.deps}\t{node.misc}"
+    )

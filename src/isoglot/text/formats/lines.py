@@ -1,0 +1,367 @@
+r"""Text files as numbered lines: the one place that opens them, in UTF-8, compressed or not.
+
+Reading is strict and says where it stopped; writing is atomic and refuses what could not be read back the same.
+A line ends with ``\n`` or ``\r\n`` and nothing else: U+2028 or a form feed inside a sentence stays inside it.
+Names that end in ``.bz2``, ``.gz``, ``.xz`` or ``.zst`` are compressed, both ways.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import sys
+import zlib
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from isoglot.core.errors import InputError, shown
+from isoglot.core.files import atomic_file, begin_to_read, storage_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoglot.text.formats.malformed import Skip
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BUFFER = 1 << 16
+_ZSTD_PART = 512  # compressed bytes at a time: four of them may stand for 128 KiB, all of which is expanded at once
+LONGEST_LINE = 50_000_000
+"""Bytes of a line at most, unless told: a few megabytes that expand to gigabytes without a line end fill no memory."""
+_longest = LONGEST_LINE
+
+
+def set_longest_line(size: int = LONGEST_LINE) -> None:
+    """Set how many bytes a line may have in every file that this process reads from now on."""
+    global _longest  # noqa: PLW0603 - a limit of the process, as sys.setrecursionlimit has one
+    _longest = size
+
+
+def longest_line() -> int:
+    """How many bytes a line may have."""
+    return _longest
+
+
+def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
+    """The error of a line, or another record, that has more bytes than a line may have."""
+    return InputError(
+        f"this {what} has more than {_longest:,} bytes",
+        remedy="write a sentence or paragraph a line, or split it with isoglot text sentences --max-line MB",
+        code="input.line-length",
+        file=path,
+        line=line,
+    )
+
+
+def bounded_lines(file: IO[bytes], path: str | Path) -> Iterator[bytes]:
+    """The lines of an open file with their ends, as iterating over it gives them.
+
+    Raises:
+        InputError: A line is longer than the limit; no more of it than that is held in memory.
+    """
+    number = 0
+    while raw := file.readline(_longest + 2):
+        number += 1
+        if len(raw) > _longest and len(raw.rstrip(b"\r\n")) > _longest:
+            raise too_long(path, number)
+        yield raw
+
+
+def damaged() -> tuple[type[Exception], ...]:
+    """What reading a damaged compressed file raises; zstandard's own only if it has been imported."""
+    known = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+    zstandard = sys.modules.get("zstandard")
+    return known if zstandard is None else (*known, zstandard.ZstdError)
+
+
+def damaged_file(error: Exception, path: str | Path, line: int | None = None) -> InputError:
+    """The error of a compressed file that is damaged."""
+    return InputError(
+        f"the compressed file is damaged: {error}",
+        remedy="fetch it or make it again; a file that is not compressed must not be named .bz2, .gz, .xz or .zst",
+        code="input.damaged-compression",
+        file=path,
+        line=line,
+    )
+
+
+def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1, without their ends.
+
+    Args:
+        path: The file.
+        skip: How many lines that are no text may be skipped, and what was.
+
+    Raises:
+        InputError: A line is not UTF-8, has a NUL or a stray carriage return, the compressed file is damaged, or it is
+            a pipe that was read before.
+        StorageError: The file cannot be read.
+    """
+    for number, line in scan_lines(path):
+        if not isinstance(line, str):
+            if skip is None:
+                raise line
+            skip.take(line)
+            continue
+        yield number, line
+
+
+def scan_lines(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
+    """Every line of a file, or what is wrong with it: for readers that must know which line a bad one was."""
+    number = 0
+    try:
+        with open_to_read(Path(path)) as file:
+            for number, raw in enumerate(bounded_lines(file, path), start=1):
+                try:
+                    line: str | InputError = _decode(raw, path, number)
+                except InputError as error:
+                    line = error
+                yield number, line
+    except damaged() as error:
+        raise damaged_file(error, path, number + 1) from error
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def text_hash(path: str | Path) -> str:
+    """The SHA-256 of a text, decompressed, in hexadecimal: the same however the file is compressed.
+
+    Raises:
+        InputError: The compressed file is damaged, or it is a pipe that was read before.
+        StorageError: The file cannot be read.
+    """
+    try:
+        with open_to_read(Path(path)) as file:
+            return hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
+    except damaged() as error:
+        raise damaged_file(error, path) from error
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def read_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[tuple[int, str]]]:
+    """Runs of lines that are not blank, with their numbers: what formats with a blank line between records are made of.
+
+    A line of nothing but white space is blank. A block with a line that is no text is skipped whole.
+    """
+    block: list[tuple[int, str]] = []
+    wrong: InputError | None = None
+    for number, line in chain(scan_lines(path), [(0, "")]):
+        if not isinstance(line, str):
+            if skip is None:
+                raise line
+            wrong = wrong or line
+        elif line and not line.isspace():
+            block.append((number, line))
+        else:
+            if wrong is not None and skip is not None:
+                skip.take(wrong)
+            elif block:
+                yield block
+            block, wrong = [], None
+
+
+@contextmanager
+def line_writer(path: str | Path) -> Iterator[LineWriter]:
+    """Open a text file for writing by lines; it takes its name only when the block ends well.
+
+    Raises:
+        StorageError: The folder is not writable, or the disk is full.
+    """
+    with atomic_file(path) as file, _compressor(Path(path), file) as stream:
+        yield LineWriter(path, stream)
+
+
+class LineWriter:
+    """Writes lines, counts them, and refuses what a reader would not get back the same."""
+
+    def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
+        self.path = path
+        self.lines = 0
+        self._stream = stream
+        self._digest = hashlib.sha256()
+
+    def write(self, line: str) -> None:
+        """Write one line, its end not included.
+
+        Raises:
+            InputError: There is a line end or a NUL in it, or half a character.
+        """
+        for sign in ("\n", "\r", "\0"):
+            if sign in line:
+                raise self.refusal(f"{shown(sign)} inside {shown(line)}", remedy="replace it with a blank")
+        try:
+            raw = line.encode()
+        except UnicodeEncodeError as error:
+            half = line[error.start]
+            raise self.refusal(f"half a character, {shown(half)}, in {shown(line)}", remedy="remove it") from error
+        if not self.lines and raw.startswith(_BYTE_ORDER_MARK):
+            raw = _BYTE_ORDER_MARK + raw  # readers drop the first one: this keeps the text's own
+        self._stream.write(raw + b"\n")
+        self._digest.update(raw + b"\n")
+        self.lines += 1
+
+    def write_cells(self, *cells: str) -> None:
+        """Write one line of cells with a tab between them.
+
+        Raises:
+            InputError: There is a tab in a cell, or what :meth:`write` refuses.
+        """
+        for cell in cells:
+            if "\t" in cell:
+                raise self.refusal(f"a tab inside {shown(cell)}", remedy="replace it with a blank")
+        self.write("\t".join(cells))
+
+    def sha256(self) -> str:
+        """The SHA-256 of what was written so far, before compression: what :func:`text_hash` gives of the file."""
+        return self._digest.hexdigest()
+
+    def refusal(self, problem: str, *, remedy: str) -> InputError:
+        """The error to raise when the line that is due cannot be written."""
+        return InputError(f"not written: {problem}", remedy=remedy, file=self.path, line=self.lines + 1)
+
+
+def open_to_read(path: Path) -> IO[bytes]:
+    """The bytes of a file, decompressed as its name asks for."""
+    begin_to_read(path)
+    file = path.open("rb")
+    if path.suffix == ".bz2":
+        return cast("IO[bytes]", _Decompressed(_Bz2Reader(file), file))
+    if path.suffix == ".gz":
+        return cast("IO[bytes]", _Decompressed(gzip.GzipFile(fileobj=file), file))
+    if path.suffix == ".xz":
+        return cast("IO[bytes]", _Decompressed(lzma.LZMAFile(file), file))
+    if path.suffix == ".zst":
+        return cast("IO[bytes]", _Decompressed(_ZstdReader(file), file))
+    return file
+
+
+def stored_position(file: IO[bytes]) -> int:
+    """How many bytes of the stored file, compressed as it may be, have been read; 0 for a pipe."""
+    stored = file.stored if isinstance(file, _Decompressed) else file
+    return stored.tell() if stored.seekable() else 0
+
+
+class _Decompressed(io.BufferedReader):
+    """The bytes in a compressed file; closes it, too."""
+
+    def __init__(self, decompressing: Any, stored: IO[bytes]) -> None:  # noqa: ANN401 - each library has its class
+        super().__init__(decompressing, _BUFFER)
+        self.stored = stored
+
+    def close(self) -> None:
+        super().close()
+        self.stored.close()
+
+
+class _Bz2Reader(io.RawIOBase):
+    """Decompresses stream after stream; a damaged one is no error of the disk, which is how bz2 reports it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = bz2.BZ2File(file)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever bytes can be put into
+        try:
+            return self._file.readinto(buffer)
+        except OSError as error:
+            if error.errno is None:
+                raise EOFError(str(error)) from error
+            raise
+
+
+class _ZstdReader(io.RawIOBase):
+    """Decompresses frame after frame; one that is cut short is an error, which zstandard's own reader does not see."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame = self._decompressor.decompressobj()
+        self._begun = False
+        self._behind = b""  # what follows the end of a frame
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever bytes can be put into
+        while not self._ready:
+            data = self._behind or self._file.read(_ZSTD_PART)
+            self._behind = b""
+            if not data:
+                if self._begun and not self._frame.eof:
+                    raise EOFError("it ends too early")
+                return 0
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._begun = True
+            self._ready = memoryview(self._frame.decompress(data))
+            if self._frame.eof:
+                self._behind = self._frame.unused_data
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+
+@contextmanager
+def _compressor(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What compresses into the file as its name asks for."""
+    if path.suffix == ".bz2":
+        with bz2.BZ2File(file, "wb") as stream:
+            yield cast("IO[bytes]", stream)
+    elif path.suffix == ".gz":
+        # No name and no time inside: the same text gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+            yield cast("IO[bytes]", stream)
+    elif path.suffix == ".xz":
+        with lzma.open(file, "wb") as stream:
+            yield stream
+    elif path.suffix == ".zst":
+        import zstandard
+
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as stream:
+            yield cast("IO[bytes]", stream)
+    else:
+        yield file
+
+
+def _decode(raw: bytes, path: str | Path, number: int) -> str:
+    if number == 1:
+        raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        line = raw.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte {raw[error.start : error.start + 1].hex()} is not UTF-8",
+            remedy="save the file as UTF-8",
+            code="input.not-utf8",
+            file=path,
+            line=number,
+        ) from error
+    if "\0" in line:
+        raise InputError(
+            "a NUL character",
+            remedy="this is no text file, or a damaged one",
+            code="input.malformed-line",
+            file=path,
+            line=number,
+        )
+    if "\r" in line:
+        raise InputError(
+            "a carriage return that ends no line",
+            remedy=r"end lines with \n or \r\n, and put a blank for one inside a line",
+            code="input.malformed-line",
+            file=path,
+            line=number,
+        )
+    return line

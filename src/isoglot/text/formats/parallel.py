@@ -1,0 +1,198 @@
+"""Parallel text: the same sentences in several languages, as one table or as files aligned line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.language_codes import language_code
+from isoglot.text.formats.lines import line_writer, read_lines, scan_lines
+from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.plain import check_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+def read_parallel(
+    path: str | Path, *, languages: Sequence[str] | None = None, skip: Skip | None = None
+) -> Iterator[dict[str, str]]:
+    """The rows of a tab-separated table, each a sentence by language; an empty cell is ``""``.
+
+    Args:
+        path: The table. Its first line has the language codes, in any form :func:`language_code` understands.
+        languages: The languages of the columns, where the first line is a row like any other.
+        skip: How many malformed rows may be skipped, and what was.
+
+    Raises:
+        InputError: The header has no such language or one twice, or a row has another number of columns.
+        StorageError: The file cannot be read.
+    """
+    lines = read_lines(path, skip=skip)
+    if languages is None:
+        number, header = next(lines, (1, ""))
+        columns = _columns_of(header, path, number)
+    else:
+        columns = _canonical(languages)
+    yield from parsed(lines, lambda line: _parse_row(line[1], columns, path, line[0]), skip)
+
+
+def _parse_row(line: str, columns: list[str], path: str | Path, number: int) -> dict[str, str]:
+    cells = line.split("\t")
+    if len(cells) != len(columns):
+        raise InputError(
+            f"{_counted(len(cells), 'column')} for {_counted(len(columns), 'language')} ({', '.join(columns)})",
+            remedy="separate the columns with one tab each",
+            code="input.column-count",
+            file=path,
+            line=number,
+        )
+    return dict(zip(columns, cells, strict=True))
+
+
+def write_parallel(path: str | Path, languages: Sequence[str], rows: Iterable[Mapping[str, str]]) -> int:
+    """Write rows as a tab-separated table with the canonical language codes as its header; returns how many rows.
+
+    Args:
+        path: The table to write.
+        languages: The columns in order; a row may have more than these, and they are left out.
+        rows: Sentences by language, named as in ``languages``.
+
+    Raises:
+        ConfigError: There is no such language, none at all, or one twice.
+        InputError: A row lacks a language, or a sentence has a tab or a line end in it.
+        StorageError: The file cannot be written.
+    """
+    columns = _canonical(languages)
+    count = 0
+    with line_writer(path) as writer:
+        writer.write_cells(*columns)
+        for count, row in enumerate(rows, start=1):
+            for language in languages:
+                if language not in row:
+                    raise writer.refusal(
+                        f"row {count} has no {shown(language)}", remedy="give every row every language, '' for none"
+                    )
+            writer.write_cells(*(row[language] for language in languages))
+    return count
+
+
+def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -> Iterator[dict[str, str]]:
+    """The rows of files that hold the same sentences line by line: ``{"en": "x.en", "fr": "x.fr"}``.
+
+    So are the pairs that OPUS publishes in Moses format, and the test sets of Tatoeba (:func:`tatoeba_files`).
+
+    Args:
+        paths: The file of each language.
+        skip: How many rows with a malformed line may be skipped, and what was; the files stay aligned.
+
+    Raises:
+        ConfigError: There is no such language, none at all, or one twice.
+        InputError: The files have different numbers of lines (known only at the end of the shortest), or one of them
+            is a table.
+        StorageError: A file cannot be read.
+    """
+    columns = _canonical(list(paths))
+    files = list(paths.values())
+    readers = [_sentences(path) for path in files]
+    count = 0
+    while True:
+        lines = [next(reader, None) for reader in readers]
+        if None in lines:
+            break
+        count += 1
+        cells = [line[1] for line in lines if line is not None]
+        wrong = next((cell for cell in cells if not isinstance(cell, str)), None)
+        if wrong is None:
+            yield dict(zip(columns, (cell for cell in cells if isinstance(cell, str)), strict=True))
+        elif skip is None:
+            raise wrong
+        else:
+            skip.take(wrong)
+    for path, reader, line in zip(files, readers, lines, strict=True):
+        if line is not None:
+            shortest = files[lines.index(None)]
+            total = count + 1 + sum(1 for _ in reader)
+            raise InputError(
+                f"{_counted(total, 'line')}, but {shortest} has {count}",
+                remedy="aligned files have the same sentence on the same line: find where one is missing",
+                code="input.line-count",
+                file=path,
+                line=count + 1,
+            )
+
+
+def _sentences(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
+    """Every line of a file, or what is wrong with it: a table has tabs."""
+    for number, line in scan_lines(path):
+        try:
+            if isinstance(line, str):
+                check_sentence(line, path, number)
+        except InputError as error:
+            yield number, error
+        else:
+            yield number, line
+
+
+def unrepeated(rows: Iterable[Sequence[str]]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows that repeat no sentence of a row kept before, in any language, with their numbers from 0.
+
+    Of two equal sentences with different translations either answer is right, and a map fitted on the one has seen the
+    other.
+
+    >>> [number for number, _ in unrepeated([("a", "b"), ("c", "d"), ("a", "e"), ("f", "d ")])]
+    [0, 1]
+    """
+    seen: set[tuple[int, str]] = set()
+    for number, row in enumerate(rows):
+        own = {(column, text.strip()) for column, text in enumerate(row)}
+        if seen.isdisjoint(own):
+            seen |= own
+            yield number, row
+
+
+def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
+    """The two files of a Tatoeba test set, ``tatoeba.deu-eng.deu`` and ``tatoeba.deu-eng.eng``, by language.
+
+    Args:
+        folder: Where the files are.
+        language: The language that is not English.
+
+    Raises:
+        InputError: There is no test set of the language.
+    """
+    code = language_code(language)
+    for path in sorted(Path(folder).glob("tatoeba.*-eng.eng")):
+        name = path.name.split(".")[1].removesuffix("-eng")
+        if language_code(name) == code:
+            return {code: path.with_name(f"tatoeba.{name}-eng.{name}"), "en": path}
+    raise InputError(
+        f"no Tatoeba test set of {shown(language)}", remedy="there should be tatoeba.xxx-eng.xxx and .eng", file=folder
+    )
+
+
+def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
+    try:
+        return _canonical(header.split("\t"))
+    except ConfigError as error:
+        raise InputError(
+            f"the header {shown(header)}: {error.problem}",
+            remedy="name the language of each column in the first line, as in en<tab>fr; or give languages yourself",
+            file=path,
+            line=number,
+        ) from error
+
+
+def _canonical(languages: Sequence[str]) -> list[str]:
+    columns = [language_code(language) for language in languages]
+    if not columns:
+        raise ConfigError("no languages", remedy="name at least one, such as en")
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise ConfigError(f"the language {shown(twice[0])} is there twice", remedy="name each language once")
+    return columns
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

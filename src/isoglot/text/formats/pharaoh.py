@@ -1,0 +1,119 @@
+"""Word alignments in the Pharaoh format: ``0-0 1-2`` links word 0 to word 0 and word 1 to word 2, one sentence a line.
+
+>>> parse_links("0-0 1-2")
+[(0, 0), (1, 2)]
+
+Gold may have links that are only possible, and are written ``1?2``:
+
+>>> parse_gold("0-0 1?2")
+GoldLinks(sure=[(0, 0)], possible=[(1, 2)])
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from isoglot.core.errors import InputError, shown
+from isoglot.text.formats.lines import line_writer, read_lines
+from isoglot.text.formats.malformed import Skip, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+Links = list[tuple[int, int]]
+
+_LINK = re.compile(r"([0-9]{1,9})([-?])([0-9]{1,9})")
+
+
+class GoldLinks(NamedTuple):
+    """The gold of a sentence pair (Och & Ney 2003)."""
+
+    sure: Links
+    """Those that should be found."""
+    possible: Links
+    """Others that may be."""
+
+
+def read_pharaoh(path: str | Path, *, skip: Skip | None = None) -> Iterator[Links]:
+    """The alignment of each sentence pair: (source position, target position), from 0, in the order of the file.
+
+    A blank line is a sentence pair without links.
+
+    Args:
+        path: The file.
+        skip: How many malformed lines may be skipped, and what was.
+
+    Raises:
+        InputError: Something is not a link.
+        StorageError: The file cannot be read.
+    """
+    return parsed(read_lines(path, skip=skip), lambda line: parse_links(line[1], file=path, line=line[0]), skip)
+
+
+def read_gold(path: str | Path, *, skip: Skip | None = None) -> Iterator[GoldLinks]:
+    """Sure and possible links of each sentence pair; otherwise as :func:`read_pharaoh`.
+
+    Raises:
+        InputError: Something is not a link.
+        StorageError: The file cannot be read.
+    """
+    return parsed(read_lines(path, skip=skip), lambda line: parse_gold(line[1], file=path, line=line[0]), skip)
+
+
+def parse_links(text: str, *, file: str | Path | None = None, line: int | None = None) -> Links:
+    """The links written in one line; ``file`` and ``line`` say where it stands, for the error message.
+
+    Raises:
+        InputError: Something is not a link.
+    """
+    found = parse_gold(text, file=file, line=line)
+    if found.possible:
+        one, other = found.possible[0]
+        raise InputError(
+            f"'{one}?{other}' is a possible link, which gold to score on may have",
+            remedy="write it as a link, or leave it out",
+            code="input.malformed-line",
+            file=file,
+            line=line,
+        )
+    return found.sure
+
+
+def parse_gold(text: str, *, file: str | Path | None = None, line: int | None = None) -> GoldLinks:
+    """The same, with links that are only possible.
+
+    Raises:
+        InputError: Something is not a link.
+    """
+    found = GoldLinks([], [])
+    for word in text.split():
+        match = _LINK.fullmatch(word)
+        if match is None:
+            raise InputError(
+                f"{shown(word)} is not a link",
+                remedy="write source-target with positions from 0, as in 0-0 1-2",
+                code="input.malformed-line",
+                file=file,
+                line=line,
+            )
+        (found.sure if match[2] == "-" else found.possible).append((int(match[1]), int(match[3])))
+    return found
+
+
+def write_pharaoh(path: str | Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> int:
+    """Write one alignment a line; returns how many.
+
+    Raises:
+        InputError: A position is below 0 (or beyond any sentence).
+        StorageError: The file cannot be written.
+    """
+    with line_writer(path) as writer:
+        for links in alignments:
+            pairs = list(links)
+            for pair in pairs:
+                if not all(0 <= position < 10**9 for position in pair):
+                    raise writer.refusal(f"{shown(pair)} is not a link", remedy="give two positions, from 0")
+            writer.write(" ".join(f"{source}-{target}" for source, target in pairs))
+    return writer.lines

@@ -1,0 +1,374 @@
+"""Text from a Wikipedia dump: the articles of ``enwiki-…-pages-articles.xml.bz2``, one sentence a line.
+
+The dump is read as a stream, whatever its size; only a few pages are in memory at a time. Redirects, disambiguation
+pages, lists and pages outside the article namespace are skipped. An article is a document: a blank line ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from xml.parsers import expat
+
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, shown
+from isoglot.core.files import storage_error
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress
+from isoglot.text.cleaning.scripts import written_with_blanks
+from isoglot.text.cleaning.sentence_splitter import split_sentences
+from isoglot.text.formats.lines import damaged, damaged_file, longest_line, open_to_read, stored_position, too_long
+from isoglot.text.formats.wikitext import FILE_NAMESPACES, plain_text
+from isoglot.text.process_pool import map_chunks
+from isoglot.text.provenance import Provenance, Source, read_provenance
+from isoglot.text.stream import stream_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from isoglot.text.provenance import Step
+
+_PART = 1 << 16
+_CHUNK = 1 << 19  # characters of markup that a worker gets at once
+_FILE_KEYS = {"-2", "6", "14"}  # namespaces of media, files and categories
+
+_DISAMBIGUATION_TITLE = re.compile(
+    r"\((?:disambiguation|Begriffsklärung|homonymie|значения|значення|消歧义|消歧義|曖昧さ回避|desambiguación|"
+    r"desambiguação|disambigua|doorverwijspagina|ujednoznacznienie|توضيح|동음이의)\)$"
+)
+# Only templates of whole pages: hatnotes, such as Begriffsklärungshinweis, stand in articles.
+_DISAMBIGUATION = re.compile(
+    r"\{\{\s*(?:disamb(?:ig(?:uation)?)?(?: page| cleanup)?|dab|hndis|geodis|begriffsklärung|homonymie|paronymie|"
+    r"неоднозначность|многозначность|неодн|消歧义|消歧義|(?:[人地]名の)?曖昧さ回避|aimai|desambiguación|desambiguação|"
+    r"disambigua|dp|ujednoznacznienie|توضيح|동음이의)\s*[|}]",
+    re.IGNORECASE,
+)
+_LIST_TITLE = re.compile(
+    r"(?:Lists?|Index|Outline) of\b|Listes? (?:der|des|von|de|d[’'])|Lista d[aeio]|Lijst van\b|Спис(?:ок|ки)\b|"
+    r"Перелік\b|قائمة\b|.*(?:列表|一覧|목록)$"
+)
+
+
+class Page(NamedTuple):
+    """A page of the article namespace that is no redirect."""
+
+    title: str
+    markup: str
+
+
+@dataclass
+class Site:
+    """What a dump says about itself before the first page."""
+
+    language: str = ""
+    name: str = ""
+    """Name of the database, such as ``enwiki``."""
+    files: set[str] = field(default_factory=set)
+    """Names of the namespaces of files and categories, in small letters."""
+
+
+@dataclass
+class WikipediaReport:
+    """What was read, skipped and written."""
+
+    language: str = ""
+    pages: int = 0
+    """Pages of any kind."""
+    articles: int = 0
+    """Written."""
+    sentences: int = 0
+    words: int = 0
+    """Words with blanks between them; characters in languages without blanks."""
+    other_namespaces: int = 0
+    redirects: int = 0
+    disambiguation: int = 0
+    lists: int = 0
+    short: int = 0
+    """Articles with fewer words than asked for."""
+
+    def facts(self) -> dict[str, Any]:
+        """The report as JSON holds it."""
+        return asdict(self)
+
+
+def extract_wikipedia(
+    path: str | Path,
+    target: str | Path,
+    language: str | None = None,
+    *,
+    min_words: int = 50,
+    max_articles: int | None = None,
+    max_sentences: int | None = None,
+    workers: int = 1,
+    progress: Progress = SILENT,
+) -> WikipediaReport:
+    """Write the text of a dump's articles, one sentence a line, with a blank line between articles.
+
+    Args:
+        path: A ``pages-articles`` dump: XML, plain or .bz2 (multistream too), .gz, .xz or .zst.
+        target: The text; it appears when all is written, with its record of provenance.
+        language: Language of the sentences; by default the one that the dump names.
+        min_words: Articles with fewer words are skipped. In languages without blanks, characters are counted.
+        max_articles: Stop after so many articles.
+        max_sentences: Stop after so many sentences.
+        workers: Processes that share the work on the markup; this one decompresses and reads XML.
+        progress: Shows how far it is, in bytes of the dump.
+
+    Raises:
+        ConfigError: The dump names no language that exists, and none was given.
+        InputError: It is no dump, or a damaged one, or declares entities.
+        StorageError: It cannot be read, or the text cannot be written.
+    """
+    report, site = WikipediaReport(), Site()
+    with progress.task("read " + Path(path).name, total=_size(path), unit="bytes") as task:
+        pages = read_pages(path, site, report, advance=task.advance)
+        first = next(pages, None)
+        report.language = _language(language, site, path)
+        work = ArticleWork(report.language, frozenset(FILE_NAMESPACES | site.files), min_words)
+        made = _provenance(path, {"step": "wikipedia", "language": report.language, "site": site.name})
+        chunks = _chunks(chain(() if first is None else (first,), pages))
+        with stream_writer(target, made) as writer:
+            for found in map_chunks(work, chunks, workers=workers):
+                for article in found:
+                    setattr(report, article.kind, getattr(report, article.kind) + 1)
+                    kept = article.sentences[: None if max_sentences is None else max_sentences - report.sentences]
+                    writer.write_all([*kept, ""])
+                    report.sentences += len(kept)
+                    report.words += article.words if len(kept) == len(article.sentences) else work.count(kept)
+                    if report.articles == max_articles or report.sentences == max_sentences:
+                        return report
+            if not report.articles:
+                raise InputError(
+                    f"no articles of {min_words} words or more among {report.pages:,} pages",
+                    remedy="name a pages-articles dump, or ask for fewer words",
+                    code="input.empty",
+                    file=path,
+                )
+    return report
+
+
+def _language(given: str | None, site: Site, path: str | Path) -> str:
+    if given is None and not site.language:
+        raise ConfigError(f"{path} does not name its language", remedy="give the language of the text")
+    return language_code(given or site.language)
+
+
+def _provenance(path: str | Path, step: Step) -> Provenance:
+    """The dump's record with one more step; without one, its pages are as people wrote them: no dictionary was used."""
+    known = read_provenance(path) or Provenance((Source(Path(path).name),))
+    return replace(known, sources=tuple(replace(one, steps=(*one.steps, step)) for one in known.sources))
+
+
+def _size(path: str | Path) -> int | None:
+    try:
+        return Path(path).stat().st_size if Path(path).is_file() else None
+    except OSError:
+        return None  # opening it says why
+
+
+# --- the dump ---
+
+
+def read_pages(
+    path: str | Path, site: Site, report: WikipediaReport, *, advance: Callable[[int], None] = lambda _: None
+) -> Iterator[Page]:
+    """The articles of a dump; one page is in memory at a time.
+
+    Args:
+        path: The dump, compressed or not.
+        site: Filled before the first page.
+        report: Counts pages, redirects and pages of other namespaces.
+        advance: Called with the number of stored bytes that were read.
+
+    Raises:
+        InputError: It is no dump, or a damaged one, or declares entities.
+        StorageError: It cannot be read.
+    """
+    reader = _DumpReader(path, site, report)
+    done = 0
+    try:
+        with open_to_read(Path(path)) as file:
+            for part in _parts(file):
+                yield from reader.feed(part)
+                now = stored_position(file)
+                advance(now - done)
+                done = now
+    except IsoglotError:
+        raise
+    except expat.ExpatError as error:
+        problem = f"malformed XML: {expat.ErrorString(error.code)}"
+        line, column = error.lineno, error.offset + 1
+        raise _malformed(problem, path, line=line, column=column) from error
+    except (LookupError, ValueError) as error:
+        raise _malformed("not in the encoding it names", path) from error
+    except damaged() as error:
+        raise damaged_file(error, path) from error
+    except OSError as error:
+        raise storage_error(error, path, doing="read") from error
+
+
+def _malformed(problem: str, path: str | Path, **place: int) -> InputError:
+    return InputError(problem, remedy="download the dump again", code="input.malformed-xml", file=path, **place)
+
+
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    while part := file.read(_PART):
+        yield part
+    yield b""
+
+
+class _DumpReader:
+    """Pages of XML that comes in parts.
+
+    A document type declaration is refused: dumps have none, and entities are declared there.
+    """
+
+    def __init__(self, path: str | Path, site: Site, report: WikipediaReport) -> None:
+        self._path, self._site, self._report = path, site, report
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._root: str | None = None
+        self._text: list[str] | None = None  # of the element that is open, where its text is wanted
+        self._size = 0  # characters of the page so far
+        self._page: dict[str, str] = {}
+        self._key = ""
+        self._found: list[Page] = []
+
+    def feed(self, part: bytes) -> list[Page]:
+        """The pages that end in the part; an empty one is the end of the dump."""
+        self._parser.Parse(part, not part)
+        self._size += len(part)  # a tag that never ends has no characters
+        if self._size > longest_line() + _PART:
+            raise too_long(self._path, self._parser.CurrentLineNumber, "page")
+        found, self._found = self._found, []
+        if found:
+            self._size = 0
+        return found
+
+    def _doctype(self, *_: Any) -> None:  # noqa: ANN401 - expat's own
+        raise InputError(
+            "a document type declaration, which may declare entities without end",
+            remedy="name a dump as Wikimedia publishes it",
+            code="input.malformed-xml",
+            file=self._path,
+            line=self._parser.CurrentLineNumber,
+        )
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._root is None:
+            self._root = name
+            if name != "mediawiki":
+                raise InputError(
+                    f"no Wikipedia dump: it begins with {shown(name)}",
+                    remedy="name a pages-articles.xml file",
+                    code="input.unknown-format",
+                    file=self._path,
+                    line=self._parser.CurrentLineNumber,
+                )
+            self._site.language = attributes.get("xml:lang", "")
+        elif name == "page":
+            self._page, self._size = {}, 0
+        elif name == "redirect":
+            self._page["redirect"] = attributes.get("title", "")
+        elif name == "namespace":
+            self._key = attributes.get("key", "")
+        self._text = [] if name in _WANTED else None
+
+    def _characters(self, data: str) -> None:
+        if self._text is not None:
+            self._text.append(data)
+
+    def _end(self, name: str) -> None:
+        text = "" if self._text is None else "".join(self._text)
+        self._text = None
+        if name == "dbname":
+            self._site.name = text
+        elif name == "namespace" and self._key in _FILE_KEYS:
+            self._site.files.add(text.lower())
+        elif name == "page":
+            self._finish()
+        elif name in _WANTED:
+            self._page[name] = text
+
+    def _finish(self) -> None:
+        page = self._page
+        self._report.pages += 1
+        if page.get("ns", "0").strip() != "0":
+            self._report.other_namespaces += 1
+        elif "redirect" in page:
+            self._report.redirects += 1
+        elif page.get("title") and page.get("text"):
+            self._found.append(Page(page["title"], page["text"]))
+        self._page = {}
+
+
+_WANTED = frozenset(("title", "ns", "text", "dbname", "namespace"))
+
+
+# --- the articles ---
+
+
+class Article(NamedTuple):
+    """What a page came to."""
+
+    kind: str
+    """``articles`` for one to be written, or why not: the name of a count of the report."""
+    sentences: list[str]
+    words: int
+
+
+@dataclass(frozen=True)
+class ArticleWork:
+    """Sentences of pages; a worker's share of the work.
+
+    Args:
+        language: Language of the sentences.
+        files: Names of the namespaces whose links show no text, in small letters.
+        min_words: Articles with fewer are skipped.
+    """
+
+    language: str
+    files: frozenset[str]
+    min_words: int
+
+    def __call__(self, pages: list[Page]) -> list[Article]:
+        """What each page came to."""
+        return [self._article(page) for page in pages]
+
+    def _article(self, page: Page) -> Article:
+        if _DISAMBIGUATION_TITLE.search(page.title) or _DISAMBIGUATION.search(page.markup):
+            return Article("disambiguation", [], 0)
+        if _LIST_TITLE.match(page.title):
+            return Article("lists", [], 0)
+        paragraphs = plain_text(page.markup, files=self.files, joint=" " if self._blanks else "")
+        split = (one for text in paragraphs for one in split_sentences(text, self.language))
+        sentences = [one for one in split if any(sign.isalnum() for sign in one)]
+        words = self.count(sentences)
+        return Article("articles", sentences, words) if words >= self.min_words else Article("short", [], 0)
+
+    @property
+    def _blanks(self) -> bool:
+        return written_with_blanks(self.language)
+
+    def count(self, sentences: list[str]) -> int:
+        """Words, or characters in languages without blanks."""
+        return sum(len(one.split()) if self._blanks else len(one) for one in sentences)
+
+
+def _chunks(pages: Iterator[Page]) -> Iterator[list[Page]]:
+    chunk: list[Page] = []
+    size = 0
+    for page in pages:
+        chunk.append(page)
+        size += len(page.markup)
+        if size >= _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

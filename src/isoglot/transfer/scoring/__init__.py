@@ -1,0 +1,1 @@
+"""Scores of predictions, with intervals and paired tests."""

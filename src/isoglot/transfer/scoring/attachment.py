@@ -1,0 +1,188 @@
+"""How good a parser is: attachment scores by the definition of the CoNLL 2018 shared task, from 0 to 100.
+
+Of all syntactic words, UAS is the share with the right head, LAS that with the right head and relation. Of a relation
+only the universal part counts, what stands before the colon: ``nsubj`` for ``nsubj:pass``. Multiword tokens and empty
+nodes are no syntactic words. With the words of the gold, as here, precision, recall and F1 are one.
+
+The shared task counts punctuation. Without it (how parsers were scored before), a word is left out whose gold relation
+is ``punct``: in Universal Dependencies the words tagged ``PUNCT``, but for the few that have no other word to hang on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from isoglot.core.errors import InputError, shown
+from isoglot.transfer.scoring.trees import are_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isoglot.text.formats.conllu import Tree
+
+Attachment = Literal["uas", "las", "uas_no_punct", "las_no_punct"]
+"""Heads; heads and relations; the same without punctuation."""
+Relations = Literal["universal", "full"]
+"""universal: what stands before the colon counts, ``nsubj`` for ``nsubj:pass`` (CoNLL 2018); full: subtypes count."""
+
+# Where in a row of counts a score's right words and all words stand.
+_COLUMNS: dict[Attachment, tuple[int, int]] = {
+    "uas": (1, 0),
+    "las": (2, 0),
+    "uas_no_punct": (4, 3),
+    "las_no_punct": (5, 3),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ParseScore:
+    """Attachment scores of a test set."""
+
+    counts_N6: np.ndarray
+    """Of each sentence: words, right heads, right heads and relations; the same three without punctuation."""
+    no_tree: int
+    """Of how many sentences the predicted heads are not a tree with a single root. The shared task's scorer refuses
+    a file with such a sentence; here each word counts for itself."""
+
+    @property
+    def uas(self) -> float:
+        """Words with the right head."""
+        return self.value("uas")
+
+    @property
+    def las(self) -> float:
+        """Words with the right head and relation."""
+        return self.value("las")
+
+    @property
+    def uas_no_punct(self) -> float:
+        """Words but punctuation with the right head."""
+        return self.value("uas_no_punct")
+
+    @property
+    def las_no_punct(self) -> float:
+        """Words but punctuation with the right head and relation."""
+        return self.value("las_no_punct")
+
+    def value(self, score: Attachment) -> float:
+        """One of the four; 0 where there are no words."""
+        right, words = (int(count) for count in self.ratio_N2(score).sum(axis=0))
+        return 100 * right / words if words else 0.0
+
+    def ratio_N2(self, score: Attachment = "las") -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
+        """A score as a ratio of sums over sentences, for :mod:`isoglot.transfer.scoring.significance`."""
+        ratio_N2: np.ndarray = self.counts_N6[:, _COLUMNS[score]]
+        return ratio_N2
+
+
+def parse_score(
+    gold_heads: Sequence[Sequence[int]],
+    gold_labels: Sequence[Sequence[str]],
+    heads: Sequence[Sequence[int]],
+    labels: Sequence[Sequence[str]],
+    *,
+    relations: Relations = "universal",
+) -> ParseScore:
+    """Compare the parses of a test set, sentence by sentence.
+
+    >>> score = parse_score([[2, 0, 2]], [["nsubj", "root", "punct"]], [[2, 0, 1]], [["nsubj:pass", "root", "punct"]])
+    >>> round(score.las, 1), score.las_no_punct
+    (66.7, 100.0)
+
+    Args:
+        gold_heads: The head of each word of each sentence, as in CoNLL-U: words count from 1, 0 is the root.
+        gold_labels: Their relations.
+        heads: The predicted heads. They need not be a tree.
+        labels: The predicted relations.
+        relations: Whether subtypes of relations count.
+
+    Raises:
+        InputError: A sentence or a word has no counterpart, or a head is not in the sentence.
+    """
+    sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
+    if len(set(sizes)) > 1:
+        raise InputError(f"{sizes} sentences of gold heads, gold labels, heads, labels", remedy="give as many of each")
+    counts_N6 = np.zeros((sizes[0], 6), np.int64)
+    for number, sentence in enumerate(zip(gold_heads, gold_labels, heads, labels, strict=True)):
+        _check_sentence(number + 1, *sentence)
+        counts = [0] * 6
+        for gold_head, gold_label, head, label in zip(*sentence, strict=True):
+            relation = gold_label.partition(":")[0]
+            attached = gold_head == head
+            same = gold_label == label if relations == "full" else relation == label.partition(":")[0]
+            both = attached and same
+            for first in (0,) if relation == "punct" else (0, 3):
+                counts[first] += 1
+                counts[first + 1] += attached
+                counts[first + 2] += both
+        counts_N6[number] = counts
+    return ParseScore(counts_N6, _count_no_tree(heads))
+
+
+def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree], *, relations: Relations = "universal") -> ParseScore:
+    """Compare two treebanks with the same sentences, as :func:`isoglot.text.formats.conllu.read_conllu` gives them.
+
+    Raises:
+        InputError: They do not have the same words.
+    """
+    pairs = []
+    for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
+        if one is None or other is None:
+            which = "gold trees" if one is None else "predicted trees"
+            raise InputError(f"the {which} end before sentence {number}", remedy="give the same sentences in both")
+        _check_words(number, one, other)
+        pairs.append((one, other))
+    return parse_score(
+        [[word.head for word in one.words] for one, _ in pairs],
+        [[word.deprel for word in one.words] for one, _ in pairs],
+        [[word.head for word in other.words] for _, other in pairs],
+        [[word.deprel for word in other.words] for _, other in pairs],
+        relations=relations,
+    )
+
+
+def _check_words(number: int, gold: Tree, predicted: Tree) -> None:
+    name = gold.value("sent_id")
+    where = f"sentence {number}" if name is None else f"sentence {number} ({shown(name)})"
+    for place, (one, other) in enumerate(zip_longest(gold.words, predicted.words), start=1):
+        if one is None or other is None or one.form != other.form:
+            forms = [shown(word.form) if word else "nothing" for word in (one, other)]
+            raise InputError(
+                f"word {place} of {where} is {forms[0]} in the gold, {forms[1]} in the predicted trees",
+                remedy="parse the words of the gold",
+            )
+
+
+def _check_sentence(
+    number: int,
+    gold_heads: Sequence[int],
+    gold_labels: Sequence[str],
+    heads: Sequence[int],
+    labels: Sequence[str],
+) -> None:
+    sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
+    if len(set(sizes)) > 1:
+        raise InputError(
+            f"sentence {number} has {sizes} gold heads, gold labels, heads, labels", remedy="give one for each word"
+        )
+    for what, some in (("gold head", gold_heads), ("head", heads)):
+        for word, head in enumerate(some, start=1):
+            if not 0 <= head <= len(some):
+                raise InputError(
+                    f"word {word} of sentence {number} has the {what} {head} among {len(some)} words",
+                    remedy="count words from 1; 0 is the root",
+                )
+
+
+def _count_no_tree(heads: Sequence[Sequence[int]]) -> int:
+    if not heads:
+        return 0
+    lengths_B = np.array([len(sentence) for sentence in heads])
+    heads_BT = np.zeros((len(heads), int(lengths_B.max()) + 1), np.int64)
+    for row_T, sentence in zip(heads_BT, heads, strict=True):
+        row_T[1 : len(sentence) + 1] = sentence
+    return int((~are_trees(heads_BT, lengths_B)).sum())

@@ -1,0 +1,282 @@
+"""How sure a score is, and whether one system is better than another: over the sentences of a test set.
+
+Every score here is a ratio of two sums over sentences: right words by words for LAS, twice the right spans by gold and
+predicted ones for F1, right sentences by sentences for accuracy. So a test set is a row of two counts a sentence, and
+drawing sentences anew is a matrix product: how often each comes, draw by draw, times the counts.
+
+Two kinds of chance are kept apart. An interval over *sentences* says how far the score of these very models would be
+on other sentences of the kind; the spread over *seeds* says how far training anew moves it. With several seeds, scores
+are means over them, and all seeds' counts of a sentence are drawn together.
+
+Shape legend: ``N`` sentences, ``S`` seeds, ``U`` different rows of counts, ``R`` draws, ``C`` counts of a sentence.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.rng import random_stream
+from isoglot.retrieve.metrics import Interval, drawn_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DRAWS = 10_000
+LEVEL = 0.95
+# Draws are made in blocks, so that no matrix is larger than 16 MiB.
+_BLOCK = 2**21
+# Where so many sentences share a row of counts, drawing how often each row comes is faster than drawing sentences.
+_ROWS_TO_COUNT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The scores of one system trained with several seeds."""
+
+    mean: float
+    deviation: float
+    """The standard deviation, by n - 1; 0 for a single seed, of which nothing is known."""
+    lowest: float
+    highest: float
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A score with both kinds of chance, each by itself."""
+
+    over_sentences: Interval
+    over_seeds: Spread
+
+    @property
+    def value(self) -> float:
+        """The score: the mean over seeds."""
+        return self.over_sentences.value
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON and CSV hold it."""
+        sentences, seeds = self.over_sentences, self.over_seeds
+        return {
+            "score": round(seeds.mean, 4),
+            "low": round(sentences.low, 4),
+            "high": round(sentences.high, 4),
+            "seeds": seeds.seeds,
+            "seed_deviation": round(seeds.deviation, 4),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How much one system is above another on the same sentences."""
+
+    difference: Interval
+    """Positive where the first is better; by paired bootstrap."""
+    p: float
+    """How likely a difference as large, in either direction, is between systems that are equally good: by approximate
+    randomisation. Not corrected: :func:`isoglot.retrieve.simultaneous_intervals.holm` does that over all that is
+    compared."""
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        found = self.difference
+        return {
+            "difference": round(found.value, 4),
+            "low": round(found.low, 4),
+            "high": round(found.high, 4),
+            "p": self.p,
+        }
+
+
+def estimate(
+    ratio: np.ndarray | Sequence[np.ndarray], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
+) -> Estimate:
+    """A score, its bootstrap interval over sentences (percentile) and its spread over seeds.
+
+    >>> estimate(np.array([[1, 1]] * 80 + [[0, 1]] * 20)).value
+    80.0
+
+    Args:
+        ratio: Two counts a sentence (N × 2), the score being 100 times the sum of the first by that of the second; for
+            several seeds, one such matrix each (S × N × 2), sentences in the same order.
+        draws: How often the test set is drawn anew.
+        level: How much of the drawn scores the interval holds.
+        seed: Decides the draws.
+
+    Raises:
+        InputError: There is no sentence, or the seeds have different ones.
+        ConfigError: No draws, or a level that is not between 0 and 1.
+    """
+    counts_SN2 = _counts(ratio)
+    _check_options(draws, level)
+    values_S = _ratios(counts_SN2.sum(axis=1))
+    drawn_R = _drawn_scores(counts_SN2, draws, random_stream(seed, "transfer bootstrap")).mean(axis=1)
+    return Estimate(_interval(float(values_S.mean()), drawn_R, level), spread_over_seeds(values_S.tolist()))
+
+
+def estimate_runs(by_seed: Sequence[Sequence[np.ndarray]]) -> Estimate:
+    """Estimate a score from several runs of each seed, such as the best settings of a grid.
+
+    The score is the mean over all runs; the spread over seeds is that of each seed's mean over its runs.
+
+    Args:
+        by_seed: For each seed, two counts a sentence (N × 2) of each of its runs, as :func:`estimate` takes them.
+
+    Raises:
+        InputError: There is no sentence, or the runs have different ones.
+    """
+    means = [float(_ratios(_counts(runs).sum(axis=1)).mean()) for runs in by_seed]
+    pooled = estimate([run for runs in by_seed for run in runs])
+    return Estimate(pooled.over_sentences, spread_over_seeds(means))
+
+
+def compare(
+    one: np.ndarray | Sequence[np.ndarray],
+    other: np.ndarray | Sequence[np.ndarray],
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two systems on the same sentences.
+
+    The p-value is that of approximate randomisation (Noreen 1989): were the systems equally good, the two outputs for a
+    sentence could as well be exchanged. So many random exchanges give the distribution of the difference, and
+    p = (1 + draws at least as far from 0) / (1 + draws), which holds its level whatever the number of draws.
+
+    Args:
+        one: Two counts a sentence (N × 2), or for several seeds one such matrix each (S × N × 2).
+        other: The same of the other system. With several seeds, a sentence's outputs are exchanged for all together.
+        draws: How often sentences are drawn anew, and how often outputs are exchanged.
+        level: How much of the drawn differences the interval holds.
+        seed: Decides the draws.
+
+    Raises:
+        InputError: There is no sentence, or the two do not have as many, or as many seeds.
+        ConfigError: No draws, or a level that is not between 0 and 1.
+    """
+    one_SN2, other_SN2 = _counts(one), _counts(other)
+    _check_options(draws, level)
+    for axis, what in ((1, "sentences"), (0, "runs (seeds × settings)")):
+        sizes = one_SN2.shape[axis], other_SN2.shape[axis]
+        if sizes[0] != sizes[1]:
+            raise InputError(
+                f"one system has {sizes[0]:,} {what}, the other {sizes[1]:,}",
+                remedy="compare systems on the same test set, with as many runs",
+            )
+    seeds = len(one_SN2)
+    both_SN2 = np.concatenate([one_SN2, other_SN2])
+    difference = float(_differences(_ratios(both_SN2.sum(axis=1)), seeds))
+    drawn_R = _differences(_drawn_scores(both_SN2, draws, random_stream(seed, "transfer paired bootstrap")), seeds)
+    exchanged_R = _exchanged_differences(one_SN2, other_SN2, draws, random_stream(seed, "transfer randomisation"))
+    # Equal differences may differ in their last digits.
+    as_far = int((np.abs(exchanged_R) >= abs(difference) - 1e-9).sum())
+    return Comparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))
+
+
+def spread_over_seeds(scores: Sequence[float]) -> Spread:
+    """The mean and the standard deviation of a system's scores over its seeds.
+
+    >>> spread_over_seeds([70.0, 72.0])
+    Spread(mean=71.0, deviation=1.4142135623730951, lowest=70.0, highest=72.0, seeds=2)
+
+    Raises:
+        InputError: There is none.
+    """
+    if not scores:
+        raise InputError("no seed has a score", remedy="give at least one")
+    deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
+    return Spread(statistics.fmean(scores), deviation, min(scores), max(scores), len(scores))
+
+
+# --- draws ---
+
+
+def _drawn_scores(counts_SN2: np.ndarray, draws: int, stream: np.random.Generator) -> np.ndarray:
+    """Each seed's score on each drawn test set (R × S)."""
+    rows_UC, times_U = np.unique(_flat(counts_SN2), axis=0, return_counts=True)
+    rows_NC = np.repeat(rows_UC, times_U, axis=0)  # in an order of their own, so that draws do not depend on the file's
+    sentences = len(rows_NC)
+    drawn_RC = np.empty((draws, rows_NC.shape[1]))
+    few = _ROWS_TO_COUNT * len(rows_UC) < sentences
+    for block in _blocks(draws, len(rows_UC) if few else sentences):
+        size = block.stop - block.start
+        if few:
+            times_RU = stream.multinomial(sentences, times_U / sentences, size=size)
+            drawn_RC[block] = times_RU.astype(float) @ rows_UC
+        else:
+            drawn_RC[block] = drawn_counts(sentences, size, stream) @ rows_NC
+    return _ratios(drawn_RC.reshape(draws, -1, 2))
+
+
+def _exchanged_differences(
+    one_SN2: np.ndarray, other_SN2: np.ndarray, draws: int, stream: np.random.Generator
+) -> np.ndarray:
+    """The difference of scores in each draw, in which half the sentences have their outputs exchanged (R).
+
+    What one system has in a draw is what the other had before, and the differences of the sentences it keeps.
+    """
+    total_C = _flat(one_SN2 + other_SN2).sum(axis=0)
+    differences_NC = _flat(one_SN2 - other_SN2)
+    differences_NC = differences_NC[differences_NC.any(axis=1)]
+    first_RC = np.tile(_flat(other_SN2).sum(axis=0), (draws, 1))
+    sentences = len(differences_NC)
+    bytes_a_draw = 8 * -(-sentences // 64)  # whole numbers of the generator, so that blocks do not change the draws
+    for block in _blocks(draws, max(sentences, 1)):
+        size = block.stop - block.start
+        bits = np.frombuffer(stream.bytes(size * bytes_a_draw), np.uint8).reshape(size, bytes_a_draw)
+        first_RC[block] += np.unpackbits(bits, axis=1, count=sentences).astype(float) @ differences_NC
+    first_RS, second_RS = (_ratios(sums_RC.reshape(draws, -1, 2)) for sums_RC in (first_RC, total_C - first_RC))
+    difference_R: np.ndarray = (first_RS - second_RS).mean(axis=1)
+    return difference_R
+
+
+def _flat(counts_SN2: np.ndarray) -> np.ndarray:
+    """All of a sentence's counts in one row (N × C)."""
+    return np.moveaxis(counts_SN2, 1, 0).reshape(counts_SN2.shape[1], -1)
+
+
+def _blocks(draws: int, width: int) -> list[slice]:
+    step = max(1, _BLOCK // width)
+    return [slice(start, min(start + step, draws)) for start in range(0, draws, step)]
+
+
+def _ratios(sums: np.ndarray) -> np.ndarray:
+    """100 times the first count by the second (… × 2); 0 where there is nothing to divide by."""
+    bottom = sums[..., 1]
+    ratios: np.ndarray = 100 * np.divide(sums[..., 0], bottom, out=np.zeros(bottom.shape), where=bottom != 0)
+    return ratios
+
+
+def _differences(scores: np.ndarray, seeds: int) -> np.ndarray:
+    """The mean over the first system's seeds less that over the second's (… × 2S)."""
+    difference: np.ndarray = scores[..., :seeds].mean(axis=-1) - scores[..., seeds:].mean(axis=-1)
+    return difference
+
+
+def _interval(value: float, drawn_R: np.ndarray, level: float) -> Interval:
+    low, high = np.quantile(drawn_R, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high))
+
+
+def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
+    """Counts with an axis of seeds, checked (S × N × 2)."""
+    seeds = [ratio] if isinstance(ratio, np.ndarray) and ratio.ndim == 2 else list(ratio)
+    shapes = sorted({np.shape(one) for one in seeds})
+    if len(shapes) != 1 or len(shapes[0]) != 2 or shapes[0][1] != 2 or not shapes[0][0]:
+        raise InputError(
+            f"counts of shapes {shapes}",
+            remedy="give two counts for each sentence, and the same sentences for all seeds",
+        )
+    return np.stack(seeds).astype(float)
+
+
+def _check_options(draws: int, level: float) -> None:
+    if draws < 1 or not 0 < level < 1:
+        raise ConfigError(
+            f"{draws} draws at the level {level}", remedy="give at least 1, and a level below 1 such as 0.95"
+        )

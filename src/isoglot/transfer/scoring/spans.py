@@ -1,0 +1,181 @@
+"""Named entities as spans: what BIO tags say, their repair, and span F1 as the CoNLL script has it.
+
+A tag is ``O``, ``B-X`` or ``I-X``. A span begins at every B, and at an I whose kind is not that of the span it would go
+on with; so tags that are no proper BIO are spans too, the same ones as in CoNLL 2000's ``conlleval`` and in ``seqeval``
+as it comes. Scores are from 0 to 100.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from isoglot.core.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Span(NamedTuple):
+    """The words from ``start`` up to ``stop``, which is the first behind them; from 0."""
+
+    start: int
+    stop: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCounts:
+    """How many spans there are, how many were predicted, and how many of those are right in both ends and kind."""
+
+    right: int
+    gold: int
+    predicted: int
+
+    @property
+    def precision(self) -> float:
+        """How many of the predicted spans are right; 0 where there is none."""
+        return _percent(self.right, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        """How many of the gold spans were found; 0 where there is none."""
+        return _percent(self.right, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of the two; 0 where nothing is right."""
+        return _percent(2 * self.right, self.gold + self.predicted)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanScore:
+    """Span F1 of a test set (micro: all spans in one count), and of each kind of span."""
+
+    counts_N3: np.ndarray
+    """Right, gold and predicted spans of each sentence."""
+    by_kind: dict[str, SpanCounts]
+    """Of each kind that is in the gold or was predicted, in alphabetical order."""
+
+    @property
+    def counts(self) -> SpanCounts:
+        """All spans together."""
+        return SpanCounts(*(int(count) for count in self.counts_N3.sum(axis=0)))
+
+    @property
+    def precision(self) -> float:
+        """How many of the predicted spans are right."""
+        return self.counts.precision
+
+    @property
+    def recall(self) -> float:
+        """How many of the gold spans were found."""
+        return self.counts.recall
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of the two."""
+        return self.counts.f1
+
+    @property
+    def ratio_N2(self) -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
+        """F1 as a ratio of sums over sentences, for :mod:`isoglot.transfer.scoring.significance`."""
+        right, gold, predicted = self.counts_N3.T
+        return np.stack([2 * right, gold + predicted], axis=1)
+
+
+def spans(tags: Sequence[str]) -> list[Span]:
+    """The spans of one sentence, from left to right.
+
+    >>> spans(["B-PER", "I-PER", "O", "I-LOC", "I-ORG"])
+    [Span(start=0, stop=2, kind='PER'), Span(start=3, stop=4, kind='LOC'), Span(start=4, stop=5, kind='ORG')]
+
+    Raises:
+        InputError: A tag is not a BIO tag.
+    """
+    found: list[Span] = []
+    start, open_kind = 0, ""
+    for place, tag in enumerate(tags):
+        kind = _kind(tag)
+        if tag[0] == "I" and kind == open_kind:
+            continue
+        if open_kind:
+            found.append(Span(start, place, open_kind))
+        start, open_kind = place, kind
+    if open_kind:
+        found.append(Span(start, len(tags), open_kind))
+    return found
+
+
+def repaired(tags: Sequence[str]) -> list[str]:
+    """The tags as proper BIO, by Wu et al. 2020: a run without B gets one, and all of it takes its final kind.
+
+    >>> repaired(["I-PER", "O", "B-PER", "I-LOC", "I-ORG"])
+    ['B-PER', 'O', 'B-ORG', 'I-ORG', 'I-ORG']
+
+    Raises:
+        InputError: A tag is not a BIO tag.
+    """
+    result = list(tags)
+    kind = ""  # of the run to the right of where we are
+    for place in range(len(tags) - 1, -1, -1):
+        tag = tags[place]
+        kind = kind or _kind(tag)
+        if not kind:
+            continue
+        begins = tag[0] == "B" or place == 0 or _kind(tags[place - 1]) == ""
+        result[place] = f"{'B' if begins else 'I'}-{kind}"
+        if begins:
+            kind = ""
+    return result
+
+
+def span_score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScore:
+    """Compare the tags of a test set, sentence by sentence.
+
+    >>> score = span_score([["B-PER", "I-PER", "O"], ["B-LOC"]], [["B-PER", "O", "O"], ["B-LOC"]])
+    >>> score.f1, score.by_kind["LOC"].f1
+    (50.0, 100.0)
+
+    Args:
+        gold: The right tags of each sentence.
+        predicted: As many, word for word. They are scored as they are: :func:`repaired` is a choice of its own.
+
+    Raises:
+        InputError: A sentence or a word has no counterpart, or a tag is not a BIO tag.
+    """
+    if len(gold) != len(predicted):
+        raise InputError(
+            f"{len(gold):,} sentences in the gold, {len(predicted):,} predicted", remedy="give as many of each"
+        )
+    counts_N3 = np.zeros((len(gold), 3), np.int64)
+    by_kind: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
+    for number, (gold_tags, tags) in enumerate(zip(gold, predicted, strict=True)):
+        if len(gold_tags) != len(tags):
+            raise InputError(
+                f"sentence {number + 1} has {len(gold_tags)} tags in the gold, {len(tags)} predicted",
+                remedy="give one tag for each word",
+            )
+        there, made = set(spans(gold_tags)), set(spans(tags))
+        for column, some in enumerate((there & made, there, made)):
+            counts_N3[number, column] = len(some)
+            by_kind[column].update(span.kind for span in some)
+    right, all_gold, all_predicted = by_kind
+    kinds = sorted(all_gold | all_predicted)
+    return SpanScore(counts_N3, {kind: SpanCounts(right[kind], all_gold[kind], all_predicted[kind]) for kind in kinds})
+
+
+def _kind(tag: str) -> str:
+    """PER of B-PER; nothing of O."""
+    if tag == "O":
+        return ""
+    if tag[:2] not in {"B-", "I-"} or len(tag) == 2:
+        raise InputError(f"{shown(tag)} is not a BIO tag", remedy="use O, B-PER, I-PER, ...")
+    return tag[2:]
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0

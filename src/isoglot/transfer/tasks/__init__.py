@@ -1,0 +1,1 @@
+"""Tasks: how examples are read, labeled and scored."""

@@ -1,0 +1,104 @@
+"""Tasks with one label for a text or a pair of texts, read off the first token or off all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from isoglot.core.errors import InputError, shown
+from isoglot.transfer.tasks.examples import Passage
+from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, accuracy, check_paired
+from isoglot.transfer.tuning.heads import Head, HeadConfig, LinearHead, PooledHead
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.transfer.tasks.examples import Data
+    from isoglot.vocab.word_reader import Reader
+
+_MANY_LABELS = 20  # fewer are believed whatever the number of examples
+_MOST_LABELS = 0.5  # of the examples
+
+
+class Classification(Task[Passage]):
+    """A label for a passage. A pair too long for the encoder is truncated, its longer text first; it is counted."""
+
+    kind: ClassVar[Kind] = "classification"
+    metric: ClassVar[str] = "accuracy"
+    texts: ClassVar[int] = 1
+    """How many texts a passage has: 1, or 2 for a pair."""
+
+    def labels(self, example: Passage) -> Sequence[str]:
+        """The one there is."""
+        return (example.label,) if example.label else ()
+
+    def check_labels(self, labels: Labels, data: Sequence[Data[Passage]]) -> None:
+        """Refuse data in which nearly every example has a label of its own: columns in another order, most likely.
+
+        Raises:
+            InputError: It is so.
+        """
+        count = sum(len(one) for one in data)
+        if len(labels) > max(_MANY_LABELS, _MOST_LABELS * count):
+            raise InputError(
+                f"{len(labels):,} different labels in {count:,} examples, such as {shown(labels.names[0])}",
+                remedy=f"{self.name} reads the label from the last column: check the order of the columns",
+                file=next((one.file for one in data if one.file), None),
+            )
+
+    def rows(
+        self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
+    ) -> Rows:
+        """A row for each, of one text or of two, as the tokenizer puts them side by side."""
+        numbers = labels.numbers()
+        found = Rows()
+        ids = iter(reader.texts([text for example in examples for text in example.texts]))
+        for index, example in enumerate(examples):
+            texts = [next(ids) for _ in example.texts]
+            room = reader.room if len(texts) == 1 else reader.pair_room
+            found.counts["empty"] += not all(text.strip() for text in example.texts)
+            found.counts["truncated"] += sum(map(len, texts)) > room
+            parts = truncated(texts, room)
+            row = reader.framed(*parts)
+            target = numbers.get(example.label, IGNORED)
+            targets_WK = np.array([[target]], dtype=np.int64) if purpose == "learn" else None
+            sizes = tuple(map(len, parts))
+            found.rows.append(Row(row, np.zeros(1, dtype=np.int64), targets_WK, index, texts=sizes))
+        return found
+
+    def predicted(
+        self, examples: Sequence[Passage], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+    ) -> list[Passage]:
+        """Each with the label that was found."""
+        made = list(examples)
+        for row, found_WK in zip(rows.rows, decoded, strict=True):
+            made[row.example] = replace(examples[row.example], label=labels.names[int(found_WK[0, 0])])
+        return made
+
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+        """Linear and softmax on the first token, or attention over all tokens and a small classifier."""
+        if config.pool == "attention":
+            return PooledHead(width, len(labels), config, self.texts)
+        return LinearHead(width, len(labels), config)
+
+    def score(self, gold: Sequence[Passage], predicted: Sequence[Passage]) -> Scores:
+        """The share of labels that are right."""
+        check_paired(gold, predicted)
+        pairs = zip(gold, predicted, strict=True)
+        return accuracy([one.label == other.label for one, other in pairs], [1] * len(gold))
+
+
+def truncated(texts: Sequence[np.ndarray], room: int) -> list[np.ndarray]:
+    """The beginnings of texts that fit together, the longer cut first.
+
+    >>> [len(text) for text in truncated([np.arange(9), np.arange(3)], 8)]
+    [5, 3]
+    """
+    sizes = [len(text) for text in texts]
+    while sum(sizes) > room:
+        longest = max(range(len(sizes)), key=sizes.__getitem__)
+        others = max((size for index, size in enumerate(sizes) if index != longest), default=0)
+        sizes[longest] = max(others, sizes[longest] - (sum(sizes) - room)) if sizes[longest] > others else others - 1
+    return [text[:size] for text, size in zip(texts, sizes, strict=True)]

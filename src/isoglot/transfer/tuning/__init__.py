@@ -1,0 +1,1 @@
+"""Fine-tuning: batches, heads, training loop, saved models."""

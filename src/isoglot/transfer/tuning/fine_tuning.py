@@ -1,0 +1,421 @@
+"""Fine-tuning, from top to bottom: labels, rows, what learns, optimizer, resume, epochs, the best one.
+
+Everything random in a step is a function of the seed and the step, and an epoch's order one of the seed and the epoch:
+a run that is killed and resumed goes on from its last whole epoch and ends, on the CPU, with the bits of one that was
+not. The encoder it is given stays as it was.
+
+Shapes: ``B`` rows, ``W`` places, ``D`` hidden size.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from isoglot.core.errors import InputError, NumericError
+from isoglot.core.folders import remove_folder
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT, Progress, counted, rate
+from isoglot.core.rng import derive_seed
+from isoglot.model.encoder import Encoder
+from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoints
+from isoglot.pretrain.optimizer import Optimizer
+from isoglot.pretrain.schedule import rate_factor
+from isoglot.represent.layer_pass import evaluating, row_length
+from isoglot.transfer.tuning.batches import epoch_batches
+from isoglot.transfer.tuning.checks import check_learnt, check_setting
+from isoglot.transfer.tuning.config import TuneConfig
+from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
+from isoglot.transfer.tuning.kept_epochs import KeptEpochs
+from isoglot.transfer.tuning.row_vectors import HeldVectors, RowVectors
+from isoglot.transfer.tuning.stored_rows import StoredRows
+from isoglot.transfer.tuning.tunable import tunable
+from isoglot.transfer.tuning.tuned_encoder import Tuned, autocast, copied
+from isoglot.transfer.tuning.tuned_folder import (
+    check_begun,
+    check_free,
+    finished,
+    learnt_hashes,
+    load_tuned,
+    open_run,
+    run_identity,
+    save_tuned,
+)
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Mapping, Sequence
+
+    from isoglot.core.progress import Task as Work
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.tasks.examples import Data
+    from isoglot.transfer.tasks.task import Row, Task
+    from isoglot.transfer.tuning.stored_rows import Shape
+
+_NOTED = 20  # steps between two looks at the loss
+_MEANT = {
+    "split": " (read in several windows)",
+    "truncated": " (tokens that did not fit are not read)",
+    "cut apart": " (words that one token held together)",
+    "joined": " (words that are in one token with the word before)",
+    "unread": " (words of which the tokenizer read nothing)",
+}
+
+
+def fine_tune(
+    encoder: EncoderLike,
+    task: Task[Any],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    config: TuneConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    source: str | None = None,
+    resume: bool = False,
+    held: HeldVectors | None = None,
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> Tuned:
+    """Learn a task in one language, or in several.
+
+    Args:
+        encoder: Any encoder, on its device; it is not changed.
+        task: What to learn.
+        train: Examples of each language to learn from.
+        dev: Examples to choose an epoch by: those of the first training language decide. Others are scored too.
+        config: Every knob.
+        out: Folder of the run: a checkpoint per epoch, and the result. None: nothing is written.
+        source: The encoder's folder or name, by which one that is not ours is found again.
+        resume: Go on with the run in the folder.
+        held: Vectors of this encoder that runs before may have left, where only the head learns.
+        progress: Shows how far it is.
+        say: Told what the user should know: what was split or left out, labels that training does not have.
+
+    Raises:
+        ConfigError: Settings that do not fit, a language the encoder does not have, or a folder with another run.
+        InputError: There is nothing to learn, or a label in dev that training does not have.
+        NumericError: The loss was not finite.
+        StorageError: The folder cannot be written to.
+    """
+    config = config or TuneConfig()
+    train = {language_code(code): data for code, data in train.items()}
+    dev = {language_code(code): data for code, data in dev.items()}
+    folder = None if out is None else Path(out)
+    identity: dict[str, Any] = {}
+    if folder is not None:
+        if not resume:
+            check_free(folder)
+        identity = run_identity(task, config, learnt_hashes(encoder, train, dev))
+        check_begun(folder, identity)
+        if finished(folder):
+            return load_tuned(folder, encoder=encoder)
+    trainer = Trainer(encoder, task, train, dev, config, folder, say, held)
+    if folder is not None:
+        open_run(folder, identity, resume=resume)
+    trainer.resume()
+    trainer.train(progress)
+    tuned = trainer.finish()
+    if folder is not None:
+        save_tuned(tuned, folder, source=source)
+        remove_folder(trainer.checkpoints.folder)
+    return tuned
+
+
+class Trainer:
+    """A run: what it is made of, and how it goes.
+
+    Args:
+        encoder: What is built on.
+        task: What is learnt.
+        train: Examples of each language.
+        dev: Examples to choose by.
+        config: Every knob.
+        out: The folder of the run, if any.
+        say: Told what the user should know.
+        held: Vectors that runs before may have left.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderLike,
+        task: Task[Any],
+        train: Mapping[str, Data[Any]],
+        dev: Mapping[str, Data[Any]],
+        config: TuneConfig,
+        out: Path | None,
+        say: Callable[[str], None],
+        held: HeldVectors | None = None,
+    ) -> None:
+        check_setting(encoder, task, config)
+        check_learnt(encoder, train, dev, config)
+        self.task, self.config, self.dev, self.say = task, config, dev, say
+        labels = task.learned_labels(train.values())
+        for code, data in dev.items():
+            for label, count in task.unseen_labels(data, labels, config.unseen_labels).items():
+                say(f"dev {code}: the label {label} ({counted(count, 'times')}) is not in the training data")
+        names = tunable(encoder, config.tune, config.freeze, config.frozen)
+        own = encoder if config.head_only else copied(encoder)
+        self.device = own.device
+        head = task.head(encoder.hidden_size, labels, config.head)
+        head.reset(config.seed)
+        self.tuned = Tuned(own, head.to(self.device), task, labels, config, tuple(train))
+        self.parameters = self._parameters(names)
+        self.rows = {code: self._rows(code, data) for code, data in train.items()}
+        if not any(self.rows.values()):
+            file = next((data.file for data in train.values() if data.file), None)
+            raise InputError("there is nothing to learn from", remedy="give examples that are not empty", file=file)
+        self.stored = {code: self._stored(rows) for code, rows in self.rows.items()}
+        self.vectors = {
+            code: RowVectors(self.tuned, rows, self.stored[code], code, held) for code, rows in self.rows.items()
+        }
+        self.dev_rows = {code: self.tuned.rows(data.examples, code, purpose="test") for code, data in dev.items()}
+        self.dev_stored = {code: self._stored(found.rows) for code, found in self.dev_rows.items()}
+        self.dev_vectors = {
+            code: RowVectors(self.tuned, found.rows, self.dev_stored[code], code, held)
+            for code, found in self.dev_rows.items()
+        }
+        self.shapes: dict[str, Shapes] = {}
+        self.recorder: Recorder | None = None
+        if config.cuda_graphs == "auto" and self.device.type == "cuda" and isinstance(own, Encoder):
+            self.shapes = {
+                code: Shapes(stored, rows=config.batch_size, tokens=config.batch_tokens)
+                for code, stored in self.stored.items()
+            }
+            self.recorder = Recorder(self.parameters.values(), self.device)
+        self.optimizer = self._optimizer()
+        self.kept = KeptEpochs(out)
+        self.checkpoints = Checkpoints(out or Path(), keep=1)
+        self.out = out
+        self.step = self.epoch = 0
+
+    # --- what it is made of ---
+
+    def _parameters(self, names: Sequence[str]) -> dict[str, nn.Parameter]:
+        """What learns; nothing else has gradients."""
+        encoder, found = self.tuned.encoder, {}
+        if isinstance(encoder, nn.Module) and not self.config.head_only:
+            chosen = set(names)
+            for name, parameter in encoder.named_parameters():
+                parameter.requires_grad_(name in chosen)
+                if name in chosen:
+                    found[f"encoder.{name}"] = parameter
+        return found | {f"head.{name}": parameter for name, parameter in self.tuned.head.named_parameters()}
+
+    def _rows(self, code: str, data: Data[Any]) -> list[Row]:
+        found = self.tuned.rows(data.examples, code, purpose="learn")
+        told = {what: count for what, count in found.counts.items() if count}
+        if told:
+            self.say(f"train {code}: {len(data):,} examples; {events_in_words(told)}")
+        return found.rows
+
+    def _stored(self, rows: Sequence[Row]) -> StoredRows:
+        encoder = self.tuned.encoder
+        return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.max_length), self.device)
+
+    def _optimizer(self) -> Optimizer:
+        config = self.config
+        groups = []
+        for part, peak in (("encoder.", config.encoder_learning_rate), ("head.", config.rate_of_head)):
+            mine = [parameter for name, parameter in self.parameters.items() if name.startswith(part)]
+            for decay, some in (
+                (config.weight_decay, [p for p in mine if p.dim() > 1]),
+                (0.0, [p for p in mine if p.dim() <= 1]),
+            ):
+                if some:
+                    groups.append({"params": some, "peak": peak, "weight_decay": decay})
+        fused = self.device.type in ("cpu", "cuda", "mps")
+        adam = torch.optim.AdamW(groups, lr=config.encoder_learning_rate, fused=fused)
+        return Optimizer([adam], self.parameters, config.max_gradient_norm)
+
+    # --- resume ---
+
+    def resume(self) -> None:
+        """Go on from the last whole epoch, or begin."""
+        if self.out is None:
+            return
+        found = self.checkpoints.newest()
+        for refusal in self.checkpoints.refused:
+            self.say(f"checkpoint refused: {refusal}")
+        if found is None:
+            self.kept.only([])
+            return
+        self.epoch, self.step = int(found.state["epoch"]), int(found.state["steps"])
+        self.tuned.history = list(found.state["history"])
+        self._load(found.tensors(MODEL))
+        self.optimizer.load(found.tensors(OPTIMIZER))
+        self.kept.only(self._ranked()[: self.config.keep])
+
+    def _load(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(tensors[name])
+
+    # --- the epochs ---
+
+    def train(self, progress: Progress) -> None:
+        """Go through the examples until the last epoch, or until dev has not got better for so many."""
+        config = self.config
+        amount = config.epoch_size or sum(map(len, self.rows.values()))
+        total = amount * (config.epochs - self.epoch)
+        frozen = evaluating(self.tuned.encoder) if config.head_only else nullcontext()
+        with frozen, progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
+            while self.epoch < config.epochs and not self._stalled():
+                started = time.monotonic()
+                loss = self._one_epoch(work)
+                learnt = time.monotonic()
+                scores, constant = self._dev_scores()
+                self.epoch += 1
+                self.tuned.history.append(
+                    {
+                        "epoch": self.epoch,
+                        "loss": loss,
+                        "dev": scores,
+                        "constant": constant,
+                        "seconds": round(time.monotonic() - started, 3),
+                        "dev_seconds": round(time.monotonic() - learnt, 3),
+                    }
+                )
+                self._save()
+
+    def _one_epoch(self, work: Work) -> float:
+        """Every batch of an epoch, forward, back, and a move of the weights; the mean loss."""
+        config, tuned = self.config, self.tuned
+        batches = epoch_batches(
+            self.rows,
+            seed=config.seed,
+            epoch=self.epoch,
+            size=config.batch_size,
+            tokens=config.batch_tokens,
+            amount=config.epoch_size,
+            padded={code: shapes.width for code, shapes in self.shapes.items()} or None,
+        )
+        if isinstance(tuned.encoder, nn.Module) and not config.head_only:
+            tuned.encoder.train()
+        tuned.head.train()
+        total = torch.zeros((), device=self.device)
+        started, tokens = time.monotonic(), 0
+        for number, (code, numbers) in enumerate(batches):
+            stored = self.stored[code]
+            shape = self.shapes[code].of(numbers) if self.shapes else stored.shape(numbers)
+            progress = (self.epoch + number / len(batches)) / config.epochs
+            loss = self._step(stored.sent(numbers, shape), code, shape, progress)
+            total += loss
+            tokens += int(stored.sizes[numbers].sum())
+            work.advance(len(numbers))
+            if number % _NOTED == 0 and number:
+                # Seldom: to look at a number is to wait for all that the device was given before.
+                self._check(loss)
+                speed = rate(tokens, time.monotonic() - started)
+                work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(loss):.3f}, {speed} tokens/s")
+        self._check(total)
+        return float(total) / len(batches)
+
+    def _step(self, rows_B: torch.Tensor, code: str, shape: Shape, progress: float) -> torch.Tensor:
+        config = self.config
+        set_seed(self.device, derive_seed(config.seed, "fine-tune dropout", self.step))
+        self.optimizer.clear()
+        loss = self.backward(rows_B, code, shape)
+        self.optimizer.step(rate_factor(config.schedule, self.step + 1, progress))
+        self.step += 1
+        return loss
+
+    def backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
+        """The loss of some rows, and its gradients, recorded where that pays."""
+        if self.recorder is None:
+            return self._backward(rows_B, code, shape)
+        return self.recorder(self._backward, rows_B, code, shape)
+
+    def _backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
+        """The loss of some rows, and its gradients; nothing here waits for the device."""
+        batch = self.stored[code].cut(rows_B, shape)
+        with autocast(self.device, self.config.precision):
+            vectors_BWD = self.vectors[code].of(batch)
+            assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
+            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
+        loss.backward()
+        return loss.detach()
+
+    def _check(self, loss: torch.Tensor) -> None:
+        if not bool(torch.isfinite(loss)):
+            raise NumericError(
+                f"the loss is not finite in epoch {self.epoch + 1}",
+                remedy="lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start anew",
+            )
+
+    def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:
+        """The main score of each language's dev set, and the label of those where every prediction has the same."""
+        found, constant = {}, {}
+        for code, data in self.dev.items():
+            decoded = self.tuned.decoded(
+                self.dev_rows[code].rows,
+                code,
+                encoder=self.tuned.encoder,
+                stored=self.dev_stored[code],
+                vectors=self.dev_vectors[code].of,
+            )
+            predicted = self.task.predicted(data.examples, self.dev_rows[code], decoded, self.tuned.labels)
+            found[code] = self.task.score(data.examples, predicted).main
+            if (label := self.task.constant_label(data.examples, predicted)) is not None:
+                constant[code] = label
+        return found, constant
+
+    def _ranked(self) -> list[int]:
+        """The epochs, the best on dev first; the earlier of equals."""
+        main = self.tuned.languages[0]
+        return [entry["epoch"] for entry in sorted(self.tuned.history, key=lambda entry: -entry["dev"][main])]
+
+    def _stalled(self) -> bool:
+        patience = self.config.patience
+        return patience is not None and bool(self.tuned.history) and self.epoch - self._ranked()[0] >= patience
+
+    def _save(self) -> None:
+        """Keep the weights if they are among the best, and write what a resumed run needs."""
+        weights = {name: parameter.detach() for name, parameter in self.parameters.items()}
+        if not bool(torch.stack([tensor.isfinite().all() for tensor in weights.values()]).all()):
+            self._check(torch.tensor(torch.nan))
+        best = self._ranked()[: self.config.keep]
+        if self.epoch in best:
+            self.kept.put(self.epoch, weights)
+        if self.out is not None:
+            state = {"epoch": self.epoch, "steps": self.step, "history": self.tuned.history}
+            self.checkpoints.save(self.epoch, weights, self.optimizer.state(), state)
+        self.kept.only(best)  # last: the checkpoint before, from which a killed run goes on, may need the others
+
+    def finish(self) -> Tuned:
+        """The weights of the best epoch in place."""
+        tuned = self.tuned
+        tuned.epoch = self._ranked()[0]
+        tuned.epochs = self.kept
+        self._load(self.kept.get(tuned.epoch))
+        tuned.head.eval()
+        if isinstance(tuned.encoder, nn.Module) and not self.config.head_only:
+            tuned.encoder.eval()
+            for parameter in tuned.encoder.parameters():
+                parameter.requires_grad_(True)
+        return tuned
+
+
+def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
+    """What happened to examples, in words.
+
+    >>> events_in_words({"left out": 2, "cut apart": 1})
+    '2 left out, 1 cut apart (words that one token held together)'
+    """
+    return ", ".join(f"{count:,} {what}{_MEANT.get(what, '')}" for what, count in counts.items() if count)
+
+
+def set_seed(device: torch.device, seed: int) -> None:
+    """Begin torch's chance on a device anew.
+
+    On the CPU by its own generator: ``torch.manual_seed`` would write the stack down for a GPU that never wakes up, and
+    that takes longer than a small layer.
+    """
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)

@@ -1,0 +1,253 @@
+"""A fine-tuned model as a folder, and the run that makes it.
+
+::
+
+    fine_tune.json           what the run is of, written first: resuming must be given the same
+    checkpoints/             the last whole epoch, while the run lasts
+    epochs/                  the weights of the best epochs
+    head.safetensors         the head
+    encoder/                 the encoder as the task has left it, if it is one of ours
+    encoder.safetensors      what the task has changed of an encoder that is not, which is found again where it was
+    tuned.json               task, labels, config, scores by epoch, hashes; written last
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from isoglot.core.artifact import check_form, read_index_file, read_sealed, write_index, write_sealed
+from isoglot.core.config import build_config
+from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.core.files import check_file, file_hash, writable_folder, write_bytes
+from isoglot.core.folders import sweep
+from isoglot.core.run import renewed_folder
+from isoglot.model.encoder import Encoder
+from isoglot.model.folder import INDEX as ENCODER_INDEX
+from isoglot.model.folder import encoder_files, open_encoder, read_weights, save_encoder
+from isoglot.pretrain.checkpoint import FOLDER
+from isoglot.pretrain.run_folder import check_same
+from isoglot.represent.encoder_hash import encoder_hash
+from isoglot.transfer.tasks.task import Labels, find_task
+from isoglot.transfer.tuning.config import TuneConfig
+from isoglot.transfer.tuning.kept_epochs import KeptEpochs
+from isoglot.transfer.tuning.tuned_encoder import Tuned, copied
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.tasks.examples import Data
+    from isoglot.transfer.tasks.task import Task
+
+IDENTITY, INDEX = "fine_tune.json", "tuned.json"
+HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
+_FORMAT = 1
+_FORM = {
+    "task": str,
+    "labels": [str],
+    "languages": [str],
+    "config": dict,
+    "epoch": int,
+    "history": [dict],
+    "ours": bool,
+    "source": str | None,
+    "files": {HEAD: str},
+}
+
+
+def learnt_hashes(encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]) -> dict[str, Any]:
+    """Hashes of all that a run learns from and chooses by."""
+    return {
+        "encoder": encoder_hash(encoder),
+        "train": {code: data.sha256 for code, data in train.items()},
+        "dev": {code: data.sha256 for code, data in dev.items()},
+    }
+
+
+def run_identity(task: Task[Any], config: TuneConfig, hashes: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a run this run: all settings, and :func:`learnt_hashes`."""
+    return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
+
+
+def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
+    """Begin a run in a folder, or go on with the one there.
+
+    Raises:
+        ConfigError: There is a run and no ``resume``, or it is another run.
+        StorageError: The folder cannot be written to.
+    """
+    path = out / IDENTITY
+    if path.exists():
+        if not resume:
+            check_free(out)
+        check_begun(out, identity)
+        sweep(out / FOLDER)
+    else:
+        writable_folder(out)
+        write_sealed(path, {"format": _FORMAT, **identity})
+
+
+def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
+    """Refuse a folder that holds another run; nothing is written.
+
+    Raises:
+        ConfigError: It does.
+    """
+    if (out / IDENTITY).exists():
+        other = "is another run: "
+        parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
+        form = {"task": str, "config": dict, "data": dict}
+        check_same(out, read_sealed(out / IDENTITY, form, remedy="name another --out"), identity, parts)
+
+
+def check_free(out: Path) -> None:
+    """Refuse a folder that holds a run, or an experiment with runs in it.
+
+    Raises:
+        ConfigError: It does.
+    """
+    if (out / IDENTITY).exists() or any(out.glob(f"seed-*/*/{IDENTITY}")):
+        raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
+
+
+def finished(out: Path) -> bool:
+    """Whether the run in a folder has ended."""
+    return (out / IDENTITY).exists() and (out / INDEX).exists()
+
+
+def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Path]:
+    """Write a fine-tuned model to a folder; returns the files. One that is there is replaced in one step.
+
+    Args:
+        tuned: What to write.
+        out: Where.
+        source: By what folder or name an encoder that is not ours is found again.
+
+    Raises:
+        ConfigError: The folder holds the model of a run.
+        StorageError: The folder cannot be written to.
+    """
+    from safetensors.torch import save
+
+    if finished(out):
+        raise ConfigError(
+            f"{out} holds the model of a run, which would no longer be the run's", remedy="name another folder"
+        )
+    stale = [HEAD, CHANGED, *(f"{ENCODER}/{name}" for name in encoder_files(out / ENCODER))]
+    with renewed_folder(out, INDEX, stale=stale) as target:
+        write_bytes(target / HEAD, save({n: t.detach().cpu().contiguous() for n, t in tuned.head.state_dict().items()}))
+        files, hashes = [target / HEAD], {HEAD: file_hash(target / HEAD)}
+        if isinstance(tuned.encoder, Encoder):
+            files += save_encoder(tuned.encoder, target / ENCODER, about={"task": tuned.task.name})
+            hashes[f"{ENCODER}/{ENCODER_INDEX}"] = file_hash(files[-1])
+        elif isinstance(tuned.encoder, nn.Module):
+            changed = {} if tuned.config.head_only else tuned.encoder.state_dict()
+            write_bytes(target / CHANGED, save({n: t.detach().cpu().clone().contiguous() for n, t in changed.items()}))
+            files.append(target / CHANGED)
+            hashes[CHANGED] = file_hash(target / CHANGED)
+        files.append(write_index(target / INDEX, "a fine-tuned model", _FORMAT, _index(tuned, source, hashes)))
+    return [out / path.relative_to(target) for path in files]
+
+
+def _index(tuned: Tuned, source: str | None, hashes: Mapping[str, str]) -> dict[str, Any]:
+    """What ``tuned.json`` says."""
+    index: dict[str, Any] = {
+        "task": tuned.task.name,
+        "labels": list(tuned.labels.names),
+        "languages": list(tuned.languages),
+        "config": tuned.config.model_dump(mode="json"),
+        "epoch": tuned.epoch,
+        "history": tuned.history,
+        "ours": isinstance(tuned.encoder, Encoder),
+        "source": source,
+        "files": hashes,
+    }
+    if source is not None and not index["ours"] and Path(source).expanduser().exists():
+        index["source_folder"] = str(Path(source).expanduser().resolve())  # who reads it may be somewhere else
+    return index
+
+
+def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike | None = None) -> Tuned:
+    """Open a fine-tuned model.
+
+    Args:
+        folder: Where it was written.
+        device: Where it computes.
+        encoder: The encoder it was tuned from, if it is at hand; only needed for one that is not ours.
+
+    Raises:
+        ConfigError: The encoder it was tuned from is not known.
+        CorruptFileError: A file is not what was written.
+        InputError: ``tuned.json`` is not one of ours.
+        StorageError: A file is missing, or the encoder it was tuned from.
+    """
+    from isoglot.core.devices import choose_device
+
+    folder = Path(folder)
+    remedy = "make it with isoglot transfer"
+    index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a fine-tuned model", remedy=remedy)
+    task, labels = find_task(index["task"]), Labels(tuple(index["labels"]))
+    try:
+        config = build_config(TuneConfig, values=index["config"])
+    except ConfigError as error:
+        raise InputError(
+            f"settings of another version: {error.problem}",
+            remedy="make it again with isoglot transfer",
+            file=folder / INDEX,
+        ) from error
+    place = encoder.device if encoder is not None else choose_device(device)
+    if index["ours"]:
+        kept = f"{ENCODER}/{ENCODER_INDEX}"
+        check_form(index, {"files": {kept: str}}, folder / INDEX, remedy=remedy)
+        check_file(folder / kept, sha256=index["files"][kept])
+    ours = open_encoder(folder / ENCODER).to(place) if index["ours"] else None
+    own = _foreign(folder, index, encoder, str(place)) if ours is None else ours
+    head = task.head(own.hidden_size, labels, config.head)
+    head.load_state_dict(read_weights(folder / HEAD, sha256=index["files"][HEAD]))
+    return Tuned(
+        own,
+        head.to(place).eval(),
+        task,
+        labels,
+        config,
+        tuple(index["languages"]),
+        history=list(index["history"]),
+        epoch=index["epoch"],
+        epochs=KeptEpochs(folder),
+    )
+
+
+def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None, device: str) -> EncoderLike:
+    """An encoder that is not ours, with what the task has changed."""
+    from isoglot.model.load import load_encoder
+
+    if encoder is None and not index["source"]:
+        raise ConfigError(f"{folder} does not say which encoder it was tuned from", remedy="give the encoder")
+    found = copied(encoder) if encoder is not None else load_encoder(_source(folder, index), device=device)
+    if isinstance(found, nn.Module) and CHANGED in index["files"]:
+        weights = read_weights(folder / CHANGED, sha256=index["files"][CHANGED])
+        if weights:
+            found.load_state_dict(weights)
+    return found
+
+
+def _source(folder: Path, index: Mapping[str, Any]) -> str:
+    """Where the encoder that a model was tuned from is: where it was then, or as it was typed if both have moved.
+
+    Raises:
+        StorageError: It was a folder, which is in neither place.
+    """
+    typed, then = str(index["source"]), index.get("source_folder")
+    if then is None:
+        return typed
+    for place in (then, typed):
+        if Path(place).expanduser().exists():
+            return str(place)
+    raise StorageError(
+        f"the encoder that {folder} was tuned from is no longer there",
+        remedy="put it back, or fine-tune again",
+        file=then,
+    )

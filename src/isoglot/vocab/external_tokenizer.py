@@ -1,0 +1,394 @@
+"""What a tokenizer puts before, between and after texts, read from its post-processor.
+
+BERT's ``[CLS] a [SEP] b [SEP]``, RoBERTa's ``<s> a </s></s> b </s>``, T5's ``a </s> b </s>``, or nothing at all: which
+tokens these are stands in the ``post_processor`` of a ``tokenizer.json``, and nowhere else.
+
+Tokenizers from elsewhere: opening one, with its special tokens as its own files name them.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoglot.core.errors import ConfigError, InputError, StorageError, one_line, shown
+from isoglot.core.files import read_json, read_text
+from isoglot.core.optional import import_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import ModuleType
+
+    from tokenizers import Tokenizer
+
+Side = Literal["left", "right"]
+"""Where padding goes."""
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """The special tokens of a row of one text, and of a row of two.
+
+    Args:
+        before: What stands before a text.
+        after: What stands after it.
+        pair_before: What stands before the first of two texts.
+        pair_between: What stands between them.
+        pair_after: What stands after the second.
+    """
+
+    before: Ids = ()
+    after: Ids = ()
+    pair_before: Ids = ()
+    pair_between: Ids = ()
+    pair_after: Ids = ()
+
+    @property
+    def size(self) -> int:
+        """Special tokens of a row of one text."""
+        return len(self.before) + len(self.after)
+
+    @property
+    def pair_size(self) -> int:
+        """Special tokens of a row of two texts."""
+        return len(self.pair_before) + len(self.pair_between) + len(self.pair_after)
+
+    @property
+    def ids(self) -> frozenset[int]:
+        """All special tokens it has."""
+        return frozenset(self.before + self.after + self.pair_before + self.pair_between + self.pair_after)
+
+    @property
+    def separator(self) -> int:
+        """What ends a row, and may stand between sentences in it.
+
+        Raises:
+            ConfigError: Nothing does.
+        """
+        if not self.after:
+            raise ConfigError("the tokenizer puts no separator after a text", remedy="set batch.separator to none")
+        return self.after[-1]
+
+    def framed(self, parts: Sequence[Sequence[int]]) -> list[int]:
+        """The row of one text or of two, special tokens included.
+
+        >>> RowLayout((2,), (3,), (2,), (3,), (3,)).framed([[7], [8, 9]])
+        [2, 7, 3, 8, 9, 3]
+        """
+        if len(parts) == 1:
+            return [*self.before, *parts[0], *self.after]
+        return [*self.pair_before, *parts[0], *self.pair_between, *parts[1], *self.pair_after]
+
+
+def row_layout(view: str) -> RowLayout:
+    """The layout of a ``tokenizer.json``.
+
+    Raises:
+        ConfigError: Its post-processor does something else than to put tokens around the texts, in their order.
+    """
+    return _layout(json.loads(view).get("post_processor"))
+
+
+def _layout(processor: Mapping[str, Any] | None) -> RowLayout:
+    kind = None if processor is None else processor["type"]
+    if processor is None or kind == "ByteLevel":  # the latter only trims offsets
+        return RowLayout()
+    if kind == "Sequence":
+        inner = RowLayout()
+        for step in processor["processors"]:
+            inner = _around(_layout(step), inner)
+        return inner
+    if kind in ("BertProcessing", "RobertaProcessing"):
+        first, last = ((int(processor[name][1]),) for name in ("cls", "sep"))
+        return RowLayout(first, last, first, last * (1 if kind == "BertProcessing" else 2), last)
+    if kind == "TemplateProcessing":
+        ids = {name: tuple(map(int, token["ids"])) for name, token in processor["special_tokens"].items()}
+        single = _template(processor["single"], ids, "A")
+        pair = _template(processor["pair"], ids, "AB")
+        return RowLayout(single[0], single[1], pair[0], pair[1], pair[2])
+    raise ConfigError(f"the tokenizer has a post-processor {shown(kind)}", remedy="choose another tokenizer")
+
+
+def _around(outer: RowLayout, inner: RowLayout) -> RowLayout:
+    """What two post-processors in a row give."""
+    return (
+        RowLayout(
+            outer.before + inner.before,
+            inner.after + outer.after,
+            outer.pair_before + inner.before,
+            inner.after + outer.pair_between + inner.before,
+            inner.after + outer.pair_after,
+        )
+        if inner.ids and outer.ids
+        else (outer if outer.ids else inner)
+    )
+
+
+def _template(steps: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids], texts: str) -> list[Ids]:
+    """The special tokens before the first text, after it, …, after the last."""
+    found: list[Ids] = [()]
+    seen = ""
+    for step in steps:
+        if "Sequence" in step:
+            seen += step["Sequence"]["id"]
+            found.append(())
+        else:
+            found[-1] += ids[step["SpecialToken"]["id"]]
+    if seen != texts:
+        raise ConfigError(
+            f"the tokenizer's template has the texts {shown(seen)} where {shown(texts)} is needed",
+            remedy="choose a tokenizer that takes each text once, in order",
+        )
+    return found
+
+
+_ROLES = ("pad", "unk", "cls", "sep", "mask", "bos", "eos")
+_USUAL_NAMES = {
+    "pad": ("[PAD]", "<pad>"),
+    "unk": ("[UNK]", "<unk>"),
+    "cls": ("[CLS]", "<s>"),
+    "sep": ("[SEP]", "</s>"),
+    "mask": ("[MASK]", "<mask>"),
+}
+"""What the special tokens of a ``tokenizer.json`` are called that comes without any file that says so."""
+_OLDER_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
+_WAYS = "check the name and the network, or name a folder with a tokenizer.json"
+NO_CODE = {"trust_remote_code": False}
+"""For every call that opens a model or a tokenizer: transformers neither runs Python code from it nor asks to."""
+
+
+def needs_code(error: Exception) -> bool:
+    """Whether transformers could not open something because that needs Python code from its folder."""
+    return "trust_remote_code" in str(error)
+
+
+def own_code(source: str | Path) -> InputError:
+    """The refusal of a model or a tokenizer that needs Python code from its folder."""
+    return InputError(
+        "it needs Python code of its own (auto_map), which isoglot never runs",
+        remedy="choose a model that transformers has itself",
+        file=source,
+    )
+
+
+def check_hub_name(name: str, what: str, *, remedy: str) -> None:
+    """Refuse what is not here and cannot be a name on the hub: a misspelled path.
+
+    Raises:
+        StorageError: No repository can have that name.
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise StorageError(
+            f"no {what} {shown(name)} here, and the hub has no such names",
+            remedy=remedy,
+            code="storage.model-not-found",
+        ) from error
+
+
+@dataclass(frozen=True)
+class Given:
+    """A tokenizer from elsewhere.
+
+    Args:
+        view: Its ``tokenizer.json``, which neither pads nor truncates.
+        origin: Where it came from.
+        special: The ids of its special tokens, under BERT's names for them; those it does not have are left out.
+        padding_side: Where it pads.
+    """
+
+    view: str
+    origin: str
+    special: dict[str, int]
+    padding_side: Side = "right"
+
+
+def open_given(source: str | Path) -> Given:
+    """Open the tokenizer of a file, a folder or a name on the hub.
+
+    ``transformers`` reads a folder or a name, where it is installed and can: its tokenizers apply what stands in
+    ``tokenizer_config.json``. Otherwise ``tokenizer.json`` is taken as it is, and special tokens as the files beside it
+    name them. No code from the folder is run.
+
+    Raises:
+        InputError: The file is no tokenizer, or it needs code of its own.
+        StorageError: There is no such file, folder or name.
+    """
+    path = Path(source).expanduser()
+    if path.name == "tokenizer.json" and path.is_file():
+        path = path.parent
+    if path.is_dir() and not any((path / name).exists() for name in ("tokenizer.json", *_OLDER_FILES)):
+        raise _none_in(path)
+    if path.is_file():
+        return _from_json(read_text(path), str(path), {})
+    if not path.exists():
+        if path.suffix == ".json" or str(source).startswith((".", "/", "~")):
+            raise StorageError(
+                "no such tokenizer",
+                remedy="check the spelling of the path",
+                code="storage.tokenizer-not-found",
+                file=source,
+            )
+        check_hub_name(str(source), "tokenizer", remedy=_WAYS)
+        _check_network(str(source))
+    try:
+        found = _by_transformers(path if path.is_dir() else str(source))
+    except Exception as error:  # of many kinds
+        if needs_code(error):
+            raise own_code(source) from error
+        if (path / "tokenizer.json").exists():
+            return _from_json(read_text(path / "tokenizer.json"), str(path), _settings(path))
+        if path.is_dir():
+            raise _none_in(path) from error
+        raise StorageError(
+            f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})",
+            remedy=_WAYS,
+            code="storage.tokenizer-not-found",
+        ) from error
+    return found
+
+
+def _none_in(folder: Path) -> StorageError:
+    return StorageError(
+        "no vocabulary or tokenizer in this folder",
+        remedy="name one made by isoglot vocab train, or one with a tokenizer.json",
+        code="storage.tokenizer-not-found",
+        file=folder,
+    )
+
+
+def _by_transformers(source: str | Path) -> Given:
+    """The tokenizer as ``transformers`` opens it.
+
+    Raises:
+        Exception: It cannot be opened, or is not installed; of many kinds.
+    """
+    transformers = import_part("transformers")
+    local = isinstance(source, Path)
+    with quiet(transformers):
+        found = transformers.AutoTokenizer.from_pretrained(str(source), local_files_only=local, **NO_CODE)
+    names = {role: getattr(found, f"{role}_token_id", None) for role in _ROLES}
+    roles = {role: int(index) for role, index in names.items() if index is not None}
+    given = _finished(found.backend_tokenizer, str(source) if local else f"hub:{source}", roles, found.padding_side)
+    special = {token.content for token in found.backend_tokenizer.get_added_tokens_decoder().values()}
+    if not any(len(piece) > 1 for piece in found.backend_tokenizer.get_vocab().keys() - special):
+        raise FileNotFoundError("no file has its pieces")  # transformers 5 makes one up where there is no file
+    return given
+
+
+def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
+    """A ``tokenizer.json`` as it is, with special tokens as the files beside it name them."""
+    tokenizer = parse_tokenizer(text, origin)
+    roles: dict[str, int] = {}
+    for role in _ROLES:
+        token = settings.get(f"{role}_token")
+        content = token.get("content") if isinstance(token, dict) else token
+        index = tokenizer.token_to_id(content) if isinstance(content, str) else settings.get(f"{role}_token_id")
+        if isinstance(index, int):
+            roles[role] = index
+    return _finished(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
+
+
+def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
+    """The tokenizer that the text of a ``tokenizer.json`` describes; ``origin`` is for the message.
+
+    Raises:
+        InputError: It is none.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_str(text)
+    except Exception as error:  # tokenizers raises the bare class
+        raise InputError(
+            f"not a tokenizer: {one_line(str(error))[:120]}", remedy="name a tokenizer.json", file=origin
+        ) from error
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """What the files beside a ``tokenizer.json`` say, the tokenizer's own before the model's."""
+    found: dict[str, Any] = {}
+    for name in ("config.json", "special_tokens_map.json", "tokenizer_config.json"):
+        if (folder / name).exists():
+            values = read_json(folder / name)
+            found |= {key: value for key, value in values.items() if value is not None} if values else {}
+    return found
+
+
+def _finished(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], padding_side: Side) -> Given:
+    padding = tokenizer.padding
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    view = tokenizer.to_str()
+    whole = json.loads(view)
+    found = dict(roles)
+    if not found.keys() - {"pad"}:  # a tokenizer.json alone says what two of its tokens are for, and no more
+        unknown = whole["model"].get("unk_token")
+        index = whole["model"].get("unk_id") if unknown is None else tokenizer.token_to_id(unknown)
+        stated = {"unk": index, "pad": padding["pad_id"] if padding else found.get("pad")}
+        special = {token["content"]: token["id"] for token in whole["added_tokens"] if token["special"]}
+        usual = {role: next((special[n] for n in names if n in special), None) for role, names in _USUAL_NAMES.items()}
+        both = {role: usual[role] if stated.get(role) is None else stated[role] for role in usual}
+        found = {role: index for role, index in both.items() if index is not None}
+    layout = row_layout(view)
+    chosen = {
+        "[PAD]": found.get("pad"),
+        "[UNK]": found.get("unk"),
+        "[CLS]": found.get("cls", found.get("bos", next(iter(layout.before), None))),
+        "[SEP]": found.get("sep", found.get("eos", next(reversed(layout.after), None))),
+        "[MASK]": found.get("mask"),
+    }
+    return Given(view, origin, {name: index for name, index in chosen.items() if index is not None}, padding_side)
+
+
+def _check_network(name: str) -> None:
+    """Refuse a name at once where the hub's client would try for half a minute: it is not stored, nor is there a hub.
+
+    Raises:
+        StorageError: The name is not stored and the hub has no address here.
+    """
+    import socket
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    stored = isinstance(try_to_load_from_cache(name, "tokenizer.json"), str)
+    host = urlsplit(constants.ENDPOINT).hostname
+    if stored or getproxies() or host is None:
+        return
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError as error:
+        raise StorageError(
+            f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached",
+            remedy=_WAYS,
+            code="storage.tokenizer-not-found",
+        ) from error
+
+
+@contextmanager
+def quiet(transformers: ModuleType) -> Iterator[None]:
+    """No bars and no remarks on standard error: what matters is raised."""
+    log = transformers.utils.logging
+    level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        log.set_verbosity(level)
+        if bars:
+            log.enable_progress_bar()

@@ -1,0 +1,241 @@
+"""Sentences as an encoder reads them, and which tokens each word has: the same for tasks, maps and word averages.
+
+Text goes to the vocabulary as it is written, with the blanks it has and no others, for that is how encoders meet it in
+pretraining; what the vocabulary does to text, such as word segmentation, is done here too. Words are found again by
+where their letters are; a mark that is a token by itself has none. A tokenizer may put letters of two words into one
+token: then it is cut where the second word begins and each part is read by itself, or the words share it, as is wanted.
+A word that the tokenizer reads nothing of is left to the token before it.
+
+Shapes: ``W`` words, ``N`` tokens of a sentence.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from isoglot.core.errors import ConfigError
+from isoglot.text.cleaning.scripts import written_with_blanks
+from isoglot.vocab.subword_scheme import MARK, normal_form
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.vocab.vocabulary import Vocabulary
+
+_CLOSING = frozenset(".,;:!?)]}»%…。，；：！？）】》」』、")
+_OPENING = frozenset("([{«（【《「『")
+Joined = Literal["apart", "share"]
+"""Whether a token with the letters of several words is cut apart, or the words begin with the same token."""
+_CHUNK = 2048  # sentences encoded at a time
+
+
+class Pieces(NamedTuple):
+    """A sentence in tokens."""
+
+    ids_N: np.ndarray
+    """Without special tokens; never empty."""
+    firsts_W: np.ndarray
+    """The token each word begins with; never falls."""
+    ends_W: np.ndarray
+    """Behind the last token with letters of the word; at least one token behind the first."""
+    unread: int
+    """Words the tokenizer read nothing of."""
+    joined: int
+    """Words that were in one token with the word before."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How sentences of a language become tokens.
+
+    Args:
+        vocabulary: The encoder's.
+        language: Of the text; None where the vocabulary has one view for all.
+        length: Tokens of a row at most, special ones included.
+    """
+
+    vocabulary: Vocabulary
+    language: str | None
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 5:
+            raise ConfigError(f"a length of {self.length} leaves no room for words", remedy="give 5 or more")
+
+    @property
+    def room(self) -> int:
+        """Tokens of a row of one text, special ones left out."""
+        return self.length - self.vocabulary.layout.size
+
+    @property
+    def pair_room(self) -> int:
+        """Tokens of a row of two texts, special ones left out."""
+        return self.length - self.vocabulary.layout.pair_size
+
+    @property
+    def before(self) -> int:
+        """Special tokens before a text."""
+        return len(self.vocabulary.layout.before)
+
+    def framed(self, *texts: np.ndarray) -> np.ndarray:
+        """The row of one text or of two, with the special tokens that the tokenizer puts around them."""
+        return np.array(self.vocabulary.layout.framed([text.tolist() for text in texts]), dtype=np.int64)
+
+    def texts(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """The ids of texts; ``[UNK]`` for one that the tokenizer reads as nothing."""
+        unknown = [self.vocabulary.unknown_id]
+        ids = self.vocabulary.encode_batch(texts, self.language)
+        return [np.asarray(found or unknown, dtype=np.int64) for found in ids]
+
+    def words(
+        self,
+        sentences: Sequence[Sequence[str]],
+        blanks: Sequence[Sequence[bool] | None],
+        *,
+        joined: Joined = "apart",
+    ) -> list[Pieces]:
+        """The tokens of sentences of words, none of them empty.
+
+        Args:
+            sentences: The words of each.
+            blanks: Whether a blank follows each word; None: as it usually is.
+            joined: What becomes of words that the tokenizer puts into one token.
+        """
+        unknown = self.vocabulary.unknown_id
+        found = []
+        for start in range(0, len(sentences), _CHUNK):
+            chunk = range(start, min(start + _CHUNK, len(sentences)))
+            lines = [
+                written(sentences[i], blanks[i] or usual_blanks(sentences[i], self.language or "en")) for i in chunk
+            ]
+            encodings = self.vocabulary.encode_with_offsets([text for text, _ in lines], self.language)
+            for (text, places), (ids, offsets) in zip(lines, encodings, strict=True):
+                pieces = _found(ids or [unknown], offsets, places)
+                if pieces.joined and joined == "apart":
+                    cut = self._cut_apart(text, [begin for begin, _ in places], ids, offsets)
+                    pieces = _found(*cut, places)._replace(joined=pieces.joined)
+                found.append(pieces)
+        return found
+
+    def _cut_apart(
+        self, text: str, begins: Sequence[int], ids: Sequence[int], offsets: Sequence[tuple[int, int]]
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Tokens with letters of several words cut where words begin; all others stay as they are."""
+        cut_ids: list[int] = []
+        cut_offsets: list[tuple[int, int]] = []
+        for index, (start, end) in zip(ids, offsets, strict=True):
+            lead = len(text[start:end]) - len(text[start:end].lstrip())  # the blank that is part of the token
+            inner = begins[bisect_right(begins, start + lead) : bisect_left(begins, end)]
+            if not inner:
+                cut_ids.append(index)
+                cut_offsets.append((start, end))
+                continue
+            for first, last in pairwise([start, *inner, end]):
+                own = self._part(text[first:last].strip(), index if first == start else None)
+                cut_ids += own
+                cut_offsets += [(first, last)] * len(own)
+        return cut_ids, cut_offsets
+
+    def _part(self, part: str, opening: int | None) -> list[int]:
+        """The ids of a part of a token; of the first part, which token it opens, for the mark of a word's beginning."""
+        vocabulary = self.vocabulary
+        tokenizer = vocabulary.tokenizer(self.language)
+        piece = "" if opening is None else tokenizer.id_to_token(opening) or ""
+        if vocabulary.mode != "given":
+            part = normal_form(vocabulary.about.get("normalization", "none"))(part)
+        elif vocabulary.is_byte_level:
+            blank = " " if piece.startswith("Ġ") else ""
+            return tokenizer.encode(blank + part, add_special_tokens=False).ids
+        elif tokenizer.normalizer is not None:
+            part = tokenizer.normalizer.normalize_str(part)
+        return [token.id for token in tokenizer.model.tokenize((MARK if piece.startswith(MARK) else "") + part)]
+
+
+def _found(ids: Sequence[int], offsets: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]]) -> Pieces:
+    """The tokens of each word: from the first that ends behind its beginning to the last that begins before its end."""
+    ids_N = np.asarray(ids, dtype=np.int64)
+    begins_W, stops_W = np.asarray(places, dtype=np.int64).T
+    if not offsets:
+        firsts_W = np.zeros(len(places), dtype=np.int64)
+        return Pieces(ids_N, firsts_W, firsts_W + 1, len(places), 0)
+    starts_N, ends_N = np.asarray(offsets, dtype=np.int64).T
+    firsts_W = np.searchsorted(np.maximum.accumulate(ends_N), begins_W, side="right")
+    read_W = firsts_W < len(ids_N)
+    read_W &= starts_N[np.minimum(firsts_W, len(ids_N) - 1)] < stops_W
+    firsts_W = np.maximum(np.where(read_W, firsts_W, firsts_W - 1), 0)
+    ends_W = np.searchsorted(np.maximum.accumulate(starts_N), stops_W, side="left")
+    ends_W = np.where(read_W, np.maximum(ends_W, firsts_W + 1), firsts_W + 1)
+    joined = int(((np.diff(firsts_W) == 0) & read_W[1:]).sum())
+    return Pieces(ids_N, firsts_W, ends_W, int((~read_W).sum()), joined)
+
+
+def written(words: Sequence[str], blanks: Sequence[bool]) -> tuple[str, list[tuple[int, int]]]:
+    """The text of words, and where each begins and ends in it. A blank behind the last is between sentences: not here.
+
+    >>> written(["It", "rains", "."], [True, False, True])
+    ('It rains.', [(0, 2), (3, 8), (8, 9)])
+    """
+    parts: list[str] = []
+    places = []
+    at = 0
+    for word, blank in zip(words, blanks, strict=True):
+        parts.append(word)
+        places.append((at, at + len(word)))
+        at += len(word) + blank
+        if blank:
+            parts.append(" ")
+    return "".join(parts).rstrip(" "), places
+
+
+def usual_blanks(words: Sequence[str], language: str) -> list[bool]:
+    """Where blanks usually are, for words that come without: before no sign that closes, behind none that opens.
+
+    Twins are written with a blank between all words.
+
+    >>> usual_blanks(["He", "(", "Jo", ")", "left", "."], "en")
+    [True, False, False, True, False, False]
+    """
+    if "-x-" in language:
+        return [True] * len(words)
+    if not written_with_blanks(language):
+        return [False] * len(words)
+    following = [*words[1:], "."]
+    return [word not in _OPENING and after not in _CLOSING for word, after in zip(words, following, strict=True)]
+
+
+class Window(NamedTuple):
+    """Some words of a sentence, and their tokens."""
+
+    words: range
+    tokens: range
+    lost: int = 0
+    """Tokens of a word longer than a window that are not in it."""
+
+
+def windows(firsts_W: np.ndarray, tokens: int, room: int) -> list[Window]:
+    """A sentence in as few windows as hold it, each beginning with a word; a word longer than one is cut.
+
+    Tokens before the first word (a mark that is a token by itself) are in the first window.
+
+    >>> windows(np.array([0, 2, 3]), 7, 3)
+    [Window(words=range(0, 2), tokens=range(0, 3), lost=0), Window(words=range(2, 3), tokens=range(3, 6), lost=1)]
+    """
+    ends_W = np.append(firsts_W[1:], tokens)
+    ends_W = np.maximum(ends_W, firsts_W + 1)
+    found = []
+    word = 0
+    while word < len(firsts_W):
+        begin = int(firsts_W[word]) if word else 0
+        last = word + 1
+        while last < len(firsts_W) and ends_W[last] - begin <= room:
+            last += 1
+        end = int(ends_W[last - 1])
+        stop = min(end, begin + room)
+        found.append(Window(range(word, last), range(begin, stop), end - stop))
+        word = last
+    return found
