@@ -10,7 +10,7 @@ import pytest
 from isoglot.report.page import page
 from isoglot.report.real_languages import real_sections
 from isoglot.steer.token_sets import TokenSets
-from isoglot.steer.translate import Translation
+from isoglot.steer.token_translation import Translation
 from isoglot.study.demo.real_languages import RealLanguages
 from isoglot.vocab import train_vocabulary
 

@@ -46,7 +46,7 @@ from isoglot.steer.scores import Scores
 from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.sweep import Sweep
 from isoglot.steer.token_sets import TokenSets
-from isoglot.steer.translate import Translation
+from isoglot.steer.token_translation import Translation
 from isoglot.vocab import train_vocabulary
 
 

@@ -31,7 +31,6 @@ from isoglot.cli.steer_inputs import (
     Dictionaries,
     builtin_set,
     builtin_sets,
-    languages_known,
     parse_alphas,
     read_text,
     read_texts,
@@ -68,7 +67,7 @@ from isoglot.cli.steer_options import (
 )
 from isoglot.core.errors import ConfigError
 from isoglot.core.table import Table
-from isoglot.steer.language_files import MEANS, SETS, save_choices
+from isoglot.steer.language_files import MEANS, SETS, languages_known, save_choices
 from isoglot.steer.measured_shifts import FALLBACK_LAYER
 
 EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'

@@ -10,80 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from isoglot.cli.inputs import parse_langs, parse_pairs
 from isoglot.cli.options import left_out, refuse_both
 from isoglot.core.errors import ConfigError, InputError, shown
-from isoglot.steer.language_files import own_known, read_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.represent.layer_pass import Layers
     from isoglot.retrieve.parallel_sets import ParallelSet
-    from isoglot.steer import LanguageMeans
-    from isoglot.steer.token_sets import TokenSets
     from isoglot.text.formats.dictionary import Entry
 
 BUILTIN = "builtin"
 _CONVERT = "convert it, as with iconv"
-
-
-class Known(NamedTuple):
-    """What is known of an encoder's languages, and where it comes from."""
-
-    means: LanguageMeans
-    sets: TokenSets
-    origin: str
-
-
-def languages_known(
-    encoder: EncoderLike,
-    folder: Path | None,
-    languages: Sequence[str],
-    *,
-    model: str,
-    layers: Layers,
-    learn_from: int | None,
-    threshold: int | None,
-    seed: int,
-    progress: Progress,
-) -> Known:
-    """Means and token sets of some languages: of a folder, the model's own, or learned now from built-in text.
-
-    A number of sentences asks for built-in text; so do languages that the model's own means do not have.
-
-    Raises:
-        ConfigError: A language has no mean and no built-in text, or the means are of another encoder.
-        StorageError: The folder cannot be read.
-    """
-    from isoglot.core.language_codes import language_code
-
-    if folder is not None:
-        means, sets = read_known(folder)
-        means.check_encoder(encoder)
-        for code in languages:
-            means.count(code)  # refused here by name, before any sentence is read
-        return Known(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
-    own = own_known(model) if learn_from is None else None
-    if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
-        means, sets = own
-        means.check_encoder(encoder)
-        return Known(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
-    from isoglot.steer import LanguageMeans
-    from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
-    from isoglot.steer.token_sets import TokenSets
-
-    built_in = builtin_languages(encoder)
-    learn_from = learn_from or SENTENCES
-    for code in map(language_code, languages):
-        if code not in built_in:
-            raise ConfigError(
-                f"there is no mean of {code} and no built-in text to learn it from",
-                remedy=f"learn means: isoglot steer fit {model} --text {code}=FILE … --out means/, then --means means/",
-            )
-    texts = builtin_text(languages, learn_from, seed=seed)
-    means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
-    known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
-    return Known(means, known, f"{learn_from:,} built-in sentences of each language")
 
 
 def read_text(text: str | None, file: Path | None) -> list[str]:

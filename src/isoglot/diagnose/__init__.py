@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.lazy import lazy_exports
 
@@ -34,3 +36,15 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+
+class _CallableRoom(ModuleType):
+    """``isoglot.diagnose(encoder, …)`` is :func:`diagnose`, though the room of that name stands in its place."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Checkup:  # noqa: ANN401 - those of diagnose
+        from isoglot.diagnose.checkup import diagnose
+
+        return diagnose(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableRoom

@@ -5,6 +5,7 @@ Shape legend: ``N`` sentences, ``D`` hidden size, ``S`` samples of the sentences
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,11 @@ from isoglot.diagnose.sentence_vectors import encode_sets
 from isoglot.diagnose.tokenizer_check import token_facts
 from isoglot.represent.extraction import sentence_pool
 from isoglot.retrieve.estimates import Estimates
+from isoglot.retrieve.parallel_sets import ParallelSet
 from isoglot.retrieve.simultaneous_intervals import as_share, chosen_interval, interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from isoglot.compare.language_probe import Told
     from isoglot.core.progress import Progress
@@ -35,12 +37,11 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.retrieve.estimates import Other
     from isoglot.retrieve.metrics import Interval
-    from isoglot.retrieve.parallel_sets import ParallelSet
 
 
 def diagnose(
     encoder: EncoderLike,
-    sets: Sequence[ParallelSet],
+    sets: Mapping[str, Sequence[str]] | Sequence[ParallelSet],
     *,
     layers: Layers = "all",
     pool: Pool | None = None,
@@ -54,7 +55,8 @@ def diagnose(
 
     Args:
         encoder: Any encoder.
-        sets: Parallel sentences; more than one set where languages come in pairs, as in Tatoeba's.
+        sets: Parallel sentences: lists of equal length by language, or one or more sets, as where languages come in
+            pairs (Tatoeba).
         layers: ``all``, or numbers; 0 is the embeddings.
         pool: How a sentence becomes a vector: ``mean`` of its subwords, its ``first`` token, or as the modules of a
             sentence-transformers ``model`` do it, the default where there are such.
@@ -69,6 +71,8 @@ def diagnose(
         InputError: There are too few sentences, or the encoder gives something that is no number.
     """
     config = DiagnoseConfig() if config is None else config
+    if isinstance(sets, Mapping):
+        sets = [ParallelSet.from_lists(sets)]
     pool = pool or sentence_pool(encoder)
     encoded, remarks = encode_sets(encoder, sets, layers=layers, pool=pool, config=config, name=name, progress=progress)
     codes = list(dict.fromkeys(code for each in encoded for code in each.vectors))

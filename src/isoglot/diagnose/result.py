@@ -160,7 +160,7 @@ class Best:
     top: Top
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Checkup:
     """The whole check-up."""
 
@@ -181,6 +181,11 @@ class Checkup:
     """Where means and the neighborhoods of CSLS come from."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        codes = ", ".join(each.code for each in self.languages)
+        best = f"P@1 {self.best.found.value:.1%} at layer {self.best.layer}"
+        return f"Checkup({self.model or 'encoder'}; {codes}; {self.sentences:,} sentences; {best})"
 
     def at(self, layer: int) -> LayerFacts:
         """The figures of one layer."""

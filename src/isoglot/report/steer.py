@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from isoglot.steer.masked_decoding import MaskedLanguages
     from isoglot.steer.sweep import Figure as Score
     from isoglot.steer.sweep import Sweep
-    from isoglot.steer.translate import Translation
+    from isoglot.steer.token_translation import Translation
 
 MOST = 200
 """Sentences on a page; the files beside it have all."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from isoglot.steer.scores import Scores
     from isoglot.steer.sweep import Sweep
-    from isoglot.steer.translate import Translation
+    from isoglot.steer.token_translation import Translation
 
 Look = Literal["plain", "switched", "shared", "neither"]
 """How a token that the shift changed is shown: ``switched``, now one that only the target has; ``shared``, one that

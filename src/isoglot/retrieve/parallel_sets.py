@@ -36,6 +36,40 @@ class ParallelSet:
     left_out: int = 0
     repeated: int = 0
 
+    @classmethod
+    def from_lists(cls, sentences: Mapping[str, Sequence[str]], *, name: str = "the given sentences") -> ParallelSet:
+        """Build a set from lists of sentences that are translations of each other, position by position.
+
+        >>> len(ParallelSet.from_lists({"en": ["Yes.", "No."], "de": ["Ja.", "Nein."]}))
+        2
+
+        Args:
+            sentences: A list for each language, all of the same length; rows with a blank sentence are left out.
+            name: How messages refer to the set.
+
+        Raises:
+            ConfigError: There are fewer than two languages.
+            InputError: The lists have different lengths.
+        """
+        lists = {language_code(code): list(texts) for code, texts in sentences.items()}
+        if len(lists) < 2:
+            raise ConfigError(f"sentences of {counted(len(lists), 'languages')}", remedy="give lists of two or more")
+        (first, texts), *others = lists.items()
+        for code, other in others:
+            if len(other) != len(texts):
+                raise InputError(
+                    f"{len(other):,} sentences of {code} for {len(texts):,} of {first}",
+                    remedy="give lists of the same length, translations at the same position",
+                    code="input.row-count",
+                )
+        kept = [row for row in range(len(texts)) if all(one[row].strip() for one in lists.values())]
+        return cls(
+            name=name,
+            sentences={code: [one[row] for row in kept] for code, one in lists.items()},
+            numbers=[row + 1 for row in kept],
+            left_out=len(texts) - len(kept),
+        )
+
     def __len__(self) -> int:
         return len(self.numbers)
 

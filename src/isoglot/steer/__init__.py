@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from isoglot.steer.erasers.leace import LEACE
     from isoglot.steer.erasers.removal import LIR, LSAR, MeanRemoval
     from isoglot.steer.erasers.trade_off import TradeOff, trade_offs
+    from isoglot.steer.language_files import bundled_means
     from isoglot.steer.masked_decoding import MaskedLanguages, masked_languages
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.measured_shifts import ShiftChoice, choose_shift
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from isoglot.steer.shifts import Shift, ShiftOptions, make_shift, shift
     from isoglot.steer.sweep import Sweep, sweep_shifts
     from isoglot.steer.token_sets import TokenSets
-    from isoglot.steer.translate import Translation, translate_tokens
+    from isoglot.steer.token_translation import Translation, translate, translate_tokens
 
 _HOMES = {
     "Bleu": "bleu",
@@ -40,12 +41,13 @@ _HOMES = {
     "Sweep": "sweep",
     "TokenSets": "token_sets",
     "TradeOff": "erasers.trade_off",
-    "Translation": "translate",
+    "Translation": "token_translation",
     "TranslationProtocol": "decoding_protocol",
     "alpha_by_decoding": "alpha_choice",
     "alpha_by_dev": "alpha_choice",
     "alpha_by_means": "alpha_choice",
     "bleu_1": "bleu",
+    "bundled_means": "language_files",
     "choose_shift": "measured_shifts",
     "convert_rate": "scores",
     "make_shift": "shifts",
@@ -54,7 +56,8 @@ _HOMES = {
     "shift": "shifts",
     "sweep_shifts": "sweep",
     "trade_offs": "erasers.trade_off",
-    "translate_tokens": "translate",
+    "translate": "token_translation",
+    "translate_tokens": "token_translation",
 }
 
 __all__ = [
@@ -80,6 +83,7 @@ __all__ = [
     "alpha_by_dev",
     "alpha_by_means",
     "bleu_1",
+    "bundled_means",
     "choose_shift",
     "convert_rate",
     "make_shift",
@@ -88,6 +92,7 @@ __all__ = [
     "shift",
     "sweep_shifts",
     "trade_offs",
+    "translate",
     "translate_tokens",
 ]
 

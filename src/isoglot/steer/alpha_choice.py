@@ -28,7 +28,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.scores import convert_rate
-from isoglot.steer.translate import known_sets, translate_tokens
+from isoglot.steer.token_translation import known_sets, translate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

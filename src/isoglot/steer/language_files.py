@@ -9,13 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isoglot.core.artifact import ENDING, is_stored
-from isoglot.core.errors import StorageError
+from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.language_codes import language_code
+from isoglot.core.progress import SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.model import Encoder
+    from isoglot.core.progress import Progress
+    from isoglot.model import Encoder, EncoderLike
+    from isoglot.represent.layer_pass import Layers
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.measured_shifts import ShiftChoice
     from isoglot.steer.token_sets import TokenSets
@@ -54,12 +58,101 @@ def save_choices(folder: Path, choices: Mapping[str, ShiftChoice]) -> Path:
     return file
 
 
+def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
+    """Load the language means that are stored with a model.
+
+    >>> bundled_means().languages
+    ('en', 'fr', 'de', 'ru', 'zh')
+
+    Args:
+        model: ``isoglot-mini``, or a folder written by ``isoglot export --format packed --means``.
+
+    Raises:
+        StorageError: The model has none.
+    """
+    found = own_known(model)
+    if found is None:
+        raise StorageError(
+            "no language means are stored with this model",
+            remedy="compute them: LanguageMeans.fit(encoder, {language: sentences})",
+            code="storage.not-found",
+            file=model,
+        )
+    return found[0]
+
+
 def own_known(model: str | Path) -> tuple[LanguageMeans, TokenSets] | None:
     """The means and token sets that came with a model, in its folder; None where none did."""
     from isoglot.model.load import encoder_folder
 
     folder = encoder_folder(model)
     return None if folder is None or not (folder / MEANS).exists() else read_known(folder)
+
+
+class Known(NamedTuple):
+    """Means and token sets of languages, and where they come from."""
+
+    means: LanguageMeans
+    sets: TokenSets
+    origin: str
+
+
+def languages_known(
+    encoder: EncoderLike,
+    folder: Path | None,
+    languages: Sequence[str],
+    *,
+    model: str,
+    layers: Layers = "all",
+    learn_from: int | None = None,
+    threshold: int | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Known:
+    """Find means and token sets of some languages: in a folder, beside the model, or estimated from built-in text.
+
+    Args:
+        encoder: The encoder that is steered.
+        folder: What ``isoglot steer fit`` wrote; None: what is stored with the model, else built-in text.
+        languages: Languages that are needed.
+        model: The model's name or folder.
+        layers: Layers in which means are estimated.
+        learn_from: Built-in sentences of each language to estimate means from, even if the model has means of its own.
+        threshold: Occurrences from which on a token counts as one of a language.
+        seed: Which built-in sentences are drawn.
+        progress: Progress reporter.
+
+    Raises:
+        ConfigError: A language has no mean and no built-in text, or the means are of another encoder.
+        StorageError: The folder cannot be read.
+    """
+    if folder is not None:
+        means, sets = read_known(folder)
+        means.check_encoder(encoder)
+        for code in languages:
+            means.count(code)  # refused here by name, before any sentence is read
+        return Known(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
+    own = own_known(model) if learn_from is None else None
+    if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
+        means, sets = own
+        means.check_encoder(encoder)
+        return Known(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
+    from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.token_sets import TokenSets
+
+    built_in = builtin_languages(encoder)
+    learn_from = learn_from or SENTENCES
+    for code in map(language_code, languages):
+        if code not in built_in:
+            raise ConfigError(
+                f"there is no mean of {code} and no built-in text to learn it from",
+                remedy=f"learn means: isoglot steer fit {model} --text {code}=FILE … --out means/, then --means means/",
+            )
+    texts = builtin_text(languages, learn_from, seed=seed)
+    means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
+    known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
+    return Known(means, known, f"{learn_from:,} built-in sentences of each language")
 
 
 class PackedExport(NamedTuple):

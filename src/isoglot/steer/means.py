@@ -35,7 +35,7 @@ _KIND = "language means"
 _OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "hidden_size", "precision", "special")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LanguageMeans:
     """Mean, number and, unless left out, covariance of the tokens of each language, in some layers of one encoder.
 
@@ -48,6 +48,10 @@ class LanguageMeans:
     moments: dict[str, LanguageMoments]
     about: dict[str, Any]
     choices: dict[str, ShiftChoice] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        model = self.about.get("name") or "an encoder"
+        return f"LanguageMeans({', '.join(self.languages)}; layers {self.layers[0]} to {self.layers[-1]} of {model})"
 
     @classmethod
     def fit(

@@ -30,8 +30,8 @@ import numpy as np
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.steer.bleu import bleu_1
 from isoglot.steer.decoding_protocol import PROTOCOLS
+from isoglot.steer.token_translation import Translation
 from isoglot.steer.token_words import WordFinder
-from isoglot.steer.translate import Translation
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab.whole_words import blank_before_words
 

@@ -21,7 +21,7 @@ from isoglot.steer.bleu import bleu_1, bleu_interval, check_references
 from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
 from isoglot.steer.scores import MIN_JUDGED, Judge, Scores, scored
 from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
-from isoglot.steer.translate import Translation, known_sets, shift_options
+from isoglot.steer.token_translation import Translation, known_sets, shift_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ _OF_JUDGED = ("precision", "begun", "headline")
 _RESAMPLES = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """What every cell came to.
 
@@ -74,6 +74,10 @@ class Sweep:
     references: Sequence[str] | None = field(default=None, repr=False)
     source_bleu: Bleu | None = None
     protocol: TranslationProtocol = PROTOCOLS["default"]
+
+    def __repr__(self) -> str:
+        layers, alphas = (", ".join(f"{one:g}" for one in each) for each in (self.layers, self.alphas))
+        return f"Sweep({self.source} to {self.target}; layers {layers}; alphas {alphas})"
 
     def value(self, figure: Figure, layer: int, alpha: float) -> float | None:
         """A figure of a cell; None where it is not known.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.retrieve.layer_scores import Side
-    from isoglot.steer.translate import Translation
+    from isoglot.steer.token_translation import Translation
 
 SENTENCES = (
     "The European Parliament must protect the rights of all citizens.",

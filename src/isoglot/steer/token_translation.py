@@ -5,27 +5,32 @@ Liu et al. 2020 call it unsupervised token translation. Nothing is masked, and n
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, counted
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.decoding_protocol import PROTOCOLS
+from isoglot.steer.language_files import languages_known
 from isoglot.steer.measured_shifts import shift_to_use
 from isoglot.steer.shifted_pass import Cell, decode_shifted
 from isoglot.steer.shifts import ShiftOptions
 from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.decoding_protocol import TranslationProtocol
+    from isoglot.steer.language_files import Known
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.shifts import Kind, OtherEncoder, Positions
     from isoglot.vocab import Vocabulary
@@ -49,7 +54,7 @@ class Token(NamedTuple):
     belongs: Belongs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Translation:
     """What a shift made of sentences.
 
@@ -79,6 +84,15 @@ class Translation:
 
     def __len__(self) -> int:
         return len(self.given)
+
+    def __str__(self) -> str:
+        """The translations, one a line."""
+        return "\n".join(self.texts)
+
+    def __repr__(self) -> str:
+        first = textwrap.shorten(self.texts[0], 60, placeholder=" …") if self.given else ""
+        way = f"{self.source} to {self.target}, layer {self.layer}, alpha {self.alpha:g}"
+        return f"Translation({way}, {counted(len(self), 'sentences')}: {first!r})"
 
     @property
     def sources(self) -> list[str]:
@@ -117,6 +131,53 @@ class Translation:
                 strict=True,
             )
         ]
+
+
+def translate(
+    text: str | Sequence[str],
+    source: str,
+    target: str,
+    *,
+    model: str = "isoglot-mini",
+    alpha: float | None = None,
+    layer: int | None = None,
+    device: str = "auto",
+) -> Translation:
+    """Translate token by token: shift the hidden states to another language and decode every position.
+
+    The model and its language means are loaded once and kept for later calls. For other means, token sets or kinds of
+    shift see :func:`translate_tokens`.
+
+    >>> print(translate("The government must protect all citizens.", "en", "de"))
+    Die Regierung muss Schutz alle Bürger.
+
+    Args:
+        text: A sentence, or several.
+        source: Their language.
+        target: The language to shift to.
+        model: ``isoglot-mini``, a folder or a hub name. Means that are not stored with it are estimated from built-in
+            text.
+        alpha: Length of the shift as a multiple of the difference of the means; default: as measured for these
+            languages, else 1.
+        layer: Layer at which states are shifted; default: as measured for these languages, else the last but one.
+        device: Where to compute.
+
+    Raises:
+        ConfigError: A language has no mean and no built-in text, or the layer does not exist.
+        InputError: A sentence is empty.
+        StorageError: The model cannot be read.
+    """
+    encoder, known = _opened(model, device, language_code(source), language_code(target))
+    sentences = [text] if isinstance(text, str) else list(text)
+    return translate_tokens(encoder, sentences, source, target, known.means, alpha=alpha, layer=layer, sets=known.sets)
+
+
+@lru_cache(maxsize=4)
+def _opened(model: str, device: str, *languages: str) -> tuple[EncoderLike, Known]:
+    from isoglot.model import load_encoder
+
+    encoder = load_encoder(model, device=device)
+    return encoder, languages_known(encoder, None, languages, model=model)
 
 
 def translate_tokens(
