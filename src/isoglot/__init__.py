@@ -15,46 +15,18 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.align.maps.procrustes import Procrustes
-    from isoglot.compare.measures.cka import cka
-    from isoglot.core.errors import IsoglotError
-    from isoglot.diagnose.checkup import diagnose
-    from isoglot.model.load import load_encoder
-    from isoglot.represent.extraction import extract
-    from isoglot.retrieve.layer_scores import score_layers
-    from isoglot.steer.language_files import bundled_means
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.token_translation import translate
-    from isoglot.vocab.vocabulary import Vocabulary
+    from isoglot.align.maps.procrustes import Procrustes as Procrustes
+    from isoglot.compare.measures.cka import cka as cka
+    from isoglot.core.errors import IsoglotError as IsoglotError
+    from isoglot.diagnose.checkup import diagnose as diagnose
+    from isoglot.model.load import load_encoder as load_encoder
+    from isoglot.represent.extraction import extract as extract
+    from isoglot.retrieve.layer_scores import score_layers as score_layers
+    from isoglot.steer.language_files import bundled_means as bundled_means
+    from isoglot.steer.means import LanguageMeans as LanguageMeans
+    from isoglot.steer.token_translation import translate as translate
+    from isoglot.vocab.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0.dev0"
 
-_HOMES = {
-    "IsoglotError": "core.errors",
-    "LanguageMeans": "steer.means",
-    "Procrustes": "align.maps.procrustes",
-    "Vocabulary": "vocab.vocabulary",
-    "bundled_means": "steer.language_files",
-    "cka": "compare.measures.cka",
-    "diagnose": "diagnose.checkup",
-    "extract": "represent.extraction",
-    "load_encoder": "model.load",
-    "score_layers": "retrieve.layer_scores",
-    "translate": "steer.token_translation",
-}
-
-__all__ = [
-    "IsoglotError",
-    "LanguageMeans",
-    "Procrustes",
-    "Vocabulary",
-    "bundled_means",
-    "cka",
-    "diagnose",
-    "extract",
-    "load_encoder",
-    "score_layers",
-    "translate",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,16 +180,17 @@ def test_errors():
     learning = fitter()
     nan = X[3].copy()
     nan[4, 2] = np.nan
-    for error, x, y, message in (
-        (InputError, {**X, 3: nan}, Y, "row 4 of layer 3 of X is not finite; leave such rows out"),
+    wrong: tuple[tuple[type[Exception], Any, Any, str], ...] = (
+        (InputError, {**X, 3: nan}, Y, "row 4 of layer 3 of X is not finite; "),
         (InputError, X, part(Y, slice(7)), "X has 10 rows and Y 7; give the same items"),
         (InputError, {**X, 3: X[3][:4]}, Y, "layers of X have 4 and 10 rows; give each layer the same items"),
         (InputError, {**X, 3: X[3][0]}, Y, "layer 3 of X has 1 dimensions"),
-        (InputError, {**X, 3: X[3].astype(int)}, Y, "layer 3 of X holds int64, not floats"),
-        (InputError, {**X, 3: X[3].tolist()}, Y, "layer 3 of X is a list"),
+        (InputError, {**X, 3: X[3].astype(complex)}, Y, "layer 3 of X holds torch.complex128"),
+        (InputError, {**X, 3: "rows"}, Y, "layer 3 of X is a str"),
         (InputError, part(X, slice(0)), Y, "layer 0 of X is empty: 0 rows, 5 columns"),
         (ConfigError, X, {1: Y[1]}, "a batch without layer 2 of Y; give every batch all layers"),
-    ):
+    )
+    for error, x, y, message in wrong:
         with pytest.raises(error, match=message):
             learning.update(x, y)
     with pytest.raises(InputError, match=r"^0 rows to compare; give at least 4 items$"):

@@ -10,7 +10,7 @@ import pytest
 
 from isoglot.report.map_transfer import curves, finding, map_transfer_svg
 from isoglot.transfer.map_points import Arm, Line
-from isoglot.transfer.map_transfer import MapTransfer
+from isoglot.transfer.map_protocol import MapTransfer
 from isoglot.transfer.scoring.significance import estimate
 
 SCORES: dict[tuple[str, str, Arm], list[int]] = {

@@ -12,7 +12,7 @@ import pytest
 from isoglot.report.shift_transfer import MOST, best_layer, shift_svg
 from isoglot.transfer.scoring.evaluation import Evaluation
 from isoglot.transfer.scoring.significance import compare
-from isoglot.transfer.shift_transfer import Shifted, ShiftOutcome
+from isoglot.transfer.shift_protocol import Shifted, ShiftOutcome
 from isoglot.transfer.tasks.task import accuracy
 
 

@@ -12,7 +12,7 @@ from isoglot.core.errors import InputError
 from isoglot.model import TableEncoder
 from isoglot.represent import embedding_rows, word_types
 from isoglot.static import baseline, same_words, word_vectors
-from isoglot.static.word_vectors import own_words
+from isoglot.static.vectors_of_words import own_words
 from isoglot.text.formats.word_vectors import Vectors, write_vectors
 
 

@@ -25,7 +25,7 @@ from isoglot.study.steps import Step
 from isoglot.study.store import source_hash
 from isoglot.study.study import Study
 from isoglot.study.tables.results import result_tables
-from isoglot.transfer.shift_transfer import GRID
+from isoglot.transfer.shift_protocol import GRID
 
 TINY = (
     "tokens=2000",

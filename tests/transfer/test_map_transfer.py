@@ -21,7 +21,7 @@ from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
 from isoglot.transfer.map_points import Way, lines_of
-from isoglot.transfer.map_transfer import MapTransfer, MapTransferConfig, Models, map_transfer
+from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, map_transfer
 from isoglot.transfer.stacked_encoder import Below, Continued, new_config
 from isoglot.transfer.tasks.task import Row
 from isoglot.transfer.tuning.frozen_states import FrozenStates

@@ -14,7 +14,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, EncoderLike
 from isoglot.steer import LanguageMeans
 from isoglot.transfer import Data, Task, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.shift_transfer import GRID, lowest_tuned, shift_transfer
+from isoglot.transfer.shift_protocol import GRID, lowest_tuned, shift_transfer
 
 OTHER = "en-x-shift"
 

@@ -7,133 +7,53 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.align.alignment import Alignment, LayerAlignment
-    from isoglot.align.contextual_words import align_words
-    from isoglot.align.dictionary_pairs import dictionary_pairs, identical_pairs, numeral_pairs
-    from isoglot.align.embeddings import align_embeddings
-    from isoglot.align.mapped_forward import map_hidden, run_mapped
-    from isoglot.align.maps.cca import CCA
-    from isoglot.align.maps.config import AlignConfig, make_map
-    from isoglot.align.maps.estimator import Estimator, NotFittedError, PairMap, Step, load_map
-    from isoglot.align.maps.generalized_procrustes import GeneralizedProcrustes
-    from isoglot.align.maps.least_squares import LeastSquares, Ridge
-    from isoglot.align.maps.normalization import Center, IterativeNormalization, UnitLength, Whiten
-    from isoglot.align.maps.pair_moments import PairMoments
-    from isoglot.align.maps.pipeline import Steps
-    from isoglot.align.maps.procrustes import Procrustes
-    from isoglot.align.maps.rcsls import RCSLS
-    from isoglot.align.maps.self_learning import Refinement, SelfLearning
-    from isoglot.align.sentences import align_sentences
-    from isoglot.align.word_types import align_types
-    from isoglot.align.words.bitext import Bitext, builtin_bitext, linked_bitext, read_bitext
-    from isoglot.align.words.diagonal_model import WordAlignConfig
-    from isoglot.align.words.encoder_aligner import EncoderAligner, fit_encoder_aligner
-    from isoglot.align.words.encoder_links import EncoderLinksConfig
-    from isoglot.align.words.induced_dictionary import InducedConfig, induce_dictionary
-    from isoglot.align.words.link_scores import LinkScores, score_links
-    from isoglot.align.words.symmetrization import symmetrise
-    from isoglot.align.words.word_aligner import WordAligner, load_aligner, train_aligner
+    from isoglot.align.alignment import Alignment as Alignment
+    from isoglot.align.alignment import LayerAlignment as LayerAlignment
+    from isoglot.align.contextual_words import align_words as align_words
+    from isoglot.align.embeddings import align_embeddings as align_embeddings
+    from isoglot.align.mapped_forward import map_hidden as map_hidden
+    from isoglot.align.mapped_forward import run_mapped as run_mapped
+    from isoglot.align.maps.cca import CCA as CCA
+    from isoglot.align.maps.config import AlignConfig as AlignConfig
+    from isoglot.align.maps.config import make_map as make_map
+    from isoglot.align.maps.estimator import Estimator as Estimator
+    from isoglot.align.maps.estimator import NotFittedError as NotFittedError
+    from isoglot.align.maps.estimator import PairMap as PairMap
+    from isoglot.align.maps.estimator import Step as Step
+    from isoglot.align.maps.estimator import load_map as load_map
+    from isoglot.align.maps.generalized_procrustes import GeneralizedProcrustes as GeneralizedProcrustes
+    from isoglot.align.maps.least_squares import LeastSquares as LeastSquares
+    from isoglot.align.maps.least_squares import Ridge as Ridge
+    from isoglot.align.maps.normalization import Center as Center
+    from isoglot.align.maps.normalization import IterativeNormalization as IterativeNormalization
+    from isoglot.align.maps.normalization import UnitLength as UnitLength
+    from isoglot.align.maps.normalization import Whiten as Whiten
+    from isoglot.align.maps.pair_moments import PairMoments as PairMoments
+    from isoglot.align.maps.pipeline import Steps as Steps
+    from isoglot.align.maps.procrustes import Procrustes as Procrustes
+    from isoglot.align.maps.rcsls import RCSLS as RCSLS
+    from isoglot.align.maps.self_learning import Refinement as Refinement
+    from isoglot.align.maps.self_learning import SelfLearning as SelfLearning
+    from isoglot.align.sentences import align_sentences as align_sentences
+    from isoglot.align.word_pairs import dictionary_pairs as dictionary_pairs
+    from isoglot.align.word_pairs import identical_pairs as identical_pairs
+    from isoglot.align.word_pairs import numeral_pairs as numeral_pairs
+    from isoglot.align.word_types import align_types as align_types
+    from isoglot.align.words.bitext import Bitext as Bitext
+    from isoglot.align.words.bitext import builtin_bitext as builtin_bitext
+    from isoglot.align.words.bitext import linked_bitext as linked_bitext
+    from isoglot.align.words.bitext import read_bitext as read_bitext
+    from isoglot.align.words.diagonal_model import WordAlignConfig as WordAlignConfig
+    from isoglot.align.words.encoder_aligner import EncoderAligner as EncoderAligner
+    from isoglot.align.words.encoder_aligner import fit_encoder_aligner as fit_encoder_aligner
+    from isoglot.align.words.encoder_links import EncoderLinksConfig as EncoderLinksConfig
+    from isoglot.align.words.induced_dictionary import InducedConfig as InducedConfig
+    from isoglot.align.words.induced_dictionary import induce_dictionary as induce_dictionary
+    from isoglot.align.words.link_scores import LinkScores as LinkScores
+    from isoglot.align.words.link_scores import score_links as score_links
+    from isoglot.align.words.symmetrization import symmetrise as symmetrise
+    from isoglot.align.words.word_aligner import WordAligner as WordAligner
+    from isoglot.align.words.word_aligner import load_aligner as load_aligner
+    from isoglot.align.words.word_aligner import train_aligner as train_aligner
 
-_HOMES = {
-    "AlignConfig": "maps.config",
-    "Alignment": "alignment",
-    "Bitext": "words.bitext",
-    "CCA": "maps.cca",
-    "Center": "maps.normalization",
-    "EncoderAligner": "words.encoder_aligner",
-    "EncoderLinksConfig": "words.encoder_links",
-    "Estimator": "maps.estimator",
-    "GeneralizedProcrustes": "maps.generalized_procrustes",
-    "InducedConfig": "words.induced_dictionary",
-    "IterativeNormalization": "maps.normalization",
-    "LayerAlignment": "alignment",
-    "LeastSquares": "maps.least_squares",
-    "LinkScores": "words.link_scores",
-    "NotFittedError": "maps.estimator",
-    "PairMap": "maps.estimator",
-    "PairMoments": "maps.pair_moments",
-    "Procrustes": "maps.procrustes",
-    "RCSLS": "maps.rcsls",
-    "Refinement": "maps.self_learning",
-    "Ridge": "maps.least_squares",
-    "SelfLearning": "maps.self_learning",
-    "Step": "maps.estimator",
-    "Steps": "maps.pipeline",
-    "UnitLength": "maps.normalization",
-    "Whiten": "maps.normalization",
-    "WordAlignConfig": "words.diagonal_model",
-    "WordAligner": "words.word_aligner",
-    "align_embeddings": "embeddings",
-    "align_sentences": "sentences",
-    "align_types": "word_types",
-    "align_words": "contextual_words",
-    "builtin_bitext": "words.bitext",
-    "dictionary_pairs": "dictionary_pairs",
-    "fit_encoder_aligner": "words.encoder_aligner",
-    "identical_pairs": "dictionary_pairs",
-    "induce_dictionary": "words.induced_dictionary",
-    "linked_bitext": "words.bitext",
-    "load_aligner": "words.word_aligner",
-    "load_map": "maps.estimator",
-    "make_map": "maps.config",
-    "map_hidden": "mapped_forward",
-    "numeral_pairs": "dictionary_pairs",
-    "read_bitext": "words.bitext",
-    "run_mapped": "mapped_forward",
-    "score_links": "words.link_scores",
-    "symmetrise": "words.symmetrization",
-    "train_aligner": "words.word_aligner",
-}
-
-__all__ = [
-    "CCA",
-    "RCSLS",
-    "AlignConfig",
-    "Alignment",
-    "Bitext",
-    "Center",
-    "EncoderAligner",
-    "EncoderLinksConfig",
-    "Estimator",
-    "GeneralizedProcrustes",
-    "InducedConfig",
-    "IterativeNormalization",
-    "LayerAlignment",
-    "LeastSquares",
-    "LinkScores",
-    "NotFittedError",
-    "PairMap",
-    "PairMoments",
-    "Procrustes",
-    "Refinement",
-    "Ridge",
-    "SelfLearning",
-    "Step",
-    "Steps",
-    "UnitLength",
-    "Whiten",
-    "WordAlignConfig",
-    "WordAligner",
-    "align_embeddings",
-    "align_sentences",
-    "align_types",
-    "align_words",
-    "builtin_bitext",
-    "dictionary_pairs",
-    "fit_encoder_aligner",
-    "identical_pairs",
-    "induce_dictionary",
-    "linked_bitext",
-    "load_aligner",
-    "load_map",
-    "make_map",
-    "map_hidden",
-    "numeral_pairs",
-    "read_bitext",
-    "run_mapped",
-    "score_links",
-    "symmetrise",
-    "train_aligner",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

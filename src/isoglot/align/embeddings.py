@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.align.alignment import Alignment
-from isoglot.align.dictionary_pairs import WordSplit
 from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions
 from isoglot.align.maps.config import AlignConfig
+from isoglot.align.word_pairs import WordSplit
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import embedding_rows

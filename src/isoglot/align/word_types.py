@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.align.alignment import Alignment
-from isoglot.align.dictionary_pairs import WordSplit
 from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
 from isoglot.align.maps.config import AlignConfig
+from isoglot.align.word_pairs import WordSplit
 from isoglot.core.progress import SILENT
 from isoglot.represent import frequent_words, word_types
 from isoglot.retrieve.from_model import MOST_WORDS

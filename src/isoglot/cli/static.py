@@ -120,7 +120,7 @@ def vectors(
     from rich.text import Text
 
     from isoglot.model.static_table import INDEX, open_table
-    from isoglot.static.word_vectors import baseline, same_words, word_vectors
+    from isoglot.static.vectors_of_words import baseline, same_words, word_vectors
     from isoglot.text.formats.lines import read_lines
     from isoglot.text.formats.word_vectors import Vectors, write_vectors
     from isoglot.text.provenance import provenance_of

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from isoglot.model import EncoderLike
     from isoglot.transfer import Task
     from isoglot.transfer.layer_maps import LayerMaps
-    from isoglot.transfer.map_transfer import MapTransfer, Models
+    from isoglot.transfer.map_protocol import MapTransfer, Models
 
 PAIRS = 2000
 """Built-in sentence pairs to fit maps from, unless told."""
@@ -158,7 +158,7 @@ def map_(
     from isoglot.report.map_transfer import finding, map_transfer_svg
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.transfer import find_task
-    from isoglot.transfer.map_transfer import (
+    from isoglot.transfer.map_protocol import (
         MapTransferConfig,
         Models,
         check_before,

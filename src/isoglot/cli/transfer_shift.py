@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.steer import LanguageMeans
     from isoglot.transfer import Data, Tuned
-    from isoglot.transfer.shift_transfer import Choose, ShiftOutcome
+    from isoglot.transfer.shift_protocol import Choose, ShiftOutcome
 
 EXAMPLES = 400
 """Built-in examples to test on, unless told."""
@@ -104,7 +104,7 @@ def shift(
     """
     from isoglot.report.shift_transfer import shift_svg
     from isoglot.transfer import load_tuned
-    from isoglot.transfer.shift_transfer import check_means, check_shift, shift_transfer, shifted_layers
+    from isoglot.transfer.shift_protocol import check_means, check_shift, shift_transfer, shifted_layers
     from isoglot.transfer.tasks.task import load_task_file, of_task_file
 
     output = Output(json=json, quiet=quiet)
@@ -149,7 +149,7 @@ def shift(
 
 def _alpha(text: str, grid: str | None) -> tuple[Choose, Sequence[float]]:
     """How an alpha is found, and those to try."""
-    from isoglot.transfer.shift_transfer import GRID, checked_alphas
+    from isoglot.transfer.shift_protocol import GRID, checked_alphas
 
     if grid is not None and text != "dev":
         raise ConfigError("--grid is for --alpha dev", remedy="leave it out")
@@ -213,7 +213,7 @@ def _means(
     from isoglot.steer import LanguageMeans
     from isoglot.steer.builtin_text import SENTENCES, builtin_text
     from isoglot.steer.language_files import read_known
-    from isoglot.transfer.shift_transfer import shifted_layers
+    from isoglot.transfer.shift_protocol import shifted_layers
 
     if folder is not None:
         return read_known(folder)[0]

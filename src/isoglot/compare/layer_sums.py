@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.core.arrays import take_rows, to_tensor
+from isoglot.core.arrays import take_rows, to_matrix
 from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -270,8 +270,6 @@ class Scratch:
 
 def _checked(X: Array, name: str) -> torch.Tensor:
     """:func:`isoglot.core.arrays.take_rows`, which looks at every number only if their sum is not finite."""
-    if getattr(X, "ndim", 0) != 2 or not len(X):
-        return take_rows(X, name)
-    first = take_rows(X[:1], name)
-    rows_BD = to_tensor(X).to(first.dtype)
-    return rows_BD if bool(torch.isfinite(rows_BD.sum())) else take_rows(X, name)
+    matrix_BD = to_matrix(X, name)
+    rows_BD = matrix_BD.to(take_rows(matrix_BD[:1], name).dtype)
+    return rows_BD if bool(torch.isfinite(rows_BD.sum())) else take_rows(rows_BD, name)

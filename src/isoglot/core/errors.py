@@ -63,6 +63,7 @@ CODES = {
     "input.not-finite": "a number that is infinite or not a number",
     "input.not-utf8": "bytes that are not UTF-8",
     "input.pipe": "a pipe that would have to be read twice",
+    "input.ragged": "nested lists of unequal lengths",
     "input.row-count": "arrays that should correspond row by row have different numbers of rows",
     "input.unknown-column": "a column that the table does not have",
     "input.unknown-format": "a file of another kind or of another version of the format",

@@ -1,31 +1,45 @@
-"""Rooms that import what they export only when it is used, so that ``isoglot --help`` does not wait for torch."""
+"""Lazy exports: a package imports what it exports on first use, so that ``isoglot --help`` does not wait for torch."""
 
 from __future__ import annotations
 
+import ast
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
-def lazy_exports(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a room.
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    >>> attribute, names = lazy_exports("isoglot.core", {"shown": "errors"})
-    >>> attribute("shown")("a")
-    "'a'"
+    The names are those that its ``__init__.py`` imports under ``if TYPE_CHECKING``, as ``X as X``, so that type
+    checkers, ``dir()`` and ``import *`` see one list. No module may have the name of an export: once imported, it would
+    take the export's place.
+
+    >>> attribute, names, _ = lazy_exports("isoglot.pretrain")
     >>> names()
-    ['shown']
+    ['PretrainConfig', 'Pretrained', 'pretrain']
 
     Args:
-        room: The room's package.
-        homes: The module of each name it exports.
+        package: The package's name, while it is being imported.
     """
+    spec: Any = sys.modules[package].__spec__
+    source = spec.loader.get_source(package)
+    modules = {
+        alias.asname: node.module
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+        if alias.asname
+    }
 
-    def exported(name: str) -> Any:  # noqa: ANN401 - whatever the room exports
-        if name not in homes:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(import_module(f"{room}.{homes[name]}"), name)
+    def exported(name: str) -> Any:  # noqa: ANN401 - whatever the package exports
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(modules[name]), name)
 
-    return exported, lambda: sorted(homes)
+    return exported, lambda: sorted(modules), sorted(modules)

@@ -9,33 +9,15 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.diagnose.checkup import diagnose
-    from isoglot.diagnose.config import DiagnoseConfig
-    from isoglot.diagnose.findings import Finding, all_findings
-    from isoglot.diagnose.result import Checkup
-    from isoglot.diagnose.sentence_vectors import builtin_set, distinct_rows
+    from isoglot.diagnose.checkup import diagnose as diagnose
+    from isoglot.diagnose.config import DiagnoseConfig as DiagnoseConfig
+    from isoglot.diagnose.findings import Finding as Finding
+    from isoglot.diagnose.findings import all_findings as all_findings
+    from isoglot.diagnose.result import Checkup as Checkup
+    from isoglot.diagnose.sentence_vectors import builtin_set as builtin_set
+    from isoglot.diagnose.sentence_vectors import distinct_rows as distinct_rows
 
-_HOMES = {
-    "Checkup": "result",
-    "DiagnoseConfig": "config",
-    "Finding": "findings",
-    "all_findings": "findings",
-    "builtin_set": "sentence_vectors",
-    "diagnose": "checkup",
-    "distinct_rows": "sentence_vectors",
-}
-
-__all__ = [
-    "Checkup",
-    "DiagnoseConfig",
-    "Finding",
-    "all_findings",
-    "builtin_set",
-    "diagnose",
-    "distinct_rows",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)
 
 
 class _CallableRoom(ModuleType):

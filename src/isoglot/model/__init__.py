@@ -7,50 +7,19 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.model.batch import Batch, batch_of_ids, make_batch
-    from isoglot.model.config import EncoderConfig, encoder_config
-    from isoglot.model.encoder import Encoder
-    from isoglot.model.folder import save_encoder
-    from isoglot.model.hf.export import export_to_hf
-    from isoglot.model.hf.hooked import HookedEncoder
-    from isoglot.model.hf.import_weights import encoder_from_hf
-    from isoglot.model.load import load_encoder
-    from isoglot.model.plan import SharingPlan
-    from isoglot.model.protocol import EncoderLike
-    from isoglot.model.static_table import TableEncoder
+    from isoglot.model.batch import Batch as Batch
+    from isoglot.model.batch import batch_of_ids as batch_of_ids
+    from isoglot.model.batch import make_batch as make_batch
+    from isoglot.model.config import EncoderConfig as EncoderConfig
+    from isoglot.model.config import encoder_config as encoder_config
+    from isoglot.model.encoder import Encoder as Encoder
+    from isoglot.model.folder import save_encoder as save_encoder
+    from isoglot.model.hf.export import export_to_hf as export_to_hf
+    from isoglot.model.hf.hooked import HookedEncoder as HookedEncoder
+    from isoglot.model.hf.import_weights import encoder_from_hf as encoder_from_hf
+    from isoglot.model.load import load_encoder as load_encoder
+    from isoglot.model.plan import SharingPlan as SharingPlan
+    from isoglot.model.protocol import EncoderLike as EncoderLike
+    from isoglot.model.static_table import TableEncoder as TableEncoder
 
-_HOMES = {
-    "Batch": "batch",
-    "batch_of_ids": "batch",
-    "make_batch": "batch",
-    "Encoder": "encoder",
-    "save_encoder": "folder",
-    "encoder_from_hf": "hf.import_weights",
-    "HookedEncoder": "hf.hooked",
-    "load_encoder": "load",
-    "SharingPlan": "plan",
-    "EncoderLike": "protocol",
-    "EncoderConfig": "config",
-    "encoder_config": "config",
-    "TableEncoder": "static_table",
-    "export_to_hf": "hf.export",
-}
-
-__all__ = [
-    "Batch",
-    "Encoder",
-    "EncoderConfig",
-    "EncoderLike",
-    "HookedEncoder",
-    "SharingPlan",
-    "TableEncoder",
-    "batch_of_ids",
-    "encoder_config",
-    "encoder_from_hf",
-    "export_to_hf",
-    "load_encoder",
-    "make_batch",
-    "save_encoder",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.train import Pretrained, pretrain
+    from isoglot.pretrain.config import PretrainConfig as PretrainConfig
+    from isoglot.pretrain.train import Pretrained as Pretrained
+    from isoglot.pretrain.train import pretrain as pretrain
 
-_HOMES = {"PretrainConfig": "config", "Pretrained": "train", "pretrain": "train"}
-
-__all__ = ["PretrainConfig", "Pretrained", "pretrain"]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

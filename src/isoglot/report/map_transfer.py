@@ -9,7 +9,7 @@ from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 
 if TYPE_CHECKING:
-    from isoglot.transfer.map_transfer import MapTransfer
+    from isoglot.transfer.map_protocol import MapTransfer
 
 _SCORES = {"f1": "F1 of names, %", "las": "labelled attachment (LAS), %", "accuracy": "right, %"}
 

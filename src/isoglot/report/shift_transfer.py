@@ -8,7 +8,7 @@ from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 
 if TYPE_CHECKING:
-    from isoglot.transfer.shift_transfer import Shifted, ShiftOutcome
+    from isoglot.transfer.shift_protocol import Shifted, ShiftOutcome
 
 MOST = 5
 """So many lines are told apart beside their mean."""

@@ -7,33 +7,14 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.represent.extraction import extract
-    from isoglot.represent.moments import LanguageMoments, LanguageStatistics, language_statistics
-    from isoglot.represent.representations import Representations
-    from isoglot.represent.word_vectors import EmbeddingRows, embedding_rows, frequent_words, word_types
+    from isoglot.represent.extraction import extract as extract
+    from isoglot.represent.moments import LanguageMoments as LanguageMoments
+    from isoglot.represent.moments import LanguageStatistics as LanguageStatistics
+    from isoglot.represent.moments import language_statistics as language_statistics
+    from isoglot.represent.representations import Representations as Representations
+    from isoglot.represent.word_vectors import EmbeddingRows as EmbeddingRows
+    from isoglot.represent.word_vectors import embedding_rows as embedding_rows
+    from isoglot.represent.word_vectors import frequent_words as frequent_words
+    from isoglot.represent.word_vectors import word_types as word_types
 
-_HOMES = {
-    "EmbeddingRows": "word_vectors",
-    "embedding_rows": "word_vectors",
-    "extract": "extraction",
-    "Representations": "representations",
-    "LanguageMoments": "moments",
-    "LanguageStatistics": "moments",
-    "language_statistics": "moments",
-    "frequent_words": "word_vectors",
-    "word_types": "word_vectors",
-}
-
-__all__ = [
-    "EmbeddingRows",
-    "LanguageMoments",
-    "LanguageStatistics",
-    "Representations",
-    "embedding_rows",
-    "extract",
-    "frequent_words",
-    "language_statistics",
-    "word_types",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

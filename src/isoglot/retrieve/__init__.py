@@ -7,58 +7,25 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.retrieve.dictionaries import score_dictionary
-    from isoglot.retrieve.evaluation import MethodScores, RetrievalScores, score_retrieval
-    from isoglot.retrieve.gold import Gold
-    from isoglot.retrieve.layer_scores import PairScores, Side, score_layers
-    from isoglot.retrieve.methods import Neighbors, csls, inverted_softmax, margin, nearest, retrieve
-    from isoglot.retrieve.metrics import Interval, gold_ranks, hubness, mean_reciprocal_rank, precision_at_k
-    from isoglot.retrieve.vector_files import read_side
+    from isoglot.retrieve.dictionaries import score_dictionary as score_dictionary
+    from isoglot.retrieve.evaluation import MethodScores as MethodScores
+    from isoglot.retrieve.evaluation import RetrievalScores as RetrievalScores
+    from isoglot.retrieve.evaluation import score_retrieval as score_retrieval
+    from isoglot.retrieve.gold import Gold as Gold
+    from isoglot.retrieve.layer_scores import PairScores as PairScores
+    from isoglot.retrieve.layer_scores import Side as Side
+    from isoglot.retrieve.layer_scores import score_layers as score_layers
+    from isoglot.retrieve.methods import Neighbors as Neighbors
+    from isoglot.retrieve.methods import csls as csls
+    from isoglot.retrieve.methods import inverted_softmax as inverted_softmax
+    from isoglot.retrieve.methods import margin as margin
+    from isoglot.retrieve.methods import nearest as nearest
+    from isoglot.retrieve.methods import retrieve as retrieve
+    from isoglot.retrieve.metrics import Interval as Interval
+    from isoglot.retrieve.metrics import gold_ranks as gold_ranks
+    from isoglot.retrieve.metrics import hubness as hubness
+    from isoglot.retrieve.metrics import mean_reciprocal_rank as mean_reciprocal_rank
+    from isoglot.retrieve.metrics import precision_at_k as precision_at_k
+    from isoglot.retrieve.vector_files import read_side as read_side
 
-_HOMES = {
-    "score_dictionary": "dictionaries",
-    "Gold": "gold",
-    "PairScores": "layer_scores",
-    "Side": "layer_scores",
-    "score_layers": "layer_scores",
-    "Neighbors": "methods",
-    "csls": "methods",
-    "inverted_softmax": "methods",
-    "margin": "methods",
-    "nearest": "methods",
-    "retrieve": "methods",
-    "Interval": "metrics",
-    "gold_ranks": "metrics",
-    "hubness": "metrics",
-    "mean_reciprocal_rank": "metrics",
-    "precision_at_k": "metrics",
-    "MethodScores": "evaluation",
-    "RetrievalScores": "evaluation",
-    "score_retrieval": "evaluation",
-    "read_side": "vector_files",
-}
-
-__all__ = [
-    "Gold",
-    "Interval",
-    "MethodScores",
-    "Neighbors",
-    "PairScores",
-    "RetrievalScores",
-    "Side",
-    "csls",
-    "gold_ranks",
-    "hubness",
-    "inverted_softmax",
-    "margin",
-    "mean_reciprocal_rank",
-    "nearest",
-    "precision_at_k",
-    "read_side",
-    "retrieve",
-    "score_dictionary",
-    "score_layers",
-    "score_retrieval",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -24,7 +24,7 @@ from isoglot.core.rng import random_stream
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.core.arrays import Matrix
+    from isoglot.core.arrays import Array
     from isoglot.retrieve.gold import Gold
 
 Center = Literal["none", "mean"]
@@ -89,7 +89,7 @@ class Other(NamedTuple):
     """What is known of a language from other text: its mean (D), and rows of it for neighborhoods."""
 
     mean_D: np.ndarray | None = None
-    rows: Matrix | None = None
+    rows: Array | None = None
 
 
 class Part(NamedTuple):
@@ -102,16 +102,16 @@ class Part(NamedTuple):
 class View(NamedTuple):
     """Both sides without the means that some queries see, other rows of either language, and those queries."""
 
-    X: Matrix
-    Y: Matrix
-    others: tuple[Matrix | None, Matrix | None]
+    X: Array
+    Y: Array
+    others: tuple[Array | None, Array | None]
     parts: list[Part]
 
 
 class Inputs(NamedTuple):
     """Two sides of a test: all their rows, those that take part, and the names for error messages."""
 
-    sides: tuple[Matrix, Matrix]
+    sides: tuple[Array, Array]
     rows: tuple[np.ndarray, np.ndarray]
     names: tuple[str, str] = ("X", "Y")
     others: tuple[Other, Other] = (Other(), Other())
@@ -218,7 +218,7 @@ def _view(inputs: Inputs, means: Sequence[np.ndarray], parts: list[Part]) -> Vie
     return View(sides[0], sides[1], (others[0], others[1]), parts)
 
 
-def without_mean(rows: Matrix, mean_D: np.ndarray) -> Matrix:
+def without_mean(rows: Array, mean_D: np.ndarray) -> Array:
     """The rows minus a mean, computed in float64, as float32."""
     if isinstance(rows, torch.Tensor):
         return (rows.double() - torch.from_numpy(mean_D).to(rows.device)).float()
@@ -226,13 +226,13 @@ def without_mean(rows: Matrix, mean_D: np.ndarray) -> Matrix:
     return centered
 
 
-def _taken(side: Matrix, rows: np.ndarray) -> Matrix:
+def _taken(side: Array, rows: np.ndarray) -> Array:
     if len(rows) == len(side):
         return side
     return side[torch.from_numpy(rows).to(side.device)] if isinstance(side, torch.Tensor) else side[rows]
 
 
-def _sum(side: Matrix) -> np.ndarray:
+def _sum(side: Array) -> np.ndarray:
     """The sum of the rows, float64."""
     total_D: np.ndarray = np.zeros(side.shape[1])
     for first in range(0, len(side), _CHUNK):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from isoglot.core.arrays import Matrix, paired_rows
+from isoglot.core.arrays import Array, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, counted
 from isoglot.retrieve.estimates import OWN, Center, Estimates, Inputs, Other, Part, View, views
@@ -115,8 +115,8 @@ class RetrievalScores:
 
 
 def score_retrieval(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     gold: Gold | None = None,
     methods: Sequence[Method] = ALL,
     *,

@@ -17,7 +17,7 @@ from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.dictionaries import entries_found, entry_sides, same_words, score_dictionary, words_by_language
 from isoglot.retrieve.estimates import Other
 from isoglot.retrieve.layer_scores import Side
-from isoglot.static.word_vectors import own_words, word_vectors
+from isoglot.static.vectors_of_words import own_words, word_vectors
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
 from isoglot.text.formats.plain import read_sentence_lines

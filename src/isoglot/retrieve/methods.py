@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import torch
 
-from isoglot.core.arrays import Matrix, full_precision, like, paired_rows
+from isoglot.core.arrays import Array, full_precision, in_library_of, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.retrieve import dense_search as whole
@@ -54,8 +54,8 @@ class Neighbors:
 
 
 def nearest(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     k: int = 10,
     metric: Literal["cosine", "euclidean"] = "cosine",
     *,
@@ -91,8 +91,8 @@ def nearest(
 
 
 def csls(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     k: int = 10,
     neighborhood: int = NEIGHBORHOOD,
     *,
@@ -107,8 +107,8 @@ def csls(
 
 
 def inverted_softmax(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     k: int = 10,
     sharpness: float = SHARPNESS,
     *,
@@ -120,8 +120,8 @@ def inverted_softmax(
 
 
 def margin(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     k: int = 10,
     form: Literal["ratio", "distance"] = "ratio",
     neighborhood: int = NEIGHBORHOOD,
@@ -148,8 +148,8 @@ def margin(
 
 
 def retrieve(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     method: Method = "csls",
     k: int = 10,
     *,
@@ -164,7 +164,7 @@ def retrieve(
     rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
     top = rules.best(method, "forward", k)
     scores_NK = -(-top.scores_NK).clamp(min=0).sqrt() if method == "euclidean" else top.scores_NK
-    return Neighbors(like(top.indices_NK, X), like(scores_NK, X))
+    return Neighbors(in_library_of(X, top.indices_NK), in_library_of(X, scores_NK))
 
 
 def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import torch
 
-from isoglot.core.arrays import Matrix, paired_rows
+from isoglot.core.arrays import Array, paired_rows
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
@@ -36,8 +36,8 @@ class Interval:
 
 
 def gold_ranks(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     gold: Gold | None = None,
     method: Method = "cosine",
     *,
@@ -87,7 +87,7 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
     return gold
 
 
-def precision_at_k(neighbors: Neighbors | Matrix, gold: Gold | None = None, k: int = 1) -> float:
+def precision_at_k(neighbors: Neighbors | Array, gold: Gold | None = None, k: int = 1) -> float:
     """The share of queries with a right row among their ``k`` best; rows without a right answer do not count.
 
     >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_pairs([(0, 0), (1, 1), (1, 2)]), k=1)
@@ -114,8 +114,8 @@ def precision_at_k(neighbors: Neighbors | Matrix, gold: Gold | None = None, k: i
 
 
 def mean_reciprocal_rank(
-    X: Matrix,
-    Y: Matrix,
+    X: Array,
+    Y: Array,
     gold: Gold | None = None,
     method: Method = "cosine",
     over: Over = "pairs",
@@ -155,7 +155,7 @@ def best_ranks(ranks_P: np.ndarray, gold: Gold) -> np.ndarray:
     return np.asarray(np.minimum.reduceat(ranks_P, starts))
 
 
-def hubness(neighbors: Neighbors | Matrix, candidates: int) -> float:
+def hubness(neighbors: Neighbors | Array, candidates: int) -> float:
     """The skewness of the k-occurrence: how unequally the candidates share the places among the k best.
 
     With N_k(y) the number of queries that have y among their k best: E[(N_k - mean)³] / deviation³ (Radovanović et al.

@@ -7,30 +7,13 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.static.config import FastTextConfig, GloveConfig, Word2VecConfig
-    from isoglot.static.train import Learned, train_static
-    from isoglot.static.word_vectors import baseline, same_words, word_vectors
+    from isoglot.static.config import FastTextConfig as FastTextConfig
+    from isoglot.static.config import GloveConfig as GloveConfig
+    from isoglot.static.config import Word2VecConfig as Word2VecConfig
+    from isoglot.static.train import Learned as Learned
+    from isoglot.static.train import train_static as train_static
+    from isoglot.static.vectors_of_words import baseline as baseline
+    from isoglot.static.vectors_of_words import same_words as same_words
+    from isoglot.static.vectors_of_words import word_vectors as word_vectors
 
-_HOMES = {
-    "FastTextConfig": "config",
-    "GloveConfig": "config",
-    "Word2VecConfig": "config",
-    "Learned": "train",
-    "train_static": "train",
-    "baseline": "word_vectors",
-    "same_words": "word_vectors",
-    "word_vectors": "word_vectors",
-}
-
-__all__ = [
-    "FastTextConfig",
-    "GloveConfig",
-    "Learned",
-    "Word2VecConfig",
-    "baseline",
-    "same_words",
-    "train_static",
-    "word_vectors",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -7,93 +7,38 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.steer.alpha_choice import ChosenAlpha, alpha_by_decoding, alpha_by_dev, alpha_by_means
-    from isoglot.steer.bleu import Bleu, bleu_1
-    from isoglot.steer.decoding_protocol import TranslationProtocol
-    from isoglot.steer.erasers.eraser import Eraser
-    from isoglot.steer.erasers.leace import LEACE
-    from isoglot.steer.erasers.removal import LIR, LSAR, MeanRemoval
-    from isoglot.steer.erasers.trade_off import TradeOff, trade_offs
-    from isoglot.steer.language_files import bundled_means
-    from isoglot.steer.masked_decoding import MaskedLanguages, masked_languages
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.measured_shifts import ShiftChoice, choose_shift
-    from isoglot.steer.scores import Scores, convert_rate, score_translation
-    from isoglot.steer.shifts import Shift, ShiftOptions, make_shift, shift
-    from isoglot.steer.sweep import Sweep, sweep_shifts
-    from isoglot.steer.token_sets import TokenSets
-    from isoglot.steer.token_translation import Translation, translate, translate_tokens
+    from isoglot.steer.alpha_choice import ChosenAlpha as ChosenAlpha
+    from isoglot.steer.alpha_choice import alpha_by_decoding as alpha_by_decoding
+    from isoglot.steer.alpha_choice import alpha_by_dev as alpha_by_dev
+    from isoglot.steer.alpha_choice import alpha_by_means as alpha_by_means
+    from isoglot.steer.bleu import Bleu as Bleu
+    from isoglot.steer.bleu import bleu_1 as bleu_1
+    from isoglot.steer.decoding_protocol import TranslationProtocol as TranslationProtocol
+    from isoglot.steer.erasers.eraser import Eraser as Eraser
+    from isoglot.steer.erasers.leace import LEACE as LEACE
+    from isoglot.steer.erasers.removal import LIR as LIR
+    from isoglot.steer.erasers.removal import LSAR as LSAR
+    from isoglot.steer.erasers.removal import MeanRemoval as MeanRemoval
+    from isoglot.steer.erasers.trade_off import TradeOff as TradeOff
+    from isoglot.steer.erasers.trade_off import trade_offs as trade_offs
+    from isoglot.steer.language_files import bundled_means as bundled_means
+    from isoglot.steer.masked_decoding import MaskedLanguages as MaskedLanguages
+    from isoglot.steer.masked_decoding import masked_languages as masked_languages
+    from isoglot.steer.means import LanguageMeans as LanguageMeans
+    from isoglot.steer.measured_shifts import ShiftChoice as ShiftChoice
+    from isoglot.steer.measured_shifts import choose_shift as choose_shift
+    from isoglot.steer.scores import Scores as Scores
+    from isoglot.steer.scores import convert_rate as convert_rate
+    from isoglot.steer.scores import score_translation as score_translation
+    from isoglot.steer.shifts import Shift as Shift
+    from isoglot.steer.shifts import ShiftOptions as ShiftOptions
+    from isoglot.steer.shifts import make_shift as make_shift
+    from isoglot.steer.shifts import shift as shift
+    from isoglot.steer.sweep import Sweep as Sweep
+    from isoglot.steer.sweep import sweep_shifts as sweep_shifts
+    from isoglot.steer.token_sets import TokenSets as TokenSets
+    from isoglot.steer.token_translation import Translation as Translation
+    from isoglot.steer.token_translation import translate as translate
+    from isoglot.steer.token_translation import translate_tokens as translate_tokens
 
-_HOMES = {
-    "Bleu": "bleu",
-    "ChosenAlpha": "alpha_choice",
-    "Eraser": "erasers.eraser",
-    "LEACE": "erasers.leace",
-    "LIR": "erasers.removal",
-    "LSAR": "erasers.removal",
-    "LanguageMeans": "means",
-    "MaskedLanguages": "masked_decoding",
-    "MeanRemoval": "erasers.removal",
-    "Scores": "scores",
-    "Shift": "shifts",
-    "ShiftChoice": "measured_shifts",
-    "ShiftOptions": "shifts",
-    "Sweep": "sweep",
-    "TokenSets": "token_sets",
-    "TradeOff": "erasers.trade_off",
-    "Translation": "token_translation",
-    "TranslationProtocol": "decoding_protocol",
-    "alpha_by_decoding": "alpha_choice",
-    "alpha_by_dev": "alpha_choice",
-    "alpha_by_means": "alpha_choice",
-    "bleu_1": "bleu",
-    "bundled_means": "language_files",
-    "choose_shift": "measured_shifts",
-    "convert_rate": "scores",
-    "make_shift": "shifts",
-    "masked_languages": "masked_decoding",
-    "score_translation": "scores",
-    "shift": "shifts",
-    "sweep_shifts": "sweep",
-    "trade_offs": "erasers.trade_off",
-    "translate": "token_translation",
-    "translate_tokens": "token_translation",
-}
-
-__all__ = [
-    "LEACE",
-    "LIR",
-    "LSAR",
-    "Bleu",
-    "ChosenAlpha",
-    "Eraser",
-    "LanguageMeans",
-    "MaskedLanguages",
-    "MeanRemoval",
-    "Scores",
-    "Shift",
-    "ShiftChoice",
-    "ShiftOptions",
-    "Sweep",
-    "TokenSets",
-    "TradeOff",
-    "Translation",
-    "TranslationProtocol",
-    "alpha_by_decoding",
-    "alpha_by_dev",
-    "alpha_by_means",
-    "bleu_1",
-    "bundled_means",
-    "choose_shift",
-    "convert_rate",
-    "make_shift",
-    "masked_languages",
-    "score_translation",
-    "shift",
-    "sweep_shifts",
-    "trade_offs",
-    "translate",
-    "translate_tokens",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -137,7 +137,7 @@ def _layer_maps(builder: StudyBuilder, encoder: Step, other: Step | None, links:
 def _tasks(
     builder: StudyBuilder, encoder: Step, other: Step | None, maps: Step | None, at: dict[str, Coordinate]
 ) -> Iterator[Measurement]:
-    from isoglot.transfer.map_transfer import MapTransferConfig
+    from isoglot.transfer.map_protocol import MapTransferConfig
 
     values = {**load_recipe("map", room="transfer").values, **builder.scale.map_transfer, "seed": at["seed"]}
     config = build_config(MapTransferConfig, values=values).model_dump(mode="json", exclude_defaults=True)

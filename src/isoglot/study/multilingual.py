@@ -17,7 +17,7 @@ from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.words import VECTORS
 from isoglot.study.steps import SourceFile, Step
 from isoglot.study.store import source_hash
-from isoglot.transfer.shift_transfer import GRID
+from isoglot.transfer.shift_protocol import GRID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -7,60 +7,25 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.transfer.map_transfer import MapTransfer, MapTransferConfig, Models, map_transfer
-    from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
-    from isoglot.transfer.shift_transfer import ShiftOutcome, shift_transfer
-    from isoglot.transfer.tasks.examples import Data, Parsed, Passage, Tagged
-    from isoglot.transfer.tasks.task import Task, find_task, register, tasks
-    from isoglot.transfer.tuning.config import TuneConfig
-    from isoglot.transfer.tuning.fine_tuning import fine_tune
-    from isoglot.transfer.tuning.tuned_encoder import Tuned
-    from isoglot.transfer.tuning.tuned_folder import load_tuned
+    from isoglot.transfer.map_protocol import MapTransfer as MapTransfer
+    from isoglot.transfer.map_protocol import MapTransferConfig as MapTransferConfig
+    from isoglot.transfer.map_protocol import Models as Models
+    from isoglot.transfer.map_protocol import map_transfer as map_transfer
+    from isoglot.transfer.scoring.evaluation import Evaluation as Evaluation
+    from isoglot.transfer.scoring.evaluation import evaluate as evaluate
+    from isoglot.transfer.shift_protocol import ShiftOutcome as ShiftOutcome
+    from isoglot.transfer.shift_protocol import shift_transfer as shift_transfer
+    from isoglot.transfer.tasks.examples import Data as Data
+    from isoglot.transfer.tasks.examples import Parsed as Parsed
+    from isoglot.transfer.tasks.examples import Passage as Passage
+    from isoglot.transfer.tasks.examples import Tagged as Tagged
+    from isoglot.transfer.tasks.task import Task as Task
+    from isoglot.transfer.tasks.task import find_task as find_task
+    from isoglot.transfer.tasks.task import known_tasks as known_tasks
+    from isoglot.transfer.tasks.task import register as register
+    from isoglot.transfer.tuning.config import TuneConfig as TuneConfig
+    from isoglot.transfer.tuning.fine_tuning import fine_tune as fine_tune
+    from isoglot.transfer.tuning.tuned_encoder import Tuned as Tuned
+    from isoglot.transfer.tuning.tuned_folder import load_tuned as load_tuned
 
-_HOMES = {
-    "Evaluation": "scoring.evaluation",
-    "evaluate": "scoring.evaluation",
-    "Data": "tasks.examples",
-    "Parsed": "tasks.examples",
-    "Passage": "tasks.examples",
-    "Tagged": "tasks.examples",
-    "fine_tune": "tuning.fine_tuning",
-    "MapTransfer": "map_transfer",
-    "MapTransferConfig": "map_transfer",
-    "Models": "map_transfer",
-    "map_transfer": "map_transfer",
-    "TuneConfig": "tuning.config",
-    "ShiftOutcome": "shift_transfer",
-    "shift_transfer": "shift_transfer",
-    "Task": "tasks.task",
-    "find_task": "tasks.task",
-    "register": "tasks.task",
-    "tasks": "tasks.task",
-    "Tuned": "tuning.tuned_encoder",
-    "load_tuned": "tuning.tuned_folder",
-}
-
-__all__ = [
-    "Data",
-    "Evaluation",
-    "MapTransfer",
-    "MapTransferConfig",
-    "Models",
-    "Parsed",
-    "Passage",
-    "ShiftOutcome",
-    "Tagged",
-    "Task",
-    "TuneConfig",
-    "Tuned",
-    "evaluate",
-    "find_task",
-    "fine_tune",
-    "load_tuned",
-    "map_transfer",
-    "register",
-    "shift_transfer",
-    "tasks",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,7 +13,7 @@ from typing import Self
 
 import torch
 
-from isoglot.core.arrays import Array, exact, refuse_large, take_rows
+from isoglot.core.arrays import Array, exact, refuse_large, take_same_rows
 from isoglot.core.errors import InputError
 
 BLOCK = 8192
@@ -42,15 +42,9 @@ class PairMoments:
         Raises:
             InputError: The rows will not do, or have other widths than those before.
         """
-        x_ND, y_NE = take_rows(X), take_rows(Y, "Y")
+        x_ND, y_NE = take_same_rows(X, Y)
         refuse_large(x_ND)
         refuse_large(y_NE, "Y")
-        if len(x_ND) != len(y_NE):
-            raise InputError(
-                f"X has {len(x_ND)} rows and Y {len(y_NE)}",
-                remedy="give one row of Y for each of X",
-                code="input.row-count",
-            )
         if self.count and (x_ND.shape[1], y_NE.shape[1]) != tuple(self.scatters["xy"].shape):
             before = " and ".join(map(str, self.scatters["xy"].shape))
             raise InputError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from isoglot.core.arrays import exact, take_rows
+from isoglot.core.arrays import exact, take_same_rows
 from isoglot.core.errors import InputError
 from isoglot.core.progress import counted
 
@@ -29,13 +29,7 @@ def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
     Raises:
         InputError: No matrices of finite floats, unequal numbers of rows, or fewer than 4.
     """
-    X_ND, Y_NE = take_rows(X, "X"), take_rows(Y, "Y")
-    if len(X_ND) != len(Y_NE):
-        raise InputError(
-            f"X has {len(X_ND)} rows and Y {len(Y_NE)}",
-            remedy="give the same items in the same order on both sides",
-            code="input.row-count",
-        )
+    X_ND, Y_NE = take_same_rows(X, Y)
     if len(X_ND) < FEWEST_ROWS:
         raise InputError(f"{counted(len(X_ND), 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")
     return exact(X_ND), exact(Y_NE).to(X_ND.device)

@@ -54,34 +54,14 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.study.claims.claim import Claim
-    from isoglot.study.claims.expected_numbers import Difference, against, expected
-    from isoglot.study.claims.printed_numbers import paper_numbers
-    from isoglot.study.claims.verdicts import Verdict, claims_of, verdict_table, verify
+    from isoglot.study.claims.claim import Claim as Claim
+    from isoglot.study.claims.expected_numbers import Difference as Difference
+    from isoglot.study.claims.expected_numbers import against as against
+    from isoglot.study.claims.expected_numbers import expected as expected
+    from isoglot.study.claims.printed_numbers import paper_numbers as paper_numbers
+    from isoglot.study.claims.verdicts import Verdict as Verdict
+    from isoglot.study.claims.verdicts import claims_of as claims_of
+    from isoglot.study.claims.verdicts import verdict_table as verdict_table
+    from isoglot.study.claims.verdicts import verify as verify
 
-__all__ = [
-    "Claim",
-    "Difference",
-    "Verdict",
-    "against",
-    "claims_of",
-    "expected",
-    "paper_numbers",
-    "verdict_table",
-    "verify",
-]
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "Claim": "claim",
-        "Difference": "expected_numbers",
-        "Verdict": "verdicts",
-        "against": "expected_numbers",
-        "claims_of": "verdicts",
-        "expected": "expected_numbers",
-        "paper_numbers": "printed_numbers",
-        "verdict_table": "verdicts",
-        "verify": "verdicts",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

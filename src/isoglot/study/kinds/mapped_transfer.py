@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isoglot.align import Bitext
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
-    from isoglot.transfer.map_transfer import MapTransfer
+    from isoglot.transfer.map_protocol import MapTransfer
 
 BITEXT, MAPS = "bitext.json", "maps"
 
@@ -95,7 +95,7 @@ def transfer_mapped(work: Work) -> list[Number]:
     from isoglot.core.config import build_config
     from isoglot.transfer import find_task
     from isoglot.transfer.layer_maps import read_layer_maps
-    from isoglot.transfer.map_transfer import MapTransferConfig, Models, map_transfer
+    from isoglot.transfer.map_protocol import MapTransferConfig, Models, map_transfer
 
     settings, task = work.settings, find_task(work.settings["task"])
     source, (target,) = settings["source"], settings["targets"]

@@ -187,9 +187,9 @@ def _scored(
     """Fit a map for every layer of every system and look for translations among all words of the target."""
     from hashlib import sha256
 
-    from isoglot.align.dictionary_pairs import WordSplit
     from isoglot.align.layer_maps import align_layers
     from isoglot.align.maps.config import AlignConfig
+    from isoglot.align.word_pairs import WordSplit
     from isoglot.core.config import build_config
 
     config = build_config(AlignConfig, values={"resamples": 1, **work.settings.get("align", {})})

@@ -268,7 +268,7 @@ def register(task: Task[Any]) -> Task[Any]:
     return task
 
 
-def tasks() -> dict[str, Task[Any]]:
+def known_tasks() -> dict[str, Task[Any]]:
     """Every task by its name."""
     for home in _HOMES.values():
         import_module(f"isoglot.transfer.tasks.{home}")
