@@ -49,6 +49,8 @@ from isoglot.core.optional import versions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from filelock import BaseFileLock
+
     from isoglot.core.config import Config
 
 RECORD = "run.json"
@@ -57,16 +59,17 @@ RECORD = "run.json"
 # --- the lock ---
 
 _HELD: dict[Path, int] = {}  # what this process writes to, and in which thread
+_WAIT = 0.05  # seconds: a lock file that its holder is just removing is tried again
 
 
 @contextmanager
 def sole_writer(out: str | Path) -> Iterator[None]:
-    """Keep other processes from writing to a file or folder while the block lasts.
+    """Lock a file or folder against other writers for the duration of the block.
 
-    The lock is the system's (``flock``) on ``.NAME.lock`` beside what is written. It ends with the process, however
-    that ends; a file that a killed process left means nothing. A thread that holds it may enter again. Processes that
-    ``torchrun`` started share a run: the first of them holds the lock for all. Where the system or the disk has no
-    locks, and of what is no file (``/dev/stdout``), nothing is kept out.
+    The lock is a ``filelock.FileLock`` on ``.NAME.lock`` beside the output. The system releases it when the process
+    ends, however it ends; a lock file left by a killed process has no effect. The thread that holds the lock may enter
+    again. Under ``torchrun`` rank 0 holds the lock for all ranks. There is no locking where the system or the disk does
+    not support it, or for ``/dev/stdout`` and other special files.
 
     Raises:
         StorageError: Another process, or another thread of this one, is writing there.
@@ -78,45 +81,37 @@ def sole_writer(out: str | Path) -> Iterator[None]:
         return
     if target in _HELD:
         raise _taken(out)
-    lock = target.parent / f".{target.name}.lock"
     made: list[Path] = []
     with suppress(OSError):
         made = [folder for folder in target.parents if not folder.exists()]
-    handle = _lock(lock, out)
+    lock = _acquired(target.parent / f".{target.name}.lock", out)
     _HELD[target] = mine
     try:
         yield
     finally:
         del _HELD[target]
-        if handle is not None:
+        if lock is not None:
             with suppress(OSError):
-                lock.unlink()  # while it is held: whoever takes it next makes a new one
-            os.close(handle)
+                Path(lock.lock_file).unlink()  # while it is held: the next process creates a new one
+            lock.release()
         for folder in made:
             with suppress(OSError):  # not there, or not empty
                 folder.rmdir()
 
 
-def _lock(lock: Path, out: str | Path) -> int | None:
-    """The lock as an open file; None where there are none."""
-    try:
-        import fcntl
+def _acquired(path: Path, out: str | Path) -> BaseFileLock | None:
+    """The lock; None where locks are not supported."""
+    from filelock import FileLock, Timeout
 
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(handle).st_nlink:
-                    return handle
-            except OSError:
-                os.close(handle)
-                raise
-            os.close(handle)  # who had it has removed it since: the name is another's, or free
-    except BlockingIOError as error:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, mode=0o666, thread_local=False)
+        lock.acquire(timeout=_WAIT, poll_interval=_WAIT / 4)
+    except Timeout as error:
         raise _taken(out) from error
-    except (ImportError, OSError):
+    except OSError:
         return None
+    return lock
 
 
 def _taken(out: str | Path) -> StorageError:
