@@ -28,8 +28,9 @@ from isoglot.align import (
     Whiten,
     load_map,
 )
-from isoglot.align.maps.estimator import Estimator, NotFittedError, Step
+from isoglot.align.maps.estimator import Estimator, Step
 from isoglot.core.errors import ConfigError, InputError
+from tests.errors import raises
 
 N, D = 60, 5
 
@@ -90,7 +91,7 @@ def test_a_constructor_only_stores(name: str):
     strange = dict.fromkeys(estimator.get_params(), "nonsense")
     assert type(estimator)(**strange).get_params() == strange  # nothing is checked before fit
     assert estimator.set_params(**strange).get_params() == strange
-    with pytest.raises(ConfigError, match=f"^{type(estimator).__name__} has no option 'colour'; "):
+    with raises("config.unknown-name", type(estimator).__name__, "'colour'"):
         estimator.set_params(colour=1)
 
 
@@ -109,14 +110,13 @@ def test_fitting_changes_no_option_and_learned_names_end_in_an_underscore(name: 
 @pytest.mark.parametrize("name", ALL)
 def test_unfitted_is_refused(name: str, tmp_path: Path):
     estimator, (X, Y) = ALL[name](), spaces()
-    wanted = f"^this {type(estimator).__name__} has learned nothing yet; call fit first$"
     for method in ("transform", "inverse_transform", "transform_target", "inverse_transform_target", "to_target"):
         if hasattr(estimator, method):
-            with pytest.raises(NotFittedError, match=wanted):
+            with raises("not-fitted", type(estimator).__name__):
                 getattr(estimator, method)(X)
-    with pytest.raises(NotFittedError, match=wanted):
+    with raises("not-fitted", type(estimator).__name__):
         estimator.score(*[X, Y] if name in MAPS else [X])
-    with pytest.raises(NotFittedError, match=wanted):
+    with raises("not-fitted", type(estimator).__name__):
         estimator.save(tmp_path / "map")
     assert not list(tmp_path.iterdir())
 
@@ -233,7 +233,7 @@ def test_rows_that_are_not_finite(name: str, value: float):
     assert bad(name, X, Y).startswith(f"row 3 of {called} is not finite; ")
     X[7] = value
     assert bad(name, X, Y).startswith(f"2 rows of {called}, the first 3, are not finite; ")
-    with pytest.raises(InputError, match=r"row 3 of X is not finite|2 rows of X"):
+    with raises("input.not-finite", "3", "2"):
         fitted(name).transform(X)
 
 
@@ -266,9 +266,9 @@ def test_different_widths(name: str):
 def test_another_width_than_was_fitted(name: str):
     X, _ = spaces()
     estimator = fitted(name)
-    with pytest.raises(InputError, match=r"^X has 4 columns where 5 were fitted; give the space it was made for$"):
+    with raises("input", "4", "5"):
         estimator.transform(X[:, :4])
-    with pytest.raises(InputError, match=r"^Z has 4 columns where 5 were fitted; "):
+    with raises("input", "4", "5"):
         estimator.inverse_transform(X[:, :4])
 
 
@@ -311,15 +311,15 @@ def test_lists_and_integers_are_arrays_too(name: str):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        (np.zeros((0, 2), dtype=int), "there are no pairs; "),
-        (np.zeros((3, 2)), r"pairs is \(3, 2\) of torch.float64; "),
-        (np.zeros((3, 3), dtype=int), r"pairs is \(3, 3\) of torch.int64; "),
-        (np.array([[0, 0], [60, 1]]), "the pairs name row 60 of X, which has 60; count rows from 0"),
-        (np.array([[0, 0], [1, -1]]), "the pairs name row -1 of Y, which has 60; "),
+        (np.zeros((0, 2), dtype=int), "pairs"),
+        (np.zeros((3, 2)), "(3, 2)"),
+        (np.zeros((3, 3), dtype=int), "(3, 3)"),
+        (np.array([[0, 0], [60, 1]]), "60 of X"),
+        (np.array([[0, 0], [1, -1]]), "-1 of Y"),
     ],
 )
 def test_no_pairs(name: str, pairs: np.ndarray, message: str):
-    with pytest.raises(InputError, match=f"^{message}"):
+    with raises("input", message):
         ALL[name]().fit(*spaces(), pairs=pairs)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.align import GeneralizedProcrustes, Procrustes, load_map
-from isoglot.core.errors import ConfigError, InputError
+from tests.errors import raises
 
 CODES = ("en", "fr", "de", "ru", "zh")
 
@@ -74,7 +74,7 @@ def test_languages_that_meet_through_others_only(rng, orthogonal):
     assert one.languages_ == ("0", "1", "2")
     assert np.allclose(one.transform(spaces[1], "1"), spaces[0])
     masks[2] = np.arange(90) >= 50
-    with pytest.raises(InputError, match=r"^1 shares no item with 0; leave it out, or give shared items$"):
+    with raises("input", "1", "0"):
         GeneralizedProcrustes().fit(spaces, masks=masks)
 
 
@@ -90,15 +90,15 @@ def test_two_languages_are_procrustes(rng, orthogonal, tmp_path):
 def test_what_is_wrong(rng):
     X = rng.normal(size=(6, 3))
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (({"en": X},), {}, r"^1 space; give at least two$"),
-        ((X,), {}, r"^spaces in a ndarray; give a dict by name, or a list$"),
-        (([X, X],), {"masks": [np.ones(6, bool)]}, r"^masks for 0, spaces 0, 1; give one mask a space$"),
-        (([X, X],), {"masks": [np.ones(6, bool), np.ones(5, bool)]}, r"^the mask of 1 is \(5,\) of torch.bool; "),
-        (([X, X],), {"masks": [np.ones(6, bool), np.zeros(6, bool)]}, r"^1 has no item; leave it out$"),
+        (({"en": X},), {}, "1 space"),
+        ((X,), {}, "ndarray"),
+        (([X, X],), {"masks": [np.ones(6, bool)]}, "0, 1"),
+        (([X, X],), {"masks": [np.ones(6, bool), np.ones(5, bool)]}, "(5,)"),
+        (([X, X],), {"masks": [np.ones(6, bool), np.zeros(6, bool)]}, "1 "),
     ]
     for given_, named, message in cases:
-        with pytest.raises(InputError, match=message):
+        with raises("input", message):
             GeneralizedProcrustes().fit(*given_, **named)
     one = GeneralizedProcrustes().fit({"en": X, "fr": X})
-    with pytest.raises(ConfigError, match=r"^no language 'fra' here; did you mean 'fr'\?$"):
+    with raises("config.unknown-name", "'fra'"):
         one.transform(X, "fra")

@@ -9,8 +9,8 @@ import torch
 from isoglot.align import AlignConfig, IterativeNormalization, Procrustes, Steps, align_words, map_hidden, run_mapped
 from isoglot.align.mapped_forward import loses_lengths
 from isoglot.align.words.bitext import Bitext
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import load_encoder, make_batch, save_encoder
+from tests.errors import raises
 
 TEXTS = ["The cat sleeps.", "A small dog sees the big house and the old woman.", "Yes"]
 
@@ -68,9 +68,9 @@ def test_lengths_that_the_map_loses_are_put_back(encoder, batch, rng):
 
 
 def test_what_will_not_do(encoder, batch):
-    with pytest.raises(ConfigError, match="there is no layer 3; choose from 0"):
+    with raises("config.unknown-layer", "3"):
         run_mapped(encoder, encoder, identity(32), 3, batch)
-    with pytest.raises(ConfigError, match="lengths 'long'"):
+    with raises("config", "'long'"):
         map_hidden(identity(32), encoder.layers(batch, "en")[0], batch, lengths="long")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="X has 32 columns where 8 were fitted"):
+    with raises("input", "32", "8"):
         run_mapped(encoder, encoder, identity(8), 1, batch, languages=("en", "en"))

@@ -15,8 +15,8 @@ from isoglot.align import (
     UnitLength,
     Whiten,
 )
-from isoglot.align.maps.estimator import NotFittedError
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import InputError
+from tests.errors import raises
 
 
 @settings(max_examples=30)
@@ -49,7 +49,7 @@ def test_where_both_cannot_hold_it_says_so():
     step = IterativeNormalization(rounds=50).fit(np.array([[1.0], [2.0], [-1.0]]))
     assert step.rounds_ == 50
     assert step.residual_ > 0.1
-    with pytest.raises(InputError, match=r"^row 0 of X lies on the mean, and has no direction left; give more rows"):
+    with raises("input", "0"):
         IterativeNormalization().fit(np.ones((2, 3)))
 
 
@@ -130,12 +130,12 @@ class TestSteps:
         X = rng.normal(size=(50, 3)) + 1
         steps = Steps([Whiten(), Center()]).fit(X)
         assert steps.score(X) == pytest.approx(0, abs=1e-9)
-        with pytest.raises(NotFittedError, match=r"^these steps were fitted on X alone; call fit\(X, Y\)$"):
+        with raises("not-fitted"):
             steps.transform_target(X)
 
     def test_a_map_needs_two_spaces(self, rng):
         X = rng.normal(size=(50, 3))
-        with pytest.raises(ConfigError, match=r"^Procrustes needs Y as well; call fit\(X, Y\)$"):
+        with raises("config"):
             Steps([Procrustes()]).fit(X)
-        with pytest.raises(ConfigError, match=r"^these steps end in a map; give Y as well$"):
+        with raises("config"):
             Steps([Procrustes()]).fit(X, X).score(X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,9 @@ from isoglot.align import Procrustes
 from isoglot.align.apply import read_maps
 from isoglot.align.map_sides import map_sides
 from isoglot.core.artifact import write_sealed
-from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import file_hash
 from isoglot.retrieve.layer_scores import Side
+from tests.errors import raises
 
 
 @pytest.fixture
@@ -65,21 +64,21 @@ def test_metrics_say_which_maps_there_are(folder: Path):
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ({}, "no 'layers' in it; name a folder written by isoglot align"),
-        ({"layers": [{"scores": 1}]}, "no 'layers.0.layer' in it; name a folder written by isoglot align"),
-        ({"layers": 3}, "'layers' cannot be 3; name a folder written by isoglot align"),
+        ({}, "'layers'"),
+        ({"layers": [{"scores": 1}]}, "'layers.0.layer'"),
+        ({"layers": 3}, "'layers'"),
     ],
 )
 def test_metrics_of_something_else_are_refused(folder: Path, written: dict[str, object], problem: str):
     write_sealed(folder / "metrics.json", written)
-    with pytest.raises(IsoglotError, match=rf"metrics\.json: {re.escape(problem)}"):
+    with raises("corrupt-file", "metrics.json", problem):
         read_maps(folder)
 
 
 def test_what_has_no_map_is_refused(folder: Path, rows, turned):
     maps = read_maps(folder)
     for layer, where in ((None, "a"), (7, "layer 7 of a")):
-        with pytest.raises(ConfigError, match=f"there is no map for {where}; choose --layers that have maps"):
+        with raises("config", where):
             map_sides(maps, side("a", {layer: rows[0]}), side("b", {layer: turned[0]}))
-    with pytest.raises(ConfigError, match="the map is for 4 numbers, and b is 3 wide"):
+    with raises("config", "4", "3"):
         map_sides(maps, side("a", {0: rows[0]}), side("b", {0: turned[0][:, :3]}))

@@ -14,7 +14,6 @@ from isoglot.compare.emergence import SimilarityProbe, trace_emergence
 from isoglot.compare.measures.registry import compute
 from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.languages import documents
 from isoglot.model import load_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
@@ -22,6 +21,7 @@ from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.represent import extract
 from isoglot.text.formats.plain import write_documents
 from isoglot.vocab import build_shards, train_vocabulary
+from tests.errors import raises
 
 MEASURES = ("debiased-cka", "cka")
 
@@ -92,23 +92,23 @@ def test_layers_and_json(run: Run):
 
 
 def test_what_will_not_do(run: Run, tmp_path: Path):
-    with pytest.raises(ConfigError, match="no measure 'ckaa'; did you mean 'cka'"):
+    with raises("config.unknown-name", "'ckaa'"):
         trace_emergence(run.folder, run.pairs, ("en", "fr"), measures=["ckaa"])
-    with pytest.raises(InputError, match="2 sentences to compare; give at least 4"):
+    with raises("input", "2"):
         trace_emergence(run.folder, run.pairs[:2], ("en", "fr"))
-    with pytest.raises(StorageError, match=r"not a training run: there is no pretrain\.json"):
+    with raises("storage", "pretrain.json"):
         trace_emergence(tmp_path, run.pairs, ("en", "fr"))
-    with pytest.raises(StorageError, match="no such folder"):
+    with raises("storage"):
         trace_emergence(tmp_path / "none", run.pairs, ("en", "fr"))
     copy = tmp_path / "copy"
     shutil.copytree(run.folder, copy)
     (copy / "checkpoints" / "step-00000008" / "model.safetensors").write_bytes(b"cut")
-    with pytest.raises(CorruptFileError, match="step-00000008"):
+    with raises("corrupt-file.hash", "step-00000008"):
         trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")
     shutil.rmtree(copy / "checkpoints")
-    with pytest.raises(StorageError, match=r"the run has no checkpoints; train with --set checkpoints\.every=100"):
+    with raises("storage"):
         trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")
     shutil.rmtree(copy / "best")
     shutil.rmtree(copy / "last")
-    with pytest.raises(StorageError, match="the run has written no encoder yet"):
+    with raises("storage"):
         trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")

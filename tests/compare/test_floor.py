@@ -8,8 +8,8 @@ import torch
 import transformers as hf
 
 from isoglot.compare import cka, judge, placed, random_encoder_like, without_top
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.model import Batch, Encoder, HookedEncoder, encoder_config, encoder_from_hf
+from tests.errors import raises
 
 PLACES: dict[str, Any] = {"max_position_embeddings": 40, "vocab_size": 30}
 BERT: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
@@ -98,9 +98,7 @@ def test_an_encoder_of_another_kind():
     class Strange:
         pass
 
-    with pytest.raises(
-        ConfigError, match="no untrained encoder can be made like a Strange; give one that load_encoder"
-    ):
+    with raises("config"):
         random_encoder_like(Strange())  # type: ignore[arg-type]
 
 
@@ -151,7 +149,7 @@ def test_what_comes_in_goes_out(rng: np.random.Generator):
     assert (left.dtype, left.shape) == (torch.float32, X.shape)
     assert without_top(X.numpy(), 1).dtype == np.float32
     for k in (-1, 4):
-        with pytest.raises(ConfigError, match=rf"{k} top components of 9 rows with 4 columns; take out 0 to 3"):
+        with raises("config", k, 9, 4):
             without_top(X, k)
-    with pytest.raises(InputError, match="row 2 of X is not finite"):
+    with raises("input.not-finite", "2"):
         without_top(torch.where(torch.arange(9)[:, None] == 2, torch.nan, X))

@@ -21,7 +21,7 @@ from isoglot.compare.measures.cka import (
     without_diagonal,
 )
 from isoglot.compare.measures.paired_rows import centered
-from isoglot.core.errors import ConfigError, InputError
+from tests.errors import raises
 
 
 def song(K: np.ndarray, L: np.ndarray) -> float:
@@ -144,7 +144,7 @@ def test_nothing_is_left_of_one_outlier_without_the_diagonal(form, rng):
     X = np.zeros((20, 3))
     X[7] = 1
     Y = rng.normal(size=(20, 3))
-    with pytest.raises(InputError, match=r"^Y has no similarities left to compare once it is centered; give more"):
+    with raises("input"):
         form(Y, X, debiased=True)
     assert 0 <= form(X, Y) < 0.5
 
@@ -160,5 +160,5 @@ def test_few_directions_are_no_trouble(rng):
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_bandwidth_that_is_none(bandwidth, rng):
     X = rng.normal(size=(5, 2))
-    with pytest.raises(ConfigError, match=r"a bandwidth of .*; give a number above 0, such as 0\.8"):
+    with raises("config"):
         rbf_cka(X, X, bandwidth=bandwidth)

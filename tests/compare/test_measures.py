@@ -17,7 +17,8 @@ from hypothesis.extra import numpy as arrays
 
 from isoglot import compare
 from isoglot.compare import INVARIANCES, MEASURES, Invariance, Measure, compute
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import InputError
+from tests.errors import raises
 
 Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -161,10 +162,10 @@ def test_any_widths_unless_it_says_otherwise(name, width, related, rng):
     X, _ = related
     Y = rng.normal(size=(80, width)) + 1
     if MEASURES[name].widths == "same":
-        with pytest.raises(InputError, match=rf"X has 6 columns and Y {width}"):
+        with raises("input", 6, width):
             compute(name, X, Y)
     elif name == "rsa" and width == 1:
-        with pytest.raises(InputError, match="row 0 of Y has the same number in every column and no correlation"):
+        with raises("input", "0"):
             compute(name, X, Y)
     else:
         assert math.isfinite(compute(name, X, Y).value)
@@ -194,17 +195,17 @@ def test_nothing_is_written_into_what_was_given(name, related):
 def test_bad_rows_get_one_clear_line(name, related):
     X, Y = related
     least = MEASURES[name].fewest
-    with pytest.raises(InputError, match="X has 80 rows and Y 79; "):
+    with raises("input.row-count", "80", "79"):
         compute(name, X, Y[1:])
-    with pytest.raises(InputError, match=r"^1 row to compare; give at least 4 items$"):
+    with raises("input", "1"):
         compute(name, X[:1], Y[:1])
     compute(name, X[:least], Y[:least])
-    with pytest.raises(InputError, match=rf"^{least - 1} (rows|items) .*; give at least {least} items"):
+    with raises("input", least - 1, least):
         compute(name, X[: least - 1], Y[: least - 1])
     Y[3, 1] = np.nan
-    with pytest.raises(InputError, match=r"^row 3 of Y is not finite; "):
+    with raises("input.not-finite", "3"):
         compute(name, X, Y)
-    with pytest.raises(InputError, match="X is a str"):
+    with raises("input", "str"):
         compute(name, "rows", Y)  # type: ignore[arg-type]
 
 
@@ -217,14 +218,12 @@ def test_a_space_without_variance(name, value, related):
     if value and name == "paper-cka":  # it does not center
         assert 0 < compute(name, X, flat).value < 1
     else:
-        with pytest.raises(
-            InputError, match=r"all 80 rows of Y are the same|row 0 of Y has the same number|Y is all zeros"
-        ):
+        with raises("input"):
             compute(name, X, flat)
 
 
 def test_an_unknown_measure_gets_the_nearest_name(related):
-    with pytest.raises(ConfigError, match=r"no measure 'ckaa'; did you mean 'cka'\?"):
+    with raises("config.unknown-name", "'ckaa'"):
         compute("ckaa", *related)
 
 

@@ -12,7 +12,7 @@ from isoglot.compare import mutual_knn, rsa, spectral_similarity
 from isoglot.compare.measures.neighbors import nearest_others
 from isoglot.compare.measures.rsa import average_ranks
 from isoglot.compare.measures.spectral import laplacian_spectrum
-from isoglot.core.errors import ConfigError, InputError
+from tests.errors import raises
 
 
 def ranked(values: list[float]) -> list[float]:
@@ -72,11 +72,9 @@ def test_rsa_of_spaces_without_an_order(rng):
     X = rng.normal(size=(4, 5))
     flat = X.copy()
     flat[2] = 7.1
-    with pytest.raises(
-        InputError, match=r"^row 2 of X has the same number in every column and no correlation; leave it out, with"
-    ):
+    with raises("input", "2"):
         rsa(flat, X)
-    with pytest.raises(InputError, match=r"^all pairs of rows of Y are equally dissimilar; give more items, or more"):
+    with raises("input"):
         rsa(X, np.eye(4))
 
 
@@ -108,19 +106,16 @@ def test_chance_is_k_of_the_others(rng):
 
 def test_bad_neighborhoods(rng):
     X = rng.normal(size=(11, 3))
-    with pytest.raises(
-        InputError,
-        match=r"^11 items are too few to tell 10 neighbors from others; give at least 12 items, or a smaller k$",
-    ):
+    with raises("input", "11", "10"):
         mutual_knn(X, X)
-    with pytest.raises(ConfigError, match="k is 0; ask for at least 1 neighbor"):
+    with raises("config", "0"):
         mutual_knn(X, X, k=0)
     zero = X.copy()
     zero[4] = 0
     for measure in (mutual_knn, spectral_similarity):
-        with pytest.raises(InputError, match=r"^row 4 of Y is all zeros"):
+        with raises("input", "4"):
             measure(X, zero, k=3)
-    with pytest.raises(ConfigError, match=r"energy = 1\.5 is no share"):
+    with raises("config", "1.5"):
         spectral_similarity(X, X, k=3, energy=1.5)
 
 

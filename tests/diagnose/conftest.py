@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from isoglot.compare.cka_inference import Judged
+from isoglot.compare.cka_inference import CkaEstimate
 from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts, Top
 from isoglot.diagnose.retrieval import WAYS
 from isoglot.diagnose.tokenizer_check import TokenFacts
@@ -79,7 +79,7 @@ class MadeUp:
             cka_null=0.01,
             cka_above=len(pairs),
         )
-        judged = Judged(
+        judged = CkaEstimate(
             form="debiased",
             value=0.6,
             low=0.55,

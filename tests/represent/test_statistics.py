@@ -3,14 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError
 from isoglot.model import EncoderLike, make_batch
 from isoglot.represent import LanguageMoments, LanguageStatistics, extract, language_statistics
+from tests.errors import raises
 
 
 def rows(count: int, seed: int, width: int = 5) -> np.ndarray:
@@ -89,30 +88,26 @@ def test_moments_are_saved(imported: EncoderLike, tmp_path: Path):
     assert (again.layers, again.count, again.about) == (found.layers, found.count, found.about)
     np.testing.assert_array_equal(again.covariances_LDD, found.covariances_LDD)
     (tmp_path / "bad").write_bytes(b"no")
-    with pytest.raises(CorruptFileError, match="not a whole safetensors file"):
+    with raises("corrupt-file"):
         LanguageMoments.load(tmp_path / "bad")
-    with pytest.raises(StorageError, match="no such file"):
+    with raises("storage.not-found"):
         LanguageMoments.load(tmp_path / "none")
 
 
 def test_errors():
     fitter = LanguageStatistics([0, 1])
     X = np.ones((2, 3))
-    for batch, message in (
-        ({0: X}, "a batch without layer 1; give every batch the same layers"),
-        ({0: X, 1: X[:1]}, "layers with 1 and 2 rows; give each layer the same rows"),
-        ({0: X[0], 1: X}, r"a batch of shape \(3,\); give rows of vectors, N x D"),
-    ):
-        with pytest.raises(ConfigError, match=message):
+    for batch, value in (({0: X}, "layer 1"), ({0: X, 1: X[:1]}, "1 and 2 rows"), ({0: X[0], 1: X}, "(3,)")):
+        with raises("config", value):
             fitter.update(batch)
-    with pytest.raises(ConfigError, match="no rows to learn from"):
+    with raises("config"):
         fitter.result()
-    with pytest.raises(InputError, match="a row of layer 1 is not finite"):
+    with raises("input.not-finite", "layer 1"):
         fitter.update({0: X, 1: X * np.nan})
     fitter.update({0: X, 1: X})
-    with pytest.raises(ConfigError, match="rows of width 2 where there were 3"):
+    with raises("config", "2", "3"):
         fitter.update({0: X[:, :2], 1: X[:, :2]})
-    with pytest.raises(ConfigError, match=r"layers \[0\] cannot join \[0, 1\]"):
+    with raises("config", "[0]", "[0, 1]"):
         fitter.merge(LanguageStatistics([0]))
-    with pytest.raises(ConfigError, match="layer 7 is not here; choose one of 0, 1"):
+    with raises("config", "7"):
         fitter.result().mean(7)

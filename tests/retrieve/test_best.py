@@ -9,7 +9,7 @@ import torch
 from isoglot.core.optional import COMPILED
 from isoglot.retrieve import nearest
 from isoglot.retrieve import search as module
-from isoglot.retrieve.search import Best, _products, indices_of, values_of
+from isoglot.retrieve.search import TopEntries, _products, indices_of, values_of
 
 
 def _matrix(rows: int, columns: int, values: str) -> torch.Tensor:
@@ -30,10 +30,10 @@ def test_compiled_loops_keep_what_torch_keeps_and_what_a_sort_finds(monkeypatch,
     kept = []
     for compiled in (False, True):
         monkeypatch.setattr(module, "COMPILED", compiled)
-        best = Best.none(lines, keep, torch.device("cpu"))
+        best = TopEntries.empty(lines, keep, torch.device("cpu"))
         for first in range(0, shape[axis], cut):
             size = min(cut, shape[axis] - first)
-            best.take(slice(0, lines), matrix.narrow(axis, first, size).contiguous(), first, axis)
+            best.merge(slice(0, lines), matrix.narrow(axis, first, size).contiguous(), first, axis)
         kept.append(best.keys)
     assert torch.equal(*kept)
     along = (matrix if axis else matrix.T).numpy()

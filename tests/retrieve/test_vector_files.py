@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.core.errors import IsoglotError, StorageError
+from isoglot.core.errors import IsoglotError
 from isoglot.represent import Representations
 from isoglot.retrieve.vector_files import read_side
+from tests.errors import raises
 
 MATRIX_ND = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -58,7 +59,7 @@ def test_a_numpy_header_that_says_something_else_is_refused(tmp_path: Path, head
     path = tmp_path / "a.npy"
     text = header.encode() + b"\n"
     path.write_bytes(b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text + MATRIX_ND.tobytes())
-    with pytest.raises(StorageError, match="no whole NumPy array of numbers") as caught:
+    with raises("storage") as caught:
         read_side(path)
     assert caught.value.file == str(path)
 
@@ -70,7 +71,7 @@ def test_an_array_of_something_else_is_refused(tmp_path: Path, descr: object, sh
     path = tmp_path / "a.npy"
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     path.write_bytes(b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text)
-    with pytest.raises(IsoglotError, match=r"with the shape|no whole NumPy array"):
+    with pytest.raises(IsoglotError):
         read_side(path)
 
 
@@ -91,7 +92,7 @@ def test_a_numpy_array_is_read_in_its_order(tmp_path: Path, order: str):
 def test_an_archive_is_no_array(tmp_path: Path):
     np.savez(tmp_path / "a.npz", MATRIX_ND)
     (tmp_path / "a.npz").rename(tmp_path / "a.npy")
-    with pytest.raises(StorageError, match="no whole NumPy array of numbers"):
+    with raises("storage"):
         read_side(tmp_path / "a.npy")
 
 

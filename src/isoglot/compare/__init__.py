@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.compare.cka_inference import Judged as Judged
+    from isoglot.compare.cka_inference import CkaEstimate as CkaEstimate
     from isoglot.compare.cka_inference import judge as judge
-    from isoglot.compare.cka_inference import judge_layers as judge_layers
     from isoglot.compare.emergence import Emergence as Emergence
     from isoglot.compare.emergence import SimilarityProbe as SimilarityProbe
     from isoglot.compare.emergence import trace_emergence as trace_emergence

@@ -36,7 +36,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from isoglot.compare.jackknife import FEWEST, groups_of, half_width, linear_forms
+from isoglot.compare.cka_inference import leave_out_cka
+from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.compare.parallel_sentences import TWIN_TAGS, Builtin, builtin_pairs, check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config, load_recipe
@@ -533,17 +534,15 @@ class _Work:
 def _grouped(
     layers: Sequence[tuple[np.ndarray, np.ndarray]], seed: int
 ) -> tuple[dict[Form, tuple[float, ...]], dict[Form, tuple[tuple[float, ...], ...]]]:
-    """Each form in each layer, of all sentences and without each group of them."""
+    """CKA in each form and layer: of all sentences, and without each group of them."""
     groups = groups_of(len(layers[0][0]), seed)
     found = []
     for layer, (X_ND, Y_NE) in enumerate(layers):
         try:
-            found.append(linear_forms(X_ND, Y_NE, groups))
+            found.append(leave_out_cka(X_ND, Y_NE, groups)._asdict())
         except InputError as error:
             raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy, code=error.code) from error
-    values = {form: tuple(each.values[form] for each in found) for form in FORMS}
-    without = {
-        form: tuple(tuple(each.without[form][number] for each in found) for number in range(len(groups)))
-        for form in FORMS
+    by_sample = {form: list(zip(*(each[form].tolist() for each in found), strict=True)) for form in FORMS}
+    return {form: rows[0] for form, rows in by_sample.items()}, {
+        form: tuple(rows[1:]) for form, rows in by_sample.items()
     }
-    return values, without

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
+from isoglot.compare.measures.cka import debiased_product
 from isoglot.core.arrays import take_rows, to_matrix
 from isoglot.core.errors import ConfigError, InputError
 
@@ -90,21 +91,17 @@ class PairSums(NamedTuple):
         return squares + far_x * y.moved(by_E).squares
 
     def products(self, x: LayerSums, y: LayerSums, zero_D: torch.Tensor, zero_E: torch.Tensor) -> dict[Form, float]:
-        """⟨K, L⟩ in the three forms; ``zero`` is where the rows are counted from.
-
-        The debiased one is N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012). Rows of centered kernel
-        matrices sum to zero, so that without their diagonal they sum to minus the squared lengths.
-        """
+        """⟨K, L⟩ in the three forms of linear CKA; ``zero`` is the shift the rows are counted from."""
         N = x.rows
         mean_D, mean_E = x.sum_D / N, y.sum_D / N
         centered_DE = torch.addr(self.cross_DE, x.sum_D, mean_E, alpha=-1)
         centered = centered_DE.flatten() @ centered_DE.flatten()
-        squares = self._squares_moved(x, y, -mean_D, -mean_E, self.cross_DE @ -mean_E)
-        taken = squares * N / (N - 2) - x.moved(-mean_D).squares * y.moved(-mean_E).squares / ((N - 1) * (N - 2))
+        lengths = self._squares_moved(x, y, -mean_D, -mean_E, self.cross_DE @ -mean_E)
+        debiased = debiased_product(N, centered, lengths, x.moved(-mean_D).squares, y.moved(-mean_E).squares)
         mean_D, mean_E = mean_D + zero_D, mean_E + zero_E
         far = N * (mean_D @ mean_D) * N * (mean_E @ mean_E)
         paper = centered + 2 * N * (mean_D @ (centered_DE @ mean_E)) + far
-        return {"paper": float(paper), "centered": float(centered), "debiased": float(centered - taken)}
+        return {"paper": float(paper), "centered": float(centered), "debiased": float(debiased)}
 
 
 CHUNK = 4096

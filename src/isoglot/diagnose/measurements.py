@@ -25,7 +25,7 @@ from isoglot.retrieve.estimates import Other
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.compare.cka_inference import Judged
+    from isoglot.compare.cka_inference import CkaEstimate
     from isoglot.core.progress import Progress
     from isoglot.diagnose.config import DiagnoseConfig
     from isoglot.diagnose.sentence_vectors import Encoded
@@ -91,7 +91,7 @@ class PairLook:
     hubness: float
     hubness_csls: float
     distance: float
-    cka: Judged | None
+    cka: CkaEstimate | None
 
 
 class Sources(NamedTuple):
@@ -174,7 +174,7 @@ def _pair_layer(
     return PairLook(result.found_WN.astype(np.float32), *hubs, mean_distance(X, Y), _cka(X, Y, config))
 
 
-def _cka(X: np.ndarray, Y: np.ndarray, config: DiagnoseConfig) -> Judged | None:
+def _cka(X: np.ndarray, Y: np.ndarray, config: DiagnoseConfig) -> CkaEstimate | None:
     """Debiased CKA with its null; None where all rows of a side are the same."""
     try:
         return judge(X, Y, form="debiased", rows=config.cka_sentences, draws=config.draws, seed=config.seed)

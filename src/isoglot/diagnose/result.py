@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoglot.compare.cka_inference import Judged
+    from isoglot.compare.cka_inference import CkaEstimate
     from isoglot.diagnose.retrieval import Way
     from isoglot.diagnose.tokenizer_check import TokenFacts
     from isoglot.retrieve.estimates import Estimates
@@ -56,7 +56,7 @@ class PairLayer:
     found: Mapping[Way, Interval]
     hubness: float
     distance: float
-    cka: Judged | None
+    cka: CkaEstimate | None
     """Debiased, with its interval and its null; None where a language has one vector for everything."""
 
 

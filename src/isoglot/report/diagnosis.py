@@ -16,7 +16,7 @@ from isoglot.retrieve.simultaneous_intervals import MARGIN
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.compare.cka_inference import Judged
+    from isoglot.compare.cka_inference import CkaEstimate
     from isoglot.diagnose.findings import Tone, Topic
     from isoglot.diagnose.result import Checkup, LayerFacts, PairLayer
     from isoglot.diagnose.retrieval import Way
@@ -333,7 +333,7 @@ def _layer_name(each: LayerFacts, checkup: Checkup) -> str:
     return f"{each.layer}\u00a0(best)" if each.layer == checkup.best.layer else str(each.layer)
 
 
-def _figure(found: Interval | Judged, times: int, form: str) -> str:
+def _figure(found: Interval | CkaEstimate, times: int, form: str) -> str:
     """A figure with its interval."""
     value, low, high = (format(times * end, form) for end in (found.value, found.low, found.high))
     return f"{value} ({low}–{high})"

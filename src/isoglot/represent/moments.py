@@ -1,15 +1,15 @@
-"""A language as its representations are spread: mean and covariance in every layer, from one streaming pass.
+"""Streaming means and covariances: one accumulator, and the moments of a language in every layer.
 
-Sums are float64 and centered as they go (Chan, Golub and LeVeque 1983): adding up in parts, in any parts, gives what
-the whole gives.
+Sums are float64 and centered as they go (Chan, Golub & LeVeque 1983), so that batches of any size, merged in any order,
+give the result of one pass over all rows, and neither many rows nor a large mean costs digits.
 
-Shapes: ``N`` rows, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
+Shape legend: ``N`` rows, ``D`` hidden size, ``L`` layers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -17,12 +17,6 @@ import torch
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
-from isoglot.represent.encoder_hash import hashing
-from isoglot.represent.extraction import description
-from isoglot.represent.layer_pass import LayerPass, check_finite
-from isoglot.represent.sentences import in_chunks, survey
-from isoglot.represent.token_rows import RowMaker
-from isoglot.vocab.line_encoder import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +29,55 @@ if TYPE_CHECKING:
     from isoglot.represent.sentences import Sentences
 
 _KIND = "moments of a language"
+Key = TypeVar("Key")
+
+
+@dataclass
+class StreamingMoments(Generic[Key]):
+    """Row count, means and scatter matrices of named blocks of columns, accumulated batch by batch.
+
+    >>> moments = StreamingMoments([("x", "y")])
+    >>> for rows in ([[1.0], [2.0]], [[6.0]]):
+    ...     moments.add({"x": torch.tensor(rows), "y": 2 * torch.tensor(rows)})
+    >>> moments.count, moments.means["y"].tolist(), moments.scatters["x", "y"].tolist()
+    (3, [6.0], [[28.0]])
+    """
+
+    pairs: Sequence[tuple[Key, Key]]
+    """pairs of blocks whose scatter matrix is kept"""
+    count: int = 0
+    """rows so far"""
+    means: dict[Key, torch.Tensor] = field(default_factory=dict)
+    """mean row of each block"""
+    scatters: dict[tuple[Key, Key], torch.Tensor] = field(default_factory=dict)
+    """sums of products about the means: Σ (x - mean x)(y - mean y)ᵀ"""
+
+    def add(self, rows: Mapping[Key, torch.Tensor]) -> None:
+        """Add a batch: for each block, the same N rows, N × D."""
+        means = {key: rows_ND.mean(dim=0) for key, rows_ND in rows.items()}
+        centered = {key: rows_ND - means[key] for key, rows_ND in rows.items()}
+        scatters = {(one, other): centered[one].T @ centered[other] for one, other in self.pairs}
+        self.merge(len(next(iter(rows.values()))), means, scatters)
+
+    def merge(
+        self, count: int, means: Mapping[Key, torch.Tensor], scatters: Mapping[tuple[Key, Key], torch.Tensor]
+    ) -> None:
+        """Add the moments of other rows."""
+        if not count:
+            return
+        if not self.count:
+            self.count = count
+            self.means = {key: mean_D.clone() for key, mean_D in means.items()}
+            self.scatters = {pair: scatter.clone() for pair, scatter in scatters.items()}
+            return
+        total = self.count + count
+        steps = {key: mean_D.to(self.means[key].device) - self.means[key] for key, mean_D in means.items()}
+        for (one, other), scatter in scatters.items():
+            between = torch.outer(steps[one], steps[other]) * (self.count * count / total)
+            self.scatters[one, other] += scatter.to(between.device) + between
+        for key, step_D in steps.items():
+            self.means[key] += step_D * (count / total)
+        self.count = total
 
 
 @dataclass(frozen=True)
@@ -42,46 +85,46 @@ class LanguageMoments:
     """Mean and covariance of a language in some layers.
 
     Args:
-        layers: Which layers.
-        count: How many rows they were learned from.
-        means_LD: The mean of each layer, float64.
-        covariances_LDD: The covariance of each layer, divided by ``count - 1``; all 0 for a single row. None: left out.
-        about: Where they come from: encoder, language, sentences.
+        layers: The layers.
+        count: Number of rows (tokens or sentences).
+        means_LD: Mean of each layer, float64.
+        covariances_LDD: Covariance of each layer, divided by ``count - 1``; zeros for a single row. None: not computed.
+        about: Where the rows come from: encoder, language, sentences.
     """
 
     layers: tuple[int, ...]
     count: int
-    means_LD: np.ndarray
-    covariances_LDD: np.ndarray | None
-    about: dict[str, Any]
+    means_LD: np.ndarray = field(repr=False)
+    covariances_LDD: np.ndarray | None = field(repr=False)
+    about: dict[str, Any] = field(repr=False)
 
     def mean(self, layer: int) -> np.ndarray:
-        """The mean in a layer (D), float64."""
+        """Mean in a layer (D), float64."""
         return np.asarray(self.means_LD[self._at(layer)], dtype=np.float64)
 
     def covariance(self, layer: int) -> np.ndarray:
-        """The covariance in a layer (D x D), float64.
+        """Covariance in a layer (D × D), float64.
 
         Raises:
-            ConfigError: Covariances were left out.
+            ConfigError: These moments have no covariances.
         """
         return np.asarray(self.spreads_LDD()[self._at(layer)], dtype=np.float64)
 
     def spreads_LDD(self) -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
-        """The covariances of all layers.
+        """Covariances of all layers.
 
         Raises:
-            ConfigError: They were left out.
+            ConfigError: These moments have no covariances.
         """
         if self.covariances_LDD is None:
-            raise ConfigError("these are means without covariances", remedy="learn both from text")
+            raise ConfigError("these moments have means but no covariances", remedy="compute both from text")
         return self.covariances_LDD
 
     def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
-        """What the rows of both together give, such as of two parts of a text; as learned at once, but for rounding.
+        """Moments of the rows of both together, equal to a single pass up to rounding.
 
         Raises:
-            ConfigError: It has other layers or another width.
+            ConfigError: The other has different layers or another hidden size.
         """
         fitter = LanguageStatistics.continued(self)
         fitter.merge(LanguageStatistics.continued(other))
@@ -89,14 +132,16 @@ class LanguageMoments:
 
     def _at(self, layer: int) -> int:
         if layer not in self.layers:
-            raise ConfigError(f"layer {layer} is not here", remedy=f"choose one of {', '.join(map(str, self.layers))}")
+            raise ConfigError(
+                f"layer {layer} is not available", remedy=f"choose one of {', '.join(map(str, self.layers))}"
+            )
         return self.layers.index(layer)
 
     def save(self, path: str | Path) -> None:
         """Write to a ``.safetensors`` file.
 
         Raises:
-            StorageError: It cannot be written.
+            StorageError: The file cannot be written.
         """
         facts = {"layers": list(self.layers), "count": self.count, "about": self.about}
         arrays = {"means": self.means_LD, "covariances": self.spreads_LDD()}
@@ -104,19 +149,19 @@ class LanguageMoments:
 
     @classmethod
     def load(cls, path: str | Path) -> LanguageMoments:
-        """Read what :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
         Raises:
-            CorruptFileError: The file is not what was written.
-            InputError: It is something else.
-            StorageError: There is no such file.
+            CorruptFileError: The file is damaged.
+            InputError: The file holds something else.
+            StorageError: The file does not exist.
         """
         facts, arrays = load_arrays(path, _KIND, remedy="make it again")
         return cls(tuple(facts["layers"]), facts["count"], arrays["means"], arrays["covariances"], facts["about"])
 
 
 class LanguageStatistics:
-    """Learns mean and covariance from batch after batch.
+    """Fitter of :class:`LanguageMoments` that takes one batch after another.
 
     >>> fitter = LanguageStatistics([0])
     >>> fitter.update({0: np.array([[1.0, 2.0]])})
@@ -125,96 +170,92 @@ class LanguageStatistics:
     ([2.0, 2.0], [[2.0, 0.0], [0.0, 0.0]])
 
     Args:
-        layers: The layers that every batch will have.
+        layers: Layers that every batch has.
     """
 
     def __init__(self, layers: Sequence[int]) -> None:
         self.layers = tuple(layers)
-        self.count = 0
-        self._means: list[torch.Tensor] = []
-        self._scatters: list[torch.Tensor] = []
+        self._sums = StreamingMoments([(layer, layer) for layer in self.layers])
+
+    @property
+    def count(self) -> int:
+        """Number of rows so far."""
+        return self._sums.count
 
     @classmethod
     def continued(cls, moments: LanguageMoments) -> LanguageStatistics:
-        """One that goes on from what was learned before."""
+        """Fitter that already holds these moments."""
         fitter = cls(moments.layers)
-        means = list(torch.from_numpy(np.array(moments.means_LD)))
-        scatters = list(torch.from_numpy(moments.spreads_LDD() * max(moments.count - 1, 1)))
-        fitter._add(moments.count, means, scatters)
+        means, spreads = torch.tensor(moments.means_LD), torch.tensor(moments.spreads_LDD())
+        scatters = spreads * max(moments.count - 1, 1)
+        fitter._sums.merge(
+            moments.count,
+            dict(zip(fitter.layers, means, strict=True)),
+            dict(zip(fitter._sums.pairs, scatters, strict=True)),
+        )
         return fitter
 
     def update(self, batch: Mapping[int, np.ndarray | torch.Tensor] | Representations) -> None:
-        """Take in some rows: an N x D matrix for each layer.
+        """Add rows: an N × D matrix for each layer.
 
         Raises:
-            ConfigError: A layer is missing, or the layers have different numbers of rows or another width than before.
-            InputError: Something is not a number.
+            ConfigError: A layer is missing, or the layers have different numbers of rows or another hidden size than
+                before.
+            InputError: A row is not finite.
         """
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
-            raise ConfigError(f"a batch without layer {missing[0]}", remedy="give every batch the same layers")
-        means, scatters, counts = [], [], set()
-        for layer in self.layers:
-            X_ND = _float64(batch[layer])
-            if X_ND.dim() != 2:
-                raise ConfigError(f"a batch of shape {tuple(X_ND.shape)}", remedy="give rows of vectors, N x D")
-            counts.add(len(X_ND))
-            if not len(X_ND):
-                continue
-            mean_D = X_ND.mean(dim=0)
-            if not bool(torch.isfinite(mean_D).all()):
-                raise InputError(f"a row of layer {layer} is not finite", remedy="leave it out")
-            centered_ND = X_ND - mean_D
-            means.append(mean_D)
-            scatters.append(centered_ND.T @ centered_ND)
-        if len(counts) > 1:
+            raise ConfigError(f"the batch has no layer {missing[0]}", remedy="give every batch the same layers")
+        rows = {layer: _float64(batch[layer]) for layer in self.layers}
+        for rows_ND in rows.values():
+            if rows_ND.dim() != 2:
+                raise ConfigError(f"a batch of shape {tuple(rows_ND.shape)}", remedy="give one row per item, N x D")
+        counts = [len(rows_ND) for rows_ND in rows.values()]
+        if min(counts) != max(counts):
             raise ConfigError(
                 f"layers with {min(counts):,} and {max(counts):,} rows", remedy="give each layer the same rows"
             )
-        self._add(counts.pop() if counts else 0, means, scatters)
+        if not counts[0]:
+            return
+        for layer, rows_ND in rows.items():
+            if not bool(torch.isfinite(rows_ND.sum(dim=0)).all()):
+                raise InputError(
+                    f"a row of layer {layer} is not finite", remedy="remove that row", code="input.not-finite"
+                )
+        self._check_width({layer: rows_ND.shape[1] for layer, rows_ND in rows.items()})
+        self._sums.add(rows)
 
     def merge(self, other: LanguageStatistics) -> None:
-        """Take in all that another has learned, such as on another part of the text.
+        """Add all rows of another fitter.
 
         Raises:
-            ConfigError: It has other layers or another width.
+            ConfigError: The other has different layers or another hidden size.
         """
         if other.layers != self.layers:
             raise ConfigError(
-                f"layers {list(other.layers)} cannot join {list(self.layers)}", remedy="learn the same layers"
+                f"layers {list(other.layers)} cannot be merged into {list(self.layers)}", remedy="fit the same layers"
             )
-        self._add(other.count, other._means, other._scatters)
+        self._check_width({layer: len(mean_D) for layer, mean_D in other._sums.means.items()})
+        self._sums.merge(other.count, other._sums.means, other._sums.scatters)
 
-    def _add(self, count: int, means: list[torch.Tensor], scatters: list[torch.Tensor]) -> None:
-        if not count:
-            return
-        if not self.count:
-            self.count = count
-            self._means = [mean_D.clone() for mean_D in means]
-            self._scatters = [scatter_DD.clone() for scatter_DD in scatters]
-            return
-        if means[0].shape != self._means[0].shape:
-            raise ConfigError(
-                f"rows of width {len(means[0])} where there were {len(self._means[0])}", remedy="use one encoder"
-            )
-        total = self.count + count
-        for at, (mean_D, scatter_DD) in enumerate(zip(means, scatters, strict=True)):
-            apart_D = mean_D.to(self._means[at].device) - self._means[at]
-            between_DD = torch.outer(apart_D, apart_D) * (self.count * count / total)
-            self._scatters[at] += scatter_DD.to(apart_D.device) + between_DD
-            self._means[at] += apart_D * (count / total)
-        self.count = total
+    def _check_width(self, widths: Mapping[int, int]) -> None:
+        for layer, mean_D in self._sums.means.items():
+            if layer in widths and widths[layer] != len(mean_D):
+                raise ConfigError(
+                    f"hidden size {widths[layer]}, and {len(mean_D)} in the rows before", remedy="use one encoder"
+                )
 
     def result(self, about: Mapping[str, Any] | None = None) -> LanguageMoments:
-        """What was learned so far.
+        """Moments of all rows so far.
 
         Raises:
-            ConfigError: Nothing was.
+            ConfigError: There are no rows.
         """
         if not self.count:
-            raise ConfigError("no rows to learn from", remedy="update with at least one")
-        means_LD = torch.stack(self._means).cpu().numpy()
-        covariances_LDD = torch.stack(self._scatters).cpu().numpy() / max(self.count - 1, 1)
+            raise ConfigError("no rows to compute moments of", remedy="call update with at least one row")
+        means_LD = torch.stack([self._sums.means[layer] for layer in self.layers]).cpu().numpy()
+        scatters_LDD = torch.stack([self._sums.scatters[layer, layer] for layer in self.layers]).cpu().numpy()
+        covariances_LDD = scatters_LDD / max(self.count - 1, 1)
         return LanguageMoments(self.layers, self.count, means_LD, covariances_LDD, dict(about or {}))
 
 
@@ -235,14 +276,21 @@ def language_statistics(
 ) -> LanguageMoments:
     """Mean and covariance of a language over its tokens or its mean-pooled sentences.
 
-    Nothing is kept but the sums. Options are those of :func:`isoglot.represent.extract`; ``special`` says whether
+    Only sums are kept in memory. The options are those of :func:`isoglot.represent.extract`; ``special`` says whether
     ``[CLS]`` and ``[SEP]`` count as tokens.
 
     Raises:
-        ConfigError: An option asks for what the encoder does not have.
-        InputError: A sentence is empty, or the encoder gives something that is no number.
+        ConfigError: The encoder does not have that layer or language.
+        InputError: A sentence is empty, or a hidden state is not finite.
         StorageError: The file cannot be read.
     """
+    from isoglot.represent.encoder_hash import hashing
+    from isoglot.represent.extraction import description
+    from isoglot.represent.layer_pass import LayerPass, check_finite
+    from isoglot.represent.sentences import in_chunks, survey
+    from isoglot.represent.token_rows import RowMaker
+    from isoglot.vocab.line_encoder import ahead
+
     facts = survey(sentences, "text")
     through = LayerPass(
         encoder,

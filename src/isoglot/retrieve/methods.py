@@ -24,9 +24,20 @@ import torch
 from isoglot.core.arrays import Array, full_precision, in_library_of, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve import dense_search as whole
 from isoglot.retrieve.scoring_rule import Rule
-from isoglot.retrieve.search import Top, block_shape, blocks, ranks, search, search_both
+from isoglot.retrieve.search import (
+    DENSE,
+    TopK,
+    block_shape,
+    blocks,
+    dense_products,
+    dense_ranks,
+    dense_scores,
+    dense_top,
+    ranks,
+    search,
+    search_both,
+)
 
 if TYPE_CHECKING:
     from isoglot.core.progress import Progress
@@ -213,7 +224,7 @@ class Rules:
         *,
         neighborhood: int = NEIGHBORHOOD,
         sharpness: float = SHARPNESS,
-        most: int = whole.MOST,
+        most: int = DENSE,
         progress: Progress = SILENT,
     ) -> None:
         self.X_ND, self.Y_MD = X_ND, Y_MD
@@ -222,7 +233,7 @@ class Rules:
         self._is_small = X_ND.device.type == "cpu" and len(X_ND) * len(Y_MD) <= most
         self._products: dict[Direction, torch.Tensor] = {}
         self._last: tuple[tuple[Method, Direction], torch.Tensor] | None = None
-        self._both: tuple[Top, Top] | None = None
+        self._both: tuple[TopK, TopK] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
         self._apart: Apart | None = None
 
@@ -232,16 +243,16 @@ class Rules:
         other._apart, other._last = apart, None
         return other
 
-    def best(self, method: Method, direction: Direction, k: int, asked_Q: torch.Tensor | None = None) -> Top:
+    def best(self, method: Method, direction: Direction, k: int, asked_Q: torch.Tensor | None = None) -> TopK:
         """The ``k`` best answers to every query, or to some."""
         queries_ND, answers_MD = self._sides(direction)
         if self._is_small:
             if method == "cosine" and 1 < k <= self.neighborhood:  # for one alone, all need not be sorted out
                 top = self._tops[0 if direction == "forward" else 1]
                 indices_NK, scores_NK = top.indices_NK[:, :k], top.scores_NK[:, :k]
-                return Top(indices_NK, scores_NK) if asked_Q is None else Top(indices_NK[asked_Q], scores_NK[asked_Q])
+                return TopK(indices_NK, scores_NK) if asked_Q is None else TopK(indices_NK[asked_Q], scores_NK[asked_Q])
             scores_NM = self._scores(method, direction)
-            return whole.best(scores_NM if asked_Q is None else scores_NM[asked_Q], k)
+            return dense_top(scores_NM if asked_Q is None else scores_NM[asked_Q], k)
         rule = self.rule(method, direction)
         if asked_Q is not None:
             queries_ND, rule = queries_ND[asked_Q], rule.of_rows(asked_Q)
@@ -250,7 +261,7 @@ class Rules:
     def ranks(self, method: Method, direction: Direction, pairs_P2: torch.Tensor) -> torch.Tensor:
         """For each pair of a query and an answer, the answer's place among all, from 1."""
         if self._is_small:
-            return whole.places(self._scores(method, direction), pairs_P2)
+            return dense_ranks(self._scores(method, direction), pairs_P2)
         return ranks(*self._sides(direction), pairs_P2, self.rule(method, direction), progress=self.progress)
 
     def rule(self, method: Method, direction: Direction) -> Rule:
@@ -293,8 +304,8 @@ class Rules:
         if self._is_small:
             turned: Direction = "backward" if direction == "forward" else "forward"
             places = self._apart.places
-            found = self._all_products(turned)[:, places[side]] if places else whole.products(answers_MD, pool_PD)
-            top = whole.best(found.float(), wanted)
+            found = self._all_products(turned)[:, places[side]] if places else dense_products(answers_MD, pool_PD)
+            top = dense_top(found.float(), wanted)
         else:
             top = search(answers_MD, pool_PD, wanted, Rule(), progress=self.progress)
         scores_MK = top.scores_NK.double()
@@ -315,25 +326,25 @@ class Rules:
         if self._last is None or self._last[0] != (method, direction):
             self._last = (
                 (method, direction),
-                whole.scores(self._all_products(direction), self.rule(method, direction)),
+                dense_scores(self._all_products(direction), self.rule(method, direction)),
             )
         return self._last[1]
 
     def _all_products(self, direction: Direction) -> torch.Tensor:
         """All products of queries and answers, float64."""
         if not self._products:
-            self._products["forward"] = whole.products(self.X_ND, self.Y_MD)
+            self._products["forward"] = dense_products(self.X_ND, self.Y_MD)
         if direction not in self._products:
             self._products[direction] = self._products["forward"].T.contiguous()
         return self._products[direction]
 
     @property
-    def _tops(self) -> tuple[Top, Top]:
+    def _tops(self) -> tuple[TopK, TopK]:
         """The nearest of the other side, for either side."""
         if self._both is None:
             if self._is_small:
                 forward, backward = (
-                    whole.best(self._scores("cosine", way), self.neighborhood) for way in get_args(Direction)
+                    dense_top(self._scores("cosine", way), self.neighborhood) for way in get_args(Direction)
                 )
                 self._both = forward, backward
             else:

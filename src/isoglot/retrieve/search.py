@@ -1,37 +1,18 @@
-"""The best entries of many lines (rows or columns), block by block, and the exact K of them at the end.
+"""Exact nearest-neighbor search: the best entries of every row (and column) of a score matrix that is never stored.
 
-What is left of a block of products is small: the maximum of each group of 8 entries is compared with the worst entry a
-line still keeps, and only groups above it are looked into. On the CPU, where numba is installed, the loops of
-:mod:`isoglot.retrieve.search_loops` do the same in a third of the time. A few more entries are kept than asked for;
-those are computed again in float64, so that order, ties (the lower index first) and scores do not depend on the size of
-a block, the number of threads or the device. Where rounding could hide a better entry, as among many duplicates, the
-whole row is computed again.
+Scores are computed block by block, one matrix multiplication each (:func:`blocks`), and merged into the best entries of
+every line, a row or a column (:class:`TopEntries`): the maximum of each group of 8 entries is compared with the worst
+entry a line still keeps, and only groups above it are examined. On the CPU with numba, :mod:`search_loops` does the
+same in a third of the time. A few more entries are kept than asked for and rescored in float64 (:func:`exact_top`), so
+that order, ties (the lower index first) and scores do not depend on block size, number of threads or device. Where
+rounding could hide a better entry, as among many duplicates, the whole row is recomputed.
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept,
-``L`` lines with ``W`` entries in this block, ``P`` a part of the lines.
+CSLS and the margins need neighborhoods first; the products kept by that first pass spare the second one most of its
+multiplications (:func:`_second_pass`). The ``dense_*`` functions are the plain twin for matrices small enough to store,
+and faster for them.
 
-The choice of CSLS without all products again: the first pass, for the means, already saw them.
-
-It kept the S best products of every row. Let ``c`` be the K-th best of those with their shifts. A column that was not
-kept has a product no greater than the least kept, so it can be chosen only if its shift makes up for what the least
-kept lacks of ``c``. With the columns in the order of their shifts those are a prefix, short for most rows and empty for
-many; only it is multiplied again. Every bound leaves room for rounding, so that the result is that of all products.
-
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``S`` kept, ``B`` × ``C`` a block.
-
-The best entries of every row of X Yᵀ (and of every column), block by block: the whole matrix never exists.
-
-A block of products is one matrix multiplication; :mod:`isoglot.retrieve.search` keeps what is good in it. What a search
-of both sides kept spares a later one with a shift many of its multiplications (:mod:`isoglot.retrieve.search`).
-
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` asked for, ``B`` × ``C`` a block, ``S`` kept.
-
-The rank of given entries in their row of scores, block by block.
-
-Entries that float32 cannot tell from the one that is ranked are compared in float64; among equals the lower index is
-first, as in the search.
-
-Shape legend: ``P`` pairs of row and column, ``M`` rows of Y, ``D`` hidden size, ``B`` × ``C`` a block, ``E`` entries.
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` neighbors, ``B`` × ``C`` a block, ``S`` kept
+entries, ``L`` lines of a block, ``P`` some of the lines or pairs, ``W`` candidates of a line, ``E`` single entries.
 """
 
 from __future__ import annotations
@@ -55,46 +36,265 @@ if TYPE_CHECKING:
     from isoglot.retrieve.scoring_rule import Rule
 
 GROUP = 8
-_GATHERED = 2**18  # numbers that are gathered at a time: they stay in a cache
+SPARE = 4  # entries kept beyond K; more would shorten a second pass but lengthen the first
+DENSE = 2**22
+"""Largest score matrix that is stored, 32 MB: 2,000 rows by 2,000."""
+_EXACT = 2**15  # entries compared in float64 at a time
+_GATHERED = 2**18  # numbers gathered at a time: they stay in the cache
 _LOWEST = -(2**63)
 _LARGEST_INDEX = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
-    """The K best columns of every row, best first, and their scores; perhaps the keys of all that were kept."""
+class TopK:
+    """The K best columns of every row, best first, with their scores; optionally the keys of all kept candidates."""
 
     indices_NK: torch.Tensor
     scores_NK: torch.Tensor
     kept_NS: torch.Tensor | None = None
 
 
-class Best:
-    """The best S entries of every line so far, as keys: sorting them sorts by value, then by lower index."""
+# --- search ---
+
+
+def search(
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    k: int,
+    rule: Rule,
+    *,
+    shape: tuple[int, int] | None = None,
+    progress: Progress = SILENT,
+) -> TopK:
+    """The ``min(k, M)`` best columns of every row, exactly."""
+    shift_M, kept_NS = rule.shift_M, rule.kept_NS
+    if shift_M is not None and kept_NS is not None and kept_NS.shape[1] >= min(k + SPARE, len(Y_MD)):
+        k, shape = min(k, len(Y_MD)), shape or block_shape(X_ND.device)
+        return _second_pass(X_ND, Y_MD, k, rule, shift_M, kept_NS, shape=shape, progress=progress)
+    return _search(X_ND, Y_MD, k, rule, "rows", shape, progress)[0]
+
+
+def search_both(
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    k: int,
+    rule: Rule,
+    *,
+    shape: tuple[int, int] | None = None,
+    progress: Progress = SILENT,
+) -> tuple[TopK, TopK]:
+    """The best columns of every row and the best rows of every column, from one pass of multiplications.
+
+    The rule must be symmetric: no shift, offset or mean. The result includes the kept candidates.
+    """
+    return _search(X_ND, Y_MD, k, rule, "both", shape, progress)
+
+
+def _search(
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    k: int,
+    rule: Rule,
+    sides: Literal["rows", "both"],
+    shape: tuple[int, int] | None,
+    progress: Progress,
+) -> tuple[TopK, TopK]:
+    places, tops, kept = torch.arange(len(X_ND), device=X_ND.device), [], []
+    longest = float(Y_MD.norm(dim=1).max())
+    row_k, column_k = min(k, len(Y_MD)), min(k, len(X_ND))
+    best = TopEntries.empty(0, 1, X_ND.device)
+    across = TopEntries.empty(len(Y_MD) if sides == "both" else 0, min(column_k + SPARE, len(X_ND)), X_ND.device)
+    with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
+        for rows, columns, block_BC in blocks(X_ND, Y_MD, rule, shape or block_shape(X_ND.device)):
+            if columns.start == 0:
+                best = TopEntries.empty(len(block_BC), min(row_k + SPARE, len(Y_MD)), X_ND.device)
+            best.merge(slice(0, len(block_BC)), block_BC, columns.start, axis=1)
+            if sides == "both":
+                across.merge(columns, block_BC, rows.start, axis=0)
+            if columns.stop == len(Y_MD):
+                tops.append(exact_top(X_ND, Y_MD, places[rows], best.keys, row_k, rule, longest))
+                kept += [best.keys] if sides == "both" else []
+                task.advance(len(block_BC))
+        other = TopK(places[:0], places[:0])
+        if sides == "both":
+            lines = torch.arange(len(Y_MD), device=X_ND.device)
+            other = exact_top(Y_MD, X_ND, lines, across.keys, column_k, rule, float(X_ND.norm(dim=1).max()))
+            other = replace(other, kept_NS=across.keys)
+    indices_NK, scores_NK = (torch.cat([getattr(top, name) for top in tops]) for name in ("indices_NK", "scores_NK"))
+    return TopK(indices_NK, scores_NK, torch.cat(kept) if kept else None), other
+
+
+def _second_pass(
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    k: int,
+    rule: Rule,
+    shift_M: torch.Tensor,
+    kept_NS: torch.Tensor,
+    *,
+    shape: tuple[int, int],
+    progress: Progress = SILENT,
+) -> TopK:
+    """The ``k`` best columns of every row by a rule with a shift, given the S best products without it.
+
+    Let ``c`` be the K-th best of the kept products with their shifts. A column that was not kept has a product no
+    greater than the least kept one, so it can be chosen only if its shift makes up for the difference to ``c``. With
+    the columns sorted by shift those are a prefix, short for most rows and empty for many; only it is multiplied again.
+    Every bound leaves room for rounding, so the result is that of a full search.
+
+    Args:
+        X_ND: Query rows.
+        Y_MD: Candidate rows.
+        k: Number of neighbors, less than S unless S is M.
+        rule: A rule with a shift and no means.
+        shift_M: That shift.
+        kept_NS: Keys of the S best products of every row, without the shift.
+        shape: Rows and columns of a block.
+        progress: Progress in rows.
+    """
+    falling_M, order_M = shift_M.sort(descending=True)
+    rank_M = torch.empty_like(order_M)
+    rank_M[order_M] = torch.arange(len(order_M), device=order_M.device)
+    longest = float(Y_MD.norm(dim=1).max())
+    columns_NS = indices_of(kept_NS)
+    keys_NS = keys_of(values_of(kept_NS) + shift_M.float()[columns_NS], rank_M[columns_NS])
+    keys_NS = keys_NS.sort(dim=1, descending=True).values
+    need_N = _prefixes(X_ND, k, rule, kept_NS, keys_NS, falling_M, longest)
+    rows_N = need_N.argsort()
+    X_NW, Y_MW = replace(rule, shift_M=falling_M).operands(X_ND, Y_MD[order_M])
+    height = min(max(1, shape[0] // 4), len(X_ND))  # few rows, because all share the longest prefix
+    out = torch.empty(height * min(shape[1], len(Y_MD)), device=X_ND.device)
+    with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
+        task.advance(int((need_N == 0).sum()))
+        for first in range(int((need_N == 0).sum()), len(rows_N), height):
+            rows_B = rows_N[first : first + height]
+            best = TopEntries(keys_NS[rows_B])
+            rank_BS, X_BW = indices_of(best.keys), X_NW[rows_B]
+            need = int(need_N[rows_B[-1]])
+            for left in range(0, need, shape[1]):
+                width = min(shape[1], need - left)
+                block_BC = out[: len(rows_B) * width].view(len(rows_B), width)
+                multiply(X_BW, Y_MW[left : left + width], block_BC)
+                line, slot = ((rank_BS >= left) & (rank_BS < left + width)).nonzero(as_tuple=True)
+                block_BC[line, rank_BS[line, slot] - left] = -torch.inf  # already kept
+                best.merge(slice(0, len(rows_B)), block_BC, left, axis=1)
+            keys_NS[rows_B] = best.keys
+            task.advance(len(rows_B))
+        keys_NS = keys_of(values_of(keys_NS), order_M[indices_of(keys_NS)])
+        return exact_top(X_ND, Y_MD, torch.arange(len(X_ND), device=X_ND.device), keys_NS, k, rule, longest)
+
+
+def _prefixes(
+    X_ND: torch.Tensor,
+    k: int,
+    rule: Rule,
+    kept_NS: torch.Tensor,
+    keys_NS: torch.Tensor,
+    falling_M: torch.Tensor,
+    longest: float,
+) -> torch.Tensor:
+    """For every row, how many columns in order of falling shift may hold one of the K best that was not kept."""
+    if kept_NS.shape[1] == len(falling_M):
+        return torch.zeros(len(X_ND), dtype=torch.int64, device=X_ND.device)
+    lacking_N = values_of(keys_NS[:, k - 1]).double() - values_of(kept_NS[:, -1]).double()
+    # The products of both passes may each be off by one tolerance; a third allows for the rounding of the score.
+    lacking_N -= 3 * rule.tolerance(X_ND, longest, slice(None))
+    return torch.searchsorted(-falling_M, -lacking_N, right=True)
+
+
+def ranks(
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    pairs_P2: torch.Tensor,
+    rule: Rule,
+    *,
+    shape: tuple[int, int] | None = None,
+    progress: Progress = SILENT,
+) -> torch.Tensor:
+    """For each pair, the rank of its column among all columns of its row, from 1.
+
+    Entries that float32 cannot tell from the ranked one are compared in float64; among equals the lower index is first.
+    """
+    height, width = shape or block_shape(X_ND.device)
+    longest = float(Y_MD.norm(dim=1).max())
+    counts = []
+    with full_precision(), progress.task("ranks", total=len(pairs_P2), unit="pairs") as task:
+        for part_B2 in pairs_P2.split(height):
+            rows_B, right_B = part_B2[:, 0], part_B2[:, 1]
+            X_BD, own = X_ND[rows_B], rule.of_rows(rows_B)
+            lines_B = torch.arange(len(rows_B), device=X_ND.device)
+            truth_B = own.order((X_BD.double() * Y_MD[right_B].double()).sum(1), lines_B, right_B)
+            final_B = own.final(truth_B, lines_B)
+            # Blocks are float32: twice the error allows for the rounding of the bounds themselves.
+            error_B = 2 * own.tolerance(X_BD, longest, slice(0, len(rows_B)))
+            low_B1, high_B1 = (truth_B - error_B).float()[:, None], (truth_B + error_B).float()[:, None]
+            rank_B = torch.ones_like(rows_B)
+            for _, columns, block_BC in blocks(X_BD, Y_MD, own, (len(X_BD), width)):
+                above_BC = block_BC > high_B1
+                rank_B += above_BC.sum(1)
+                line_E, column_E = ((block_BC >= low_B1) & ~above_BC).nonzero(as_tuple=True)
+                column_E += columns.start
+                for line, column in zip(line_E.split(_EXACT), column_E.split(_EXACT), strict=True):
+                    products = (X_BD[line].double() * Y_MD[column].double()).sum(1)
+                    score = own.final(own.order(products, line, column), line)
+                    better = (score > final_B[line]) | ((score == final_B[line]) & (column < right_B[line]))
+                    rank_B += torch.bincount(line[better], minlength=len(rank_B))
+            counts.append(rank_B)
+            task.advance(len(rank_B))
+    return torch.cat(counts)
+
+
+# --- blocks ---
+
+
+def block_shape(device: torch.device) -> tuple[int, int]:
+    """Rows and columns of a block: 16 MB fit the cache of a CPU, 1 GB keeps a GPU busy."""
+    return (4096, 1024) if device.type == "cpu" else (8192, 32768)
+
+
+def blocks(
+    X_ND: torch.Tensor, Y_MD: torch.Tensor, rule: Rule, shape: tuple[int, int]
+) -> Iterator[tuple[slice, slice, torch.Tensor]]:
+    """All blocks of scores, row by row; the memory of a block is reused for the next."""
+    height, width = min(shape[0], len(X_ND)), min(shape[1], len(Y_MD))
+    out = torch.empty(height * width, device=X_ND.device)
+    X_ND, Y_MD = rule.operands(X_ND, Y_MD)
+    for top in range(0, len(X_ND), height):
+        rows = slice(top, min(top + height, len(X_ND)))
+        for left in range(0, len(Y_MD), width):
+            columns = slice(left, min(left + width, len(Y_MD)))
+            yield rows, columns, rule.block(X_ND[rows], Y_MD[columns], rows, columns, out)
+
+
+# --- best entries ---
+
+
+class TopEntries:
+    """The S best entries of every line so far, as keys that sort by value, then by lower index."""
 
     def __init__(self, keys_LS: torch.Tensor) -> None:
         self.keys = keys_LS
 
     @classmethod
-    def none(cls, lines: int, keep: int, device: torch.device) -> Best:
-        """Nothing yet."""
+    def empty(cls, lines: int, keep: int, device: torch.device) -> TopEntries:
+        """No entries yet."""
         return cls(torch.full((lines, keep), _LOWEST, dtype=torch.int64, device=device))
 
-    def take(self, lines: slice, block_BC: torch.Tensor, first: int, axis: Literal[0, 1]) -> None:
-        """Take in a block; ``axis`` is the one along which a line runs, ``first`` the index of its first entry."""
+    def merge(self, lines: slice, block_BC: torch.Tensor, first: int, axis: Literal[0, 1]) -> None:
+        """Merge a block; ``axis`` is the one along which a line runs, ``first`` the index of its first entry."""
         if COMPILED and block_BC.device.type == "cpu":
-            self._take_compiled(self.keys[lines], block_BC, first, axis)
+            self._merge_compiled(self.keys[lines], block_BC, first, axis)
             return
         entries = block_BC.shape[axis]
         whole = entries // GROUP * GROUP
         if whole:
-            self._take(self.keys[lines], block_BC.narrow(axis, 0, whole), first, axis, GROUP)
+            self._merge(self.keys[lines], block_BC.narrow(axis, 0, whole), first, axis, GROUP)
         if whole < entries:
-            self._take(self.keys[lines], block_BC.narrow(axis, whole, entries - whole), first + whole, axis, 1)
+            self._merge(self.keys[lines], block_BC.narrow(axis, whole, entries - whole), first + whole, axis, 1)
 
     @staticmethod
-    def _take_compiled(keys_LS: torch.Tensor, block_BC: torch.Tensor, first: int, axis: Literal[0, 1]) -> None:
-        from isoglot.retrieve.search_loops import take_columns, take_rows  # numba takes half a second to import
+    def _merge_compiled(keys_LS: torch.Tensor, block_BC: torch.Tensor, first: int, axis: Literal[0, 1]) -> None:
+        from isoglot.retrieve.search_loops import take_columns, take_rows  # importing numba takes half a second
 
         def part(lines: slice) -> None:
             if axis:
@@ -105,20 +305,20 @@ class Best:
         _by_threads(part, len(keys_LS))
 
     @staticmethod
-    def _take(keys_LS: torch.Tensor, block_BC: torch.Tensor, first: int, axis: Literal[0, 1], group: int) -> None:
+    def _merge(keys_LS: torch.Tensor, block_BC: torch.Tensor, first: int, axis: Literal[0, 1], group: int) -> None:
         keep, stride = keys_LS.shape[1], block_BC.shape[axis] // group
-        # A group is every stride-th entry: its maximum is then one of whole vectors, several times as fast.
+        # A group is every stride-th entry, so that maxima are taken over whole vectors, several times as fast.
         highest = block_BC.unflatten(axis, (group, stride)).amax(dim=axis)
         highest = highest if axis else highest.T.contiguous()
-        if int(keys_LS[0, -1]) == _LOWEST:  # not full yet: S groups have a maximum this high, hence S entries
+        if int(keys_LS[0, -1]) == _LOWEST:  # not full yet: S groups, hence S entries, reach this bar
             bar_L = highest.topk(keep, dim=1).values[:, -1] if stride >= keep else highest.new_full((1,), -torch.inf)
             bar_L = bar_L.expand(len(highest))
-        else:  # a later entry must be better than the worst kept: among equals the lower index wins
+        else:  # a later entry must beat the worst kept one: among equals the lower index wins
             bar_L = torch.nextafter(values_of(keys_LS[:, -1]), highest.new_tensor(torch.inf))
         line, place = (highest >= bar_L[:, None]).nonzero(as_tuple=True)
         if len(line) == 0:
             return
-        # The entries of those groups, by their place in memory.
+        # The entries of those groups, by their offset in memory.
         step_line, step_place = block_BC.stride(1 - axis), block_BC.stride(axis)
         members = torch.arange(group, device=line.device) * (stride * step_place)
         places = (line * step_line + place * step_place)[:, None] + members
@@ -138,7 +338,7 @@ class Best:
 
 
 def _by_threads(work: Callable[[slice], None], lines: int) -> None:
-    """Do the work of all lines, in as many threads as torch has."""
+    """Split the lines among as many threads as torch uses."""
     size = max(1, -(-lines // torch.get_num_threads()))
     parts = [slice(first, first + size) for first in range(0, lines, size)]
     if len(parts) == 1:
@@ -149,24 +349,24 @@ def _by_threads(work: Callable[[slice], None], lines: int) -> None:
 
 
 def keys_of(values: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-    """Value and index as one integer: a greater value is greater, and among equal values the lower index."""
+    """Pack value and index into one integer that sorts by value, then by lower index."""
     bits = (values + 0.0).view(torch.int32)
     ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
     return (ordered.long() << 32) | (_LARGEST_INDEX - indices)
 
 
 def values_of(keys: torch.Tensor) -> torch.Tensor:
-    """The values in keys."""
+    """Values in keys."""
     ordered = (keys >> 32).int()
     return (ordered ^ ((ordered >> 31) & 0x7FFFFFFF)).view(torch.float32)
 
 
 def indices_of(keys: torch.Tensor) -> torch.Tensor:
-    """The indices in keys."""
+    """Indices in keys."""
     return _LARGEST_INDEX - (keys & _LARGEST_INDEX)
 
 
-def settled(
+def exact_top(
     X_ND: torch.Tensor,
     Y_MD: torch.Tensor,
     lines_L: torch.Tensor,
@@ -174,8 +374,8 @@ def settled(
     k: int,
     rule: Rule,
     longest: float,
-) -> Top:
-    """The K best of what was kept, in float64; where that may not hold the best, of the whole row."""
+) -> TopK:
+    """The K best of the kept candidates, rescored in float64; of the whole row where a better entry may be missing."""
     rough_LS, kept = values_of(keys_LS), keys_LS.shape[1]
     span = slice(int(lines_L[0]), int(lines_L[-1]) + 1)
     sure_L = rough_LS[:, k - 1].double() - 2 * rule.tolerance(X_ND[span], longest, span)
@@ -193,18 +393,18 @@ def settled(
     unsure_U = unsure_L.nonzero()[:, 0]
     for part in unsure_U.split(max(1, 2**22 // len(Y_MD))) if len(unsure_U) else ():
         final_LK[part] = _whole_rows(X_ND, Y_MD, lines_L[part], k, rule)
-    return Top(indices_of(final_LK), values_of(final_LK))
+    return TopK(indices_of(final_LK), values_of(final_LK))
 
 
 def _products(X_ND: torch.Tensor, Y_MD: torch.Tensor, rows_P: torch.Tensor, columns_PW: torch.Tensor) -> torch.Tensor:
-    """Single entries of X Yᵀ in float64, a few rows at a time: what is gathered for them stays in a cache."""
+    """Single entries of X Yᵀ in float64, a few rows at a time so that they stay in the cache."""
     if COMPILED and X_ND.device.type == "cpu":
-        from isoglot.retrieve import search_loops as best_loops
+        from isoglot.retrieve import search_loops
 
         X, Y = (tensor.contiguous().numpy() for tensor in (X_ND, Y_MD))
         out_PW = torch.empty(columns_PW.shape, dtype=torch.float64)
         rows, columns, out = rows_P.numpy(), columns_PW.numpy(), out_PW.numpy()
-        _by_threads(lambda part: best_loops.products(X, Y, rows[part], columns[part], out[part]), len(rows))
+        _by_threads(lambda part: search_loops.products(X, Y, rows[part], columns[part], out[part]), len(rows))
         return out_PW
     width, products = columns_PW.shape[1], []
     at_once = max(1, _GATHERED // (width * X_ND.shape[1]))
@@ -216,7 +416,7 @@ def _products(X_ND: torch.Tensor, Y_MD: torch.Tensor, rows_P: torch.Tensor, colu
 
 
 def _whole_rows(X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: Rule) -> torch.Tensor:
-    """The keys of the K best columns of a few rows, all in float64."""
+    """Keys of the K best columns of a few rows, computed in float64."""
     rows_P1, keys = lines_P[:, None], []
     for columns_C in torch.arange(len(Y_MD), device=X_ND.device).split(2**16):
         products = X_ND[lines_P].double() @ Y_MD[columns_C].double().T
@@ -224,205 +424,34 @@ def _whole_rows(X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k
     return torch.cat(keys, dim=1).topk(k, dim=1).values
 
 
-def search_again(
-    X_ND: torch.Tensor,
-    Y_MD: torch.Tensor,
-    k: int,
-    rule: Rule,
-    shift_M: torch.Tensor,
-    kept_NS: torch.Tensor,
-    *,
-    shape: tuple[int, int],
-    progress: Progress = SILENT,
-) -> Top:
-    """The ``k`` best columns of every row by a rule with a shift.
-
-    Args:
-        X_ND: The rows.
-        Y_MD: The columns.
-        k: How many, fewer than S unless S is M.
-        rule: With a shift and no means.
-        shift_M: That shift.
-        kept_NS: The keys of the S best products of every row, without the shift.
-        shape: Rows and columns of a block.
-        progress: Shows rows done.
-    """
-    falling_M, order_M = shift_M.sort(descending=True)
-    rank_M = torch.empty_like(order_M)
-    rank_M[order_M] = torch.arange(len(order_M), device=order_M.device)
-    longest = float(Y_MD.norm(dim=1).max())
-    columns_NS = indices_of(kept_NS)
-    keys_NS = keys_of(values_of(kept_NS) + shift_M.float()[columns_NS], rank_M[columns_NS])
-    keys_NS = keys_NS.sort(dim=1, descending=True).values
-    need_N = _prefixes(X_ND, k, rule, kept_NS, keys_NS, falling_M, longest)
-    rows_N = need_N.argsort()
-    X_NW, Y_MW = replace(rule, shift_M=falling_M).operands(X_ND, Y_MD[order_M])
-    height = min(max(1, shape[0] // 4), len(X_ND))  # few, for they share the longest prefix
-    out = torch.empty(height * min(shape[1], len(Y_MD)), device=X_ND.device)
-    with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
-        task.advance(int((need_N == 0).sum()))
-        for first in range(int((need_N == 0).sum()), len(rows_N), height):
-            rows_B = rows_N[first : first + height]
-            best = Best(keys_NS[rows_B])
-            rank_BS, X_BW = indices_of(best.keys), X_NW[rows_B]
-            need = int(need_N[rows_B[-1]])
-            for left in range(0, need, shape[1]):
-                width = min(shape[1], need - left)
-                block_BC = out[: len(rows_B) * width].view(len(rows_B), width)
-                multiply(X_BW, Y_MW[left : left + width], block_BC)
-                line, slot = ((rank_BS >= left) & (rank_BS < left + width)).nonzero(as_tuple=True)
-                block_BC[line, rank_BS[line, slot] - left] = -torch.inf  # kept from the start: no second time
-                best.take(slice(0, len(rows_B)), block_BC, left, axis=1)
-            keys_NS[rows_B] = best.keys
-            task.advance(len(rows_B))
-        keys_NS = keys_of(values_of(keys_NS), order_M[indices_of(keys_NS)])
-        return settled(X_ND, Y_MD, torch.arange(len(X_ND), device=X_ND.device), keys_NS, k, rule, longest)
+# --- dense search ---
 
 
-def _prefixes(
-    X_ND: torch.Tensor,
-    k: int,
-    rule: Rule,
-    kept_NS: torch.Tensor,
-    keys_NS: torch.Tensor,
-    falling_M: torch.Tensor,
-    longest: float,
-) -> torch.Tensor:
-    """How many columns of every row, by falling shift, may hold one of the K best that was not kept."""
-    if kept_NS.shape[1] == len(falling_M):
-        return torch.zeros(len(X_ND), dtype=torch.int64, device=X_ND.device)
-    lacking_N = values_of(keys_NS[:, k - 1]).double() - values_of(kept_NS[:, -1]).double()
-    # The product of either pass may be off by one tolerance; a third makes room for the rounding of the score.
-    lacking_N -= 3 * rule.tolerance(X_ND, longest, slice(None))
-    return torch.searchsorted(-falling_M, -lacking_N, right=True)
+def dense_products(X_ND: torch.Tensor, Y_MD: torch.Tensor) -> torch.Tensor:
+    """X Yᵀ in float64."""
+    return X_ND.double() @ Y_MD.double().T
 
 
-SPARE = 4  # entries kept beyond K; more would shorten a second pass, but lengthen the first
+def dense_scores(products_NM: torch.Tensor, rule: Rule) -> torch.Tensor:
+    """All scores of a rule, float32."""
+    rows_N1, columns_M = (torch.arange(size, device=products_NM.device) for size in products_NM.shape)
+    rows_N1 = rows_N1[:, None]
+    return rule.final(rule.order(products_NM, rows_N1, columns_M), rows_N1)
 
 
-def block_shape(device: torch.device) -> tuple[int, int]:
-    """Rows and columns of a block: 16 MB stay in a CPU's cache, 1 GB keeps a GPU busy."""
-    return (4096, 1024) if device.type == "cpu" else (8192, 32768)
+def dense_top(scores_NM: torch.Tensor, k: int) -> TopK:
+    """The ``min(k, M)`` best columns of every row; among equals the lower first."""
+    keys_NM = keys_of(scores_NM, torch.arange(scores_NM.shape[1], device=scores_NM.device))
+    k = min(k, scores_NM.shape[1])
+    keys_NK = keys_NM.amax(dim=1, keepdim=True) if k == 1 else keys_NM.topk(k, dim=1).values
+    return TopK(indices_of(keys_NK), values_of(keys_NK))
 
 
-def blocks(
-    X_ND: torch.Tensor, Y_MD: torch.Tensor, rule: Rule, shape: tuple[int, int]
-) -> Iterator[tuple[slice, slice, torch.Tensor]]:
-    """Every block, row by row; its memory is used again for the next."""
-    height, width = min(shape[0], len(X_ND)), min(shape[1], len(Y_MD))
-    out = torch.empty(height * width, device=X_ND.device)
-    X_ND, Y_MD = rule.operands(X_ND, Y_MD)
-    for top in range(0, len(X_ND), height):
-        rows = slice(top, min(top + height, len(X_ND)))
-        for left in range(0, len(Y_MD), width):
-            columns = slice(left, min(left + width, len(Y_MD)))
-            yield rows, columns, rule.block(X_ND[rows], Y_MD[columns], rows, columns, out)
-
-
-def search(
-    X_ND: torch.Tensor,
-    Y_MD: torch.Tensor,
-    k: int,
-    rule: Rule,
-    *,
-    shape: tuple[int, int] | None = None,
-    progress: Progress = SILENT,
-) -> Top:
-    """The ``min(k, M)`` best columns of every row."""
-    shift_M, kept_NS = rule.shift_M, rule.kept_NS
-    if shift_M is not None and kept_NS is not None and kept_NS.shape[1] >= min(k + SPARE, len(Y_MD)):
-        k, shape = min(k, len(Y_MD)), shape or block_shape(X_ND.device)
-        return search_again(X_ND, Y_MD, k, rule, shift_M, kept_NS, shape=shape, progress=progress)
-    return _search(X_ND, Y_MD, k, rule, "rows", shape, progress)[0]
-
-
-def search_both(
-    X_ND: torch.Tensor,
-    Y_MD: torch.Tensor,
-    k: int,
-    rule: Rule,
-    *,
-    shape: tuple[int, int] | None = None,
-    progress: Progress = SILENT,
-) -> tuple[Top, Top]:
-    """The best columns of every row and the best rows of every column, for the multiplications of one search.
-
-    The rule must be symmetric: no shift, offset or mean. What was kept comes with the result.
-    """
-    return _search(X_ND, Y_MD, k, rule, "both", shape, progress)
-
-
-def _search(
-    X_ND: torch.Tensor,
-    Y_MD: torch.Tensor,
-    k: int,
-    rule: Rule,
-    sides: Literal["rows", "both"],
-    shape: tuple[int, int] | None,
-    progress: Progress,
-) -> tuple[Top, Top]:
-    places, tops, kept = torch.arange(len(X_ND), device=X_ND.device), [], []
-    longest = float(Y_MD.norm(dim=1).max())
-    row_k, column_k = min(k, len(Y_MD)), min(k, len(X_ND))
-    best = Best.none(0, 1, X_ND.device)
-    across = Best.none(len(Y_MD) if sides == "both" else 0, min(column_k + SPARE, len(X_ND)), X_ND.device)
-    with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
-        for rows, columns, block_BC in blocks(X_ND, Y_MD, rule, shape or block_shape(X_ND.device)):
-            if columns.start == 0:
-                best = Best.none(len(block_BC), min(row_k + SPARE, len(Y_MD)), X_ND.device)
-            best.take(slice(0, len(block_BC)), block_BC, columns.start, axis=1)
-            if sides == "both":
-                across.take(columns, block_BC, rows.start, axis=0)
-            if columns.stop == len(Y_MD):
-                tops.append(settled(X_ND, Y_MD, places[rows], best.keys, row_k, rule, longest))
-                kept += [best.keys] if sides == "both" else []
-                task.advance(len(block_BC))
-        other = Top(places[:0], places[:0])
-        if sides == "both":
-            lines = torch.arange(len(Y_MD), device=X_ND.device)
-            other = settled(Y_MD, X_ND, lines, across.keys, column_k, rule, float(X_ND.norm(dim=1).max()))
-            other = replace(other, kept_NS=across.keys)
-    indices_NK, scores_NK = (torch.cat([getattr(top, name) for top in tops]) for name in ("indices_NK", "scores_NK"))
-    return Top(indices_NK, scores_NK, torch.cat(kept) if kept else None), other
-
-
-_EXACT = 2**15  # entries compared in float64 at a time
-
-
-def ranks(
-    X_ND: torch.Tensor,
-    Y_MD: torch.Tensor,
-    pairs_P2: torch.Tensor,
-    rule: Rule,
-    *,
-    shape: tuple[int, int] | None = None,
-    progress: Progress = SILENT,
-) -> torch.Tensor:
-    """For each pair, the place of its column among all columns of its row, from 1."""
-    height, width = shape or block_shape(X_ND.device)
-    longest = float(Y_MD.norm(dim=1).max())
-    counts = []
-    with full_precision(), progress.task("ranks", total=len(pairs_P2), unit="pairs") as task:
-        for part_B2 in pairs_P2.split(height):
-            rows_B, right_B = part_B2[:, 0], part_B2[:, 1]
-            X_BD, own = X_ND[rows_B], rule.of_rows(rows_B)
-            lines_B = torch.arange(len(rows_B), device=X_ND.device)
-            truth_B = own.order((X_BD.double() * Y_MD[right_B].double()).sum(1), lines_B, right_B)
-            final_B = own.final(truth_B, lines_B)
-            # Blocks are float32: twice the error leaves room for the rounding of the bounds themselves.
-            error_B = 2 * own.tolerance(X_BD, longest, slice(0, len(rows_B)))
-            low_B1, high_B1 = (truth_B - error_B).float()[:, None], (truth_B + error_B).float()[:, None]
-            rank_B = torch.ones_like(rows_B)
-            for _, columns, block_BC in blocks(X_BD, Y_MD, own, (len(X_BD), width)):
-                above_BC = block_BC > high_B1
-                rank_B += above_BC.sum(1)
-                line_E, column_E = ((block_BC >= low_B1) & ~above_BC).nonzero(as_tuple=True)
-                column_E += columns.start
-                for line, column in zip(line_E.split(_EXACT), column_E.split(_EXACT), strict=True):
-                    products = (X_BD[line].double() * Y_MD[column].double()).sum(1)
-                    score = own.final(own.order(products, line, column), line)
-                    better = (score > final_B[line]) | ((score == final_B[line]) & (column < right_B[line]))
-                    rank_B += torch.bincount(line[better], minlength=len(rank_B))
-            counts.append(rank_B)
-            task.advance(len(rank_B))
-    return torch.cat(counts)
+def dense_ranks(scores_NM: torch.Tensor, pairs_P2: torch.Tensor) -> torch.Tensor:
+    """For each pair, the rank of its column among all columns of its row, from 1; among equals the lower first."""
+    rows_P, right_P = pairs_P2.T
+    found_PM = scores_NM[rows_P]
+    own_P1 = scores_NM[rows_P, right_P][:, None]
+    earlier_PM = torch.arange(scores_NM.shape[1], device=scores_NM.device) < right_P[:, None]
+    before_P: torch.Tensor = ((found_PM > own_P1) | ((found_PM == own_P1) & earlier_PM)).sum(dim=1)
+    return before_P + 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import torch
 
 from isoglot.align.maps.estimator import LearnedMap, bounds, pseudo_inverse
-from isoglot.align.maps.pair_moments import PairMoments, moments_of_pairs, penalised, rank, root_powers
+from isoglot.align.maps.pair_moments import PairMoments, moments_of_pairs, penalized, rank, root_powers
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class CCA(LearnedMap):
         return self._solve(moments_of_pairs(rows_ND, others_ME, pairs_P2))
 
     def _solve(self, moments: PairMoments) -> dict[str, Any]:
-        spread = {name: penalised(moments.covariance(name), self.penalty) for name in ("xx", "yy")}
+        spread = {name: penalized(moments.covariance(name), self.penalty) for name in ("xx", "yy")}
         whitening = {name: root_powers(matrix, -0.5)[0] for name, matrix in spread.items()}
         most = min(rank(matrix) for matrix in spread.values())
         count = most if self.components is None else int(self.components)

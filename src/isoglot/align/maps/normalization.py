@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from isoglot.align.maps.estimator import Step, bounds
-from isoglot.align.maps.pair_moments import PairMoments, penalised, rank
+from isoglot.align.maps.pair_moments import PairMoments, penalized, rank
 from isoglot.core.arrays import Array, exact, unit
 from isoglot.core.errors import InputError
 
@@ -148,7 +148,7 @@ class Whiten(Step):
 
     def _learn(self, rows_ND: torch.Tensor) -> dict[str, Any]:
         moments = PairMoments().update(rows_ND, rows_ND)
-        covariance_DD = penalised(moments.covariance("xx"), self.penalty)
+        covariance_DD = penalized(moments.covariance("xx"), self.penalty)
         width, found = len(covariance_DD), rank(covariance_DD)
         if found < width:
             raise InputError(

@@ -104,8 +104,8 @@ def csls_loss(
     to = W_DD.to(x_PD)
     mapped_PD, mapped_ND = x_PD @ to, rows_ND @ to
     # By product, not by cosine: that is the relaxation.
-    around_x = top(mapped_PD, others_MD, neighborhood).indices
-    around_y = top(y_PD, mapped_ND, neighborhood).indices
+    around_x = top(mapped_PD, others_MD, neighborhood).indices_NK
+    around_y = top(y_PD, mapped_ND, neighborhood).indices_NK
     nearest_y_PD = exact(others_MD[around_x].mean(dim=1))
     nearest_x_PD = exact(rows_ND[around_y].mean(dim=1))
     x_PD, y_PD = exact(x_PD), exact(y_PD)

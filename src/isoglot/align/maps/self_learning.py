@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -26,7 +26,7 @@ from isoglot.core.arrays import full_precision, paired_rows
 from isoglot.core.errors import InputError
 from isoglot.core.rng import derive_seed
 from isoglot.retrieve.scoring_rule import Rule
-from isoglot.retrieve.search import Best, block_shape, blocks, indices_of, values_of
+from isoglot.retrieve.search import TopEntries, TopK, block_shape, blocks, indices_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ class Induced:
 def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -> Induced:
     """The rows that are each other's best by CSLS (Conneau et al. 2018)."""
     x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
-    forward_N1, backward_M1 = (each.indices for each in _both_ways(x_ND, y_MD, 1, neighborhood))
+    forward_N1, backward_M1 = (each.indices_NK for each in _both_ways(x_ND, y_MD, 1, neighborhood))
     rows_N1 = torch.arange(len(x_ND), device=x_ND.device)[:, None]
     mutual_N = (backward_M1[forward_N1[:, 0]] == rows_N1)[:, 0]
     pairs_P2 = torch.cat([rows_N1, forward_N1], dim=1)[mutual_N]
@@ -71,11 +71,11 @@ def random_pairs(
     count = 1 if keep >= 1 else math.ceil(math.log(_MISSED) / math.log1p(-keep))
     forward, backward = _both_ways(x_ND, y_MD, count, neighborhood)
     pairs_P2 = torch.cat([_drawn(forward, keep, chance), _drawn(backward, keep, chance).flip(1)])
-    near = _nearness(x_ND, y_MD, forward.indices), _nearness(y_MD, x_ND, backward.indices)
+    near = _nearness(x_ND, y_MD, forward.indices_NK), _nearness(y_MD, x_ND, backward.indices_NK)
     return Induced(pairs_P2, (near[0] + near[1]) / 2)
 
 
-def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood: int) -> tuple[Top, Top]:
+def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood: int) -> tuple[TopK, TopK]:
     """The best of Y for every row of X by CSLS, best first, and the other way round.
 
     Values are cosines less half the mean of the answer's neighborhood: CSLS but for what a row has in common.
@@ -89,7 +89,7 @@ def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood:
     with full_precision():
         made = list(blocks(x_ND, y_MD, rule, shape)) if whole else None
         rows, columns = _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, neighborhood)
-        shift_N, shift_M = (each.values.mean(dim=1) / -2 for each in (rows, columns))
+        shift_N, shift_M = (each.scores_NK.mean(dim=1) / -2 for each in (rows, columns))
         return _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, count, (shift_N, shift_M))
 
 
@@ -99,30 +99,24 @@ def _best(
     y_MD: torch.Tensor,
     count: int,
     shifts: tuple[torch.Tensor, torch.Tensor] | None = None,
-) -> tuple[Top, Top]:
+) -> tuple[TopK, TopK]:
     """The highest products of every row, the columns shifted, and of every column, the rows shifted; best first."""
     best_N, best_M = (
-        Best.none(len(lines), min(count, len(others)), x_ND.device) for lines, others in ((x_ND, y_MD), (y_MD, x_ND))
+        TopEntries.empty(len(lines), min(count, len(others)), x_ND.device)
+        for lines, others in ((x_ND, y_MD), (y_MD, x_ND))
     )
     for rows, columns, block_BC in blocks_BC:
         along_BC, across_BC = block_BC, block_BC
         if shifts is not None:
             # The second step is the last use of a block.
             along_BC, across_BC = block_BC + shifts[1][columns], block_BC.add_(shifts[0][rows, None])
-        best_N.take(rows, along_BC, columns.start, axis=1)
-        best_M.take(columns, across_BC, rows.start, axis=0)
-    in_rows, in_columns = (Top(values_of(best.keys), indices_of(best.keys)) for best in (best_N, best_M))
+        best_N.merge(rows, along_BC, columns.start, axis=1)
+        best_M.merge(columns, across_BC, rows.start, axis=0)
+    in_rows, in_columns = (TopK(indices_of(best.keys), values_of(best.keys)) for best in (best_N, best_M))
     return in_rows, in_columns
 
 
-class Top(NamedTuple):
-    """The best of every row, best first."""
-
-    values: torch.Tensor
-    indices: torch.Tensor
-
-
-def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor | None = None) -> Top:
+def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor | None = None) -> TopK:
     """The highest of product − mean / 2 in every row.
 
     A plain top-k over a few rows at a time instead of the room retrieve's search: this is repeated and need not settle
@@ -135,20 +129,20 @@ def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor
             torch.addmm(shift_M, block_BD, y_MD.T).topk(count, dim=1)
             for block_BD in x_ND.split(max(1, _ENTRIES // len(y_MD)))
         ]
-    return Top(torch.cat([top.values for top in found]), torch.cat([top.indices for top in found]))
+    return TopK(torch.cat([top.indices for top in found]), torch.cat([top.values for top in found]))
 
 
-def _drawn(found: Top, keep: float, chance: torch.Generator) -> torch.Tensor:
+def _drawn(found: TopK, keep: float, chance: torch.Generator) -> torch.Tensor:
     """Each row with the best neighbor that was kept, if that is above 0; with all kept, every row."""
-    rows_N1 = torch.arange(len(found.indices), device=found.indices.device)[:, None]
+    rows_N1 = torch.arange(len(found.indices_NK), device=found.indices_NK.device)[:, None]
     if keep >= 1:
-        return torch.cat([rows_N1, found.indices[:, :1]], dim=1)
+        return torch.cat([rows_N1, found.indices_NK[:, :1]], dim=1)
     draws_N1 = torch.rand(len(rows_N1), 1, generator=chance, dtype=torch.float64)
     rank_N1 = (torch.log1p(-draws_N1) / math.log1p(-keep)).long()
-    beyond_N1 = (rank_N1 >= found.indices.shape[1]).to(rows_N1.device)
-    rank_N1 = rank_N1.clamp(max=found.indices.shape[1] - 1).to(rows_N1.device)
-    above_N = ((found.values.gather(1, rank_N1) > 0) & ~beyond_N1)[:, 0]
-    pairs_N2 = torch.cat([rows_N1, found.indices.gather(1, rank_N1)], dim=1)
+    beyond_N1 = (rank_N1 >= found.indices_NK.shape[1]).to(rows_N1.device)
+    rank_N1 = rank_N1.clamp(max=found.indices_NK.shape[1] - 1).to(rows_N1.device)
+    above_N = ((found.scores_NK.gather(1, rank_N1) > 0) & ~beyond_N1)[:, 0]
+    pairs_N2 = torch.cat([rows_N1, found.indices_NK.gather(1, rank_N1)], dim=1)
     return pairs_N2[above_N] if above_N.any() else pairs_N2
 
 

@@ -1,26 +1,26 @@
-"""Centered kernel alignment, CKA: whether two spaces find the same items alike (Kornblith et al. 2019).
+"""Centered kernel alignment (CKA): whether two spaces consider the same items similar (Kornblith et al. 2019).
 
-The similarities of all items to each other, K = XXᵀ in one space and L = YYᵀ in the other, are themselves compared as
-two long vectors, by their cosine. Three linear forms stand side by side:
+The similarities of all items to each other, K = XXᵀ in one space and L = YYᵀ in the other, are compared by their cosine
+as two long vectors. There are three linear forms:
 
-- :func:`paper_cka`: as Wu et al. (2020) print it, the rows as they are. What all items have in common counts as
-  similarity, so two spaces that are far from the origin come out alike whatever they hold.
-- :func:`cka`: the rows centered first. Biased: with few items and many columns, noise looks alike too.
-- :func:`cka` with ``debiased=True``: every HSIC (K·L, K·K, L·L) is replaced by its unbiased estimate (Song et al.
-  2012), which leaves out each item's similarity to itself. 0 on average for unrelated spaces, sometimes below.
+- ``paper`` (:func:`paper_cka`): as printed by Wu et al. (2020), rows not centered. What all items have in common counts
+  as similarity, so two spaces far from the origin score high whatever they contain.
+- ``centered`` (:func:`cka`): rows centered first. Biased upward with few items and many columns.
+- ``debiased`` (:func:`cka` with ``debiased=True``): every HSIC (⟨K, L⟩, ⟨K, K⟩, ⟨L, L⟩) is replaced by its unbiased
+  estimate (Song et al. 2012), which leaves out the diagonals. 0 on average for unrelated spaces, sometimes below.
 
-K and L need never exist: ⟨XXᵀ, YYᵀ⟩ = ‖XᵀY‖²_F. What is cheaper is done, columns × columns or items × items.
+All of them come from one formula, :func:`kernel_product`: here from rows in memory, in
+:mod:`isoglot.compare.layer_sums` from streamed sums, in :mod:`isoglot.compare.cka_inference` from subsamples.
+K and L need never exist: ⟨XXᵀ, YYᵀ⟩ = ‖XᵀY‖²_F, so the cheaper of columns × columns and items × items is computed.
 
 Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y.
-
-The three linear forms of CKA by name, and all three of every pair of layers.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import torch
 
@@ -41,30 +41,78 @@ if TYPE_CHECKING:
     from isoglot.core.arrays import Array
 
 BANDWIDTH = 0.8  # of the median distance, the best of those tried by Kornblith et al. (2019)
-SAMPLED = 5000  # rows for what needs items × items: 200 MB a matrix
+SAMPLED = 5000  # rows for measures that need items × items: 200 MB per matrix
 
-_VANISHED = 1e-13  # of ‖K‖²: what is left of a difference of sums is its rounding
+_VANISHED = 1e-13  # of ‖K‖²: only the rounding of a difference of sums is left
 _VANISHED_EACH = 1e-24  # the same where every entry is known by itself
 _CANCELLED = 1e-14  # of |x|² + |y|²: a distance that is only rounding
 
 Space = Literal["features", "items"]
+Number = TypeVar("Number", float, torch.Tensor)
+
+Form = Literal["paper", "centered", "debiased"]
+FORMS: dict[Form, str] = {
+    "paper": "as printed by Wu et al. (2020): rows not centered",
+    "centered": "rows centered; biased upward with few rows and many columns",
+    "debiased": "unbiased estimate: 0 on average for unrelated rows",
+}
+"""The three linear forms of CKA and their meaning."""
 
 
 class Products(NamedTuple):
-    """Sums of the products of two kernel matrices, entry by entry: of one with the other, and of each with itself."""
+    """Inner products of two kernel matrices: of one with the other, and of each with itself."""
 
     cross: float
     own: float
     other: float
 
 
+def kernel_product(
+    form: Form, count: Number | int, inner: Number, row_sums: Number, total_x: Number, total_y: Number
+) -> Number:
+    """⟨K, L⟩ in a form of linear CKA, from sums over the entries of two kernel matrices.
+
+    Args:
+        form: Which form; for ``debiased``, all sums are without the diagonals.
+        count: N, the number of items.
+        inner: Σᵢⱼ Kᵢⱼ Lᵢⱼ.
+        row_sums: Σᵢ (Σⱼ Kᵢⱼ)(Σⱼ Lᵢⱼ).
+        total_x: Σᵢⱼ Kᵢⱼ.
+        total_y: Σᵢⱼ Lᵢⱼ.
+
+    Returns:
+        The plain sum, the sum of the double-centered matrices, or N (N - 3) times the unbiased HSIC (Song et al. 2012,
+        equation 5).
+    """
+    if form == "paper":
+        return inner
+    if form == "centered":
+        return inner - 2 * row_sums / count + total_x * total_y / count**2
+    return inner - 2 * row_sums / (count - 2) + total_x * total_y / ((count - 1) * (count - 2))
+
+
+def debiased_product(count: int, inner: Number, lengths: Number, total_x: Number, total_y: Number) -> Number:
+    """⟨K, L⟩ in the debiased form, from sums over centered rows.
+
+    The rows of centered kernel matrices sum to zero, so without the diagonal they sum to minus the squared lengths.
+
+    Args:
+        count: N, the number of items.
+        inner: ⟨K, L⟩ of the centered rows.
+        lengths: Σᵢ |xᵢ|² |yᵢ|².
+        total_x: Σᵢ |xᵢ|².
+        total_y: Σᵢ |yᵢ|².
+    """
+    return kernel_product("debiased", count, inner - lengths, lengths, -total_x, -total_y)
+
+
 def cka(X: Array, Y: Array, debiased: bool = False) -> float:
-    """Linear CKA of centered rows: 1 where one space is the other turned, scaled or moved.
+    """Linear CKA of centered rows: 1 where one space is the other rotated, scaled or translated.
 
     Args:
         X: N × D.
         Y: N × E, the same items in the same order.
-        debiased: Take the unbiased estimate of every HSIC: 0 on average for unrelated spaces.
+        debiased: Use the unbiased estimate of every HSIC: 0 on average for unrelated spaces.
 
     >>> import numpy as np
     >>> X, noise = np.random.default_rng(0).normal(size=(2, 100, 400))
@@ -72,8 +120,8 @@ def cka(X: Array, Y: Array, debiased: bool = False) -> float:
     [1.0, 1.0, 0.8, 0.0]
 
     Raises:
-        InputError: The rows will not do, or all of a side are the same; debiased, also where nothing is left of a side
-            without the items' similarity to themselves, as with one item that differs from all others.
+        InputError: The rows are invalid, or those of one side are all equal; debiased, also where nothing is left of a
+            side without the diagonal, as when a single item differs from all others.
     """
     X_ND, Y_NE = centered_pair(X, Y)
     plain = products(X_ND, Y_NE, cheaper(X_ND, Y_NE))
@@ -86,12 +134,12 @@ def cka(X: Array, Y: Array, debiased: bool = False) -> float:
 
 
 def paper_cka(X: Array, Y: Array) -> float:
-    """CKA as Wu et al. (2020) print it: ‖YᵀX‖²_F / (‖XᵀX‖_F ‖YᵀY‖_F), the rows not centered.
+    """CKA as printed by Wu et al. (2020): ‖YᵀX‖²_F / (‖XᵀX‖_F ‖YᵀY‖_F), rows not centered.
 
-    What all rows have in common counts: two unrelated spaces far from the origin have a value near 1.
+    What all rows have in common counts: two unrelated spaces far from the origin score near 1.
 
     Raises:
-        InputError: The rows will not do, or a side is all zeros.
+        InputError: The rows are invalid, or one side is all zeros.
     """
     X_ND, Y_NE = paired(X, Y)
     X_ND, Y_NE = unit_norm(X_ND, "X"), unit_norm(Y_NE, "Y")
@@ -99,20 +147,22 @@ def paper_cka(X: Array, Y: Array) -> float:
 
 
 def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool = False) -> float:
-    """CKA of Gaussian kernels: do the two spaces find the same items near? Far ones weigh little.
+    """CKA of Gaussian kernels, which compares the neighborhoods of items; distant items count little.
 
     Args:
         X: N × D.
         Y: N × E, the same items in the same order.
-        bandwidth: The width of the kernel, as a share of the median distance between two items of that space.
-        debiased: Take the unbiased estimate of every HSIC.
+        bandwidth: Width of the kernel, as a fraction of the median distance between two items of that space.
+        debiased: Use the unbiased estimate of every HSIC.
 
     Raises:
-        ConfigError: The bandwidth is not above 0.
-        InputError: The rows will not do; as with :func:`cka`.
+        ConfigError: The bandwidth is not positive.
+        InputError: The rows are invalid; as for :func:`cka`.
     """
     if not 0 < bandwidth < float("inf"):
-        raise ConfigError(f"a bandwidth of {bandwidth}", remedy=f"give a number above 0, such as {BANDWIDTH}")
+        raise ConfigError(
+            f"bandwidth = {bandwidth} is not positive", remedy=f"set a positive number, such as {BANDWIDTH}"
+        )
     sides = []
     for name, rows in zip("XY", paired(X, Y), strict=True):
         kernel_NN = gaussian_kernel(centered(rows, name), bandwidth)
@@ -124,13 +174,13 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
 
 
 def cheaper(X_ND: torch.Tensor, Y_NE: torch.Tensor) -> Space:
-    """Where the three products of a CKA take fewer multiplications: between columns, or between items."""
+    """Which needs fewer multiplications for the three products of a CKA: columns × columns or items × items."""
     (N, D), E = X_ND.shape, Y_NE.shape[1]
     return "features" if D * D + E * E + D * E <= N * (D + E) else "items"
 
 
 def products(X_ND: torch.Tensor, Y_NE: torch.Tensor, space: Space) -> Products:
-    """The products of K = XXᵀ and L = YYᵀ; between columns as ⟨XXᵀ, YYᵀ⟩ = ‖XᵀY‖²_F, which is the same."""
+    """Inner products of K = XXᵀ and L = YYᵀ; ⟨XXᵀ, YYᵀ⟩ = ‖XᵀY‖²_F."""
     if space == "items":
         return kernel_products(X_ND @ X_ND.T, Y_NE @ Y_NE.T)
     pairs = ((X_ND, Y_NE), (X_ND, X_ND), (Y_NE, Y_NE))
@@ -138,30 +188,29 @@ def products(X_ND: torch.Tensor, Y_NE: torch.Tensor, space: Space) -> Products:
 
 
 def kernel_products(K_NN: torch.Tensor, L_NN: torch.Tensor) -> Products:
-    """The products of two kernel matrices."""
+    """Inner products of two kernel matrices."""
     return Products(*(float((A * B).sum()) for A, B in ((K_NN, L_NN), (K_NN, K_NN), (L_NN, L_NN))))
 
 
 def without_diagonal(plain: Products, X_ND: torch.Tensor, Y_NE: torch.Tensor) -> Products:
-    """N (N - 3) times the unbiased estimate of HSIC (Song et al. 2012, eq. 5), from products of centered rows.
-
-    Neither K's nor L's diagonal is in it. Their rows sum to zero, so that without the diagonal they sum to minus the
-    squared lengths, and two of the three terms of the estimate need nothing else.
-    """
-    N = len(X_ND)
+    """Products in the debiased form, from those of centered rows; see :func:`debiased_product`."""
     lengths_N, others_N = X_ND.square().sum(dim=1), Y_NE.square().sum(dim=1)
     pairs = ((lengths_N, others_N), (lengths_N, lengths_N), (others_N, others_N))
-    taken = (float(a @ b) * N / (N - 2) - float(a.sum() * b.sum()) / ((N - 1) * (N - 2)) for a, b in pairs)
-    return Products(*(product - part for product, part in zip(plain, taken, strict=True)))
+    return Products(
+        *(
+            debiased_product(len(X_ND), inner, float(a @ b), float(a.sum()), float(b.sum()))
+            for inner, (a, b) in zip(plain, pairs, strict=True)
+        )
+    )
 
 
 def gaussian_kernel(X_ND: torch.Tensor, bandwidth: float) -> torch.Tensor:
-    """exp(-d² / 2σ²) - 1 of all pairs of rows, σ the bandwidth times the median distance.
+    """exp(-d² / 2σ²) - 1 for all pairs of rows, where σ is the bandwidth times the median distance.
 
-    Centering takes any constant off, so that 1 is taken off where it can be without rounding.
+    Centering removes any constant, so 1 is subtracted here, where it costs no digits.
     """
     squares_NN = squared_distances(X_ND)
-    # More than half the pairs may be of equal items: then the median of the others.
+    # More than half of the pairs may be equal items: then the median of the others.
     pairs = above_diagonal(squares_NN)
     median = pairs.median()
     if not bool(median > 0):
@@ -170,7 +219,7 @@ def gaussian_kernel(X_ND: torch.Tensor, bandwidth: float) -> torch.Tensor:
 
 
 def squared_distances(X_ND: torch.Tensor) -> torch.Tensor:
-    """The squared distances of all pairs of rows; 0 on the diagonal and for equal rows."""
+    """Squared distances of all pairs of rows; exactly 0 on the diagonal and for equal rows."""
     squares_N = X_ND.square().sum(dim=1)
     sizes_NN = squares_N[:, None] + squares_N
     distances_NN = torch.addmm(sizes_NN, X_ND, X_ND.T, alpha=-2)
@@ -179,16 +228,16 @@ def squared_distances(X_ND: torch.Tensor) -> torch.Tensor:
 
 
 def double_centered(kernel_NN: torch.Tensor) -> torch.Tensor:
-    """HKH: a kernel matrix whose rows and columns sum to zero."""
+    """HKH: the kernel matrix with rows and columns that sum to zero."""
     means_N = kernel_NN.mean(dim=0)
     return kernel_NN - means_N - means_N[:, None] + means_N.mean()
 
 
 def u_centered(kernel_NN: torch.Tensor) -> torch.Tensor:
-    """The kernel matrix without its diagonal, its rows summing to zero without it (Székely & Rizzo 2014).
+    """U-centered kernel matrix: zero diagonal, rows that sum to zero (Székely & Rizzo 2014).
 
-    The sum of the products of two such matrices is N (N - 3) times the unbiased HSIC; being an inner product, it keeps
-    debiased CKA between -1 and 1.
+    The inner product of two such matrices is N (N - 3) times the unbiased HSIC, which keeps debiased CKA between -1
+    and 1.
     """
     N = len(kernel_NN)
     open_NN = kernel_NN.clone().fill_diagonal_(0)
@@ -198,21 +247,21 @@ def u_centered(kernel_NN: torch.Tensor) -> torch.Tensor:
 
 
 def cosine(parts: Products) -> float:
-    """The cosine of two matrices; what rounding puts beyond 1 is taken off."""
+    """Cosine of two matrices, clipped to [-1, 1]."""
     return max(-1.0, min(1.0, parts.cross / math.sqrt(parts.own) / math.sqrt(parts.other)))
 
 
 PAPER_CKA = Measure(
     name="paper-cka",
     title="CKA as printed",
-    meaning="Whether both spaces find the same items alike, what all items have in common included (Wu et al. 2020).",
+    meaning="Whether both spaces consider the same items similar; rows are not centered (Wu et al. 2020).",
     function=paper_cka,
     invariances=unchanged_by("orthogonal", "scaling"),
 )
 CKA = Measure(
     name="cka",
     title="CKA",
-    meaning="Whether both spaces find the same items alike; too high where there are few items and many columns.",
+    meaning="Whether both spaces consider the same items similar; biased upward with few items and many columns.",
     function=cka,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
 )
@@ -225,7 +274,7 @@ def _debiased_cka(X: Array, Y: Array) -> float:
 DEBIASED_CKA = Measure(
     name="debiased-cka",
     title="CKA, debiased",
-    meaning="Whether both spaces find the same items alike; 0 on average where they are unrelated.",
+    meaning="Whether both spaces consider the same items similar; 0 on average for unrelated spaces.",
     function=_debiased_cka,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     bounds=(-1.0, 1.0),
@@ -233,49 +282,42 @@ DEBIASED_CKA = Measure(
 RBF_CKA = Measure(
     name="rbf-cka",
     title="CKA, Gaussian kernel",
-    meaning="Whether both spaces find the same items near; how far the far ones are hardly counts.",
+    meaning="Whether both spaces have the same items close to each other; large distances hardly count.",
     function=rbf_cka,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     rows=SAMPLED,
 )
 
 
-Form = Literal["paper", "centered", "debiased"]
-FORMS: dict[Form, str] = {
-    "paper": "as Wu et al. (2020) print it: rows as they are",
-    "centered": "rows centered; too high where there are few rows and many columns",
-    "debiased": "the unbiased estimate: 0 on average for unrelated rows",
-}
-"""The three linear forms of CKA, with a line of meaning each."""
-
-
 def check_form(name: str) -> None:
-    """Refuse a form of CKA that there is not.
+    """Check the name of a form of CKA.
 
     Raises:
-        ConfigError: There is none of that name; the message has the nearest.
+        ConfigError: There is no such form; the message has the nearest name.
     """
     if name not in FORMS:
-        raise ConfigError(f"no form of CKA {shown(name)}", remedy=nearest_name(name, FORMS), code="config.unknown-name")
+        raise ConfigError(
+            f"unknown form of CKA {shown(name)}", remedy=nearest_name(name, FORMS), code="config.unknown-name"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CKAGrid:
-    """How alike each layer of one encoder is to each of another, in three forms: rows are layers of X, columns of Y."""
+    """CKA of each layer of one encoder (rows) with each layer of another (columns), in three forms."""
 
     layers_x: tuple[int, ...]
     layers_y: tuple[int, ...]
     count: int
-    """items it was computed on"""
-    paper: np.ndarray
-    """as Wu et al. (2020) print it: rows as they are"""
-    centered: np.ndarray
-    """rows centered; too high where there are few rows and many columns"""
-    debiased: np.ndarray
-    """the unbiased estimate: 0 on average for unrelated rows"""
+    """number of items"""
+    paper: np.ndarray = field(repr=False)
+    """as printed by Wu et al. (2020): rows not centered"""
+    centered: np.ndarray = field(repr=False)
+    """rows centered; biased upward with few rows and many columns"""
+    debiased: np.ndarray = field(repr=False)
+    """unbiased estimate: 0 on average for unrelated rows"""
 
     def form(self, name: Form) -> np.ndarray:
-        """One of the three.
+        """Values of one of the three forms.
 
         Raises:
             ConfigError: There is no such form.
@@ -285,7 +327,7 @@ class CKAGrid:
         return values
 
     def diagonal(self, name: Form = "debiased") -> dict[int, float]:
-        """The values of each layer with the layer of the same number."""
+        """Value of each layer with the layer of the same number."""
         values = self.form(name)
         return {
             layer: float(values[self.layers_x.index(layer), self.layers_y.index(layer)])
@@ -294,7 +336,7 @@ class CKAGrid:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         return {
             "layers_x": list(self.layers_x),
             "layers_y": list(self.layers_y),
