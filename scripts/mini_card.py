@@ -43,7 +43,7 @@ from isoglot.core.progress import SILENT, choose_progress
 from isoglot.model import load_encoder
 from isoglot.represent import extract
 from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
-from isoglot.retrieve.dictionaries import own_words, score_dictionary, words_by_language
+from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
 from isoglot.retrieve.layer_scores import Side
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
@@ -231,7 +231,7 @@ class Card:
         found = {}
         for pair, right in entries.items():
             if set(pair) <= set(sides):
-                source, target = own_words(sides, pair, right)
+                source, target = entry_sides(sides, pair, right)
                 found[pair[1]] = words_found(score_dictionary(source, target, right, folder, score=score))
         return {"pairs": found}
 

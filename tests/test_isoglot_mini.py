@@ -164,6 +164,7 @@ def test_the_words_it_was_given_are_known_and_no_test_of_it(isoglot, tmp_path: P
     for one in provenance.dictionaries:
         assert min(len(one.source_words), len(one.target_words)) > 1000
         assert provenance.words(one.source) >= one.source_words
+    assert len(provenance.packed) < 250_000  # in the header of every file of vectors
     english = sorted(provenance.words("en"))
     file = tmp_path / "en-de.txt"
     file.write_text(f"{english[0]} eins\n{english[1]} zwei\nzyzzyva Rüsselkäfer\n")

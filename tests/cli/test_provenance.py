@@ -155,8 +155,14 @@ def test_what_is_made_of_a_model_leaks_no_words(isoglot, known_model: Path, swit
         assert made.code == 0, made.err
     for out in ("x.safetensors", "x"):
         assert "cat" not in Path(out if out.endswith("s") else "x/representations.json").read_text("latin-1")
-    vectors = ("retrieve", "words", "--source", "x.vec", "--target", "x.vec", "--dictionary", "en-fr=test.txt")
-    assert REFUSED in isoglot(*vectors).err
+    bare = isoglot("encode", str(model), "--pool", "embeddings", "--lang", "en", "--out", "bare.vec", "-q")
+    assert bare.code == 0, bare.err
+    assert provenance_of("bare.vec").words("en") == {"cat"}
+    for file in ("bare.vec", "x.vec"):
+        vectors = ("retrieve", "words", "--source", file, "--target", file, "--dictionary", "en-fr=test.txt")
+        found = isoglot(*vectors)
+        assert (found.code, found.out) == (2, "")
+        assert REFUSED in found.err
     Path("x.vec.provenance.json").unlink()
     Path("same.txt").write_text("the the\na a\n")
     assert f"{UNKNOWN}x.vec has no record" in isoglot(*vectors[:-1], "same.txt").out
@@ -175,8 +181,10 @@ def test_static_vectors_leak_no_words(isoglot, switched: Path):
     assert REFUSED in score(isoglot, model, "en").err
     assert isoglot("static", "vectors", str(model), "--lang", "en", "--out", "en.vec", "-q").code == 0
     assert provenance_of("en.vec").words("en") == {"cat"}
-    vectors = ("retrieve", "words", "--source", "en.vec", "--target", "en.vec", "--dictionary", "test.txt")
-    assert REFUSED in isoglot(*vectors).err
+    assert isoglot("encode", str(model), "--pool", "embeddings", "--lang", "en", "--out", "bare.vec", "-q").code == 0
+    for file in ("en.vec", "bare.vec"):
+        vectors = ("retrieve", "words", "--source", file, "--target", file, "--dictionary", "test.txt")
+        assert REFUSED in isoglot(*vectors).err
     (model / "provenance.json").unlink()
     assert "is missing" in score(isoglot, model, "en").err
 

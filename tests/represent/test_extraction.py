@@ -4,6 +4,7 @@ import functools
 import json
 import operator
 import os
+from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,14 @@ import numpy as np
 import pytest
 import torch
 
+from isoglot.core.artifact import compressed
 from isoglot.core.errors import InputError, IsoglotError, StorageError
 from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
 from isoglot.represent import Representations, extract, extraction
 from isoglot.represent.array_files import ArrayWriter, Shape
 from isoglot.represent.layer_pass import IN_FLIGHT, check_finite
+from isoglot.text.formats.dictionary import Entry
+from isoglot.text.provenance import Provenance, use_entries
 from tests.errors import raises
 
 CLOSE: dict[str, Any] = {"atol": 2e-5, "rtol": 1e-5}
@@ -253,6 +257,25 @@ def test_killed_and_resumed_is_the_same_to_the_byte(
     assert content(path) == content(whole), "finished work is left as it is"
     with raises("config.other-settings", "39", "38"):
         extract(ours, sentences[1:], out=path, resume=True, **options)  # type: ignore[arg-type]
+
+
+def test_finished_work_is_known_however_its_provenance_was_packed(
+    ours: Encoder, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "v.safetensors"
+    entries = [Entry("cat", "chat"), Entry("dog", "chien")]
+    monkeypatch.setattr(ours, "provenance", Provenance(dictionaries=(use_entries("en", "fr", entries),)))
+    found = extract(ours, sentences, language="en")
+    facts = json.dumps(ours.provenance.facts()).encode()
+    found.header["provenance"] = b64encode(compressed(facts, level=3)).decode()  # as older files have it
+    found.save(path)
+    before = path.read_bytes()
+    extract(ours, sentences, language="en", out=path, resume=True)
+    assert path.read_bytes() == before
+    assert Representations.open(path).provenance == ours.provenance
+    monkeypatch.setattr(ours, "provenance", Provenance())
+    with raises("config.other-settings"):
+        extract(ours, sentences, language="en", out=path, resume=True)
 
 
 def test_a_torn_journal_and_other_work(ours: Encoder, sentences: list[str], tmp_path: Path, monkeypatch):

@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from isoglot.cli.steer_inputs import read_texts
 from isoglot.core.errors import InputError
+from isoglot.languages.twins import twin_files
 from isoglot.represent.sentences import read_sentences
 from isoglot.retrieve.parallel_sets import aligned_set
+from isoglot.text.cleaning.clean import CleanConfig, clean_files
+from isoglot.text.cleaning.segmentation import LineSegmenter
+from isoglot.text.cleaning.sentence_splitter import LineSplitter
+from isoglot.text.code_switching import Switcher, switch_files
+from isoglot.text.formats.dictionary import Entry
+from isoglot.text.formats.malformed import Skip
 from isoglot.text.formats.parallel import read_aligned
 from isoglot.text.formats.plain import read_sentence_lines
+from isoglot.text.stream import read_stream, rewrite
 from isoglot.vocab import build_shards, train_vocabulary
 from tests.errors import raises
 
@@ -37,11 +46,29 @@ def test_an_inference_table_is_refused_wherever_sentences_are_read(table: Path, 
             [table], train_vocabulary({"de": [other]}, mode="joint", size=300, coverage=1.0), "de", tmp_path / "shards"
         ),
     )
-    for read in readers:
+    streams = (
+        lambda: list(read_stream([table])),
+        lambda: clean_files([table], tmp_path / "out.txt", "en", CleanConfig()),
+        lambda: rewrite([table], tmp_path / "out.txt", LineSplitter("en")),
+        lambda: rewrite([table], tmp_path / "out.txt", LineSegmenter("en")),
+        lambda: switch_files([table], tmp_path / "out.txt", "en", Switcher({("en", "de"): [Entry("sun", "Sonne")]})),
+        lambda: twin_files([table], tmp_path / "out.txt", "en", "shift"),
+        lambda: read_texts({"en": [other, table]}, 100),
+    )
+    for read in (*readers, *streams):
         with pytest.raises(InputError) as caught:
             read()
         assert "a row of an inference table (3 columns, one of them 'contradiction')" in str(caught.value)
         assert (Path(str(caught.value.file)).name, caught.value.line) == ("test-en.tsv", 1)
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_rows_of_a_table_are_skipped_where_malformed_lines_may_be(table: Path):
+    with table.open("a", encoding="utf-8") as file:
+        file.write("It rains.\n")
+    skip = Skip(3)
+    assert list(read_stream([table], skip=skip)) == ["It rains.", ""]
+    assert skip.count == 3
 
 
 def test_any_other_tab_is_refused_in_sentences_and_left_in_running_text(tmp_path: Path):
@@ -49,4 +76,7 @@ def test_any_other_tab_is_refused_in_sentences_and_left_in_running_text(tmp_path
     path.write_text("One.\nTwo\tthree.\n", encoding="utf-8")
     with raises("input.malformed-line", "en.txt", "'Two\\tthree.'", line=2):
         list(read_sentences(path, "text"))
+    with raises("input.malformed-line", "en.txt", "'Two\\tthree.'", line=2):
+        read_texts({"en": [path]}, 100)
+    assert list(read_stream([path])) == ["One.", "Two\tthree.", ""]
     assert len(train_vocabulary({"en": [path]}, mode="joint", size=290, coverage=1.0))

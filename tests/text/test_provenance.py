@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
+from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from isoglot.core.artifact import compressed
 from isoglot.core.errors import CorruptFileError
 from isoglot.languages.twins import shift, twin_files
 from isoglot.text import provenance
@@ -175,3 +178,45 @@ def test_merging_keeps_each_once():
     one = Provenance((Source("a", known=False),))
     assert merged([one, one, Provenance((Source("b"),))]) == Provenance((Source("a", known=False), Source("b")))
     assert Provenance.from_facts(one.facts()) == one
+
+
+def many_words() -> Provenance:
+    """Four dictionaries that share most of their words, one with characters of other scripts and of no length."""
+    names = [f"word{number:05}" for number in range(4_000)]
+    found = [
+        provenance.use_entries(source, target, [Entry(word, f"{word}-{target}") for word in names[start:]])
+        for start, (source, target) in enumerate((("en", "fr"), ("en", "de"), ("fr", "en"), ("en", "en-x-shift")))
+    ]
+    odd = provenance.use_entries(
+        "zh", "en", [Entry("中国", "China"), Entry("中", "\ud800"), Entry("a" * 99, "a" * 100)]
+    )
+    return Provenance((Source("raw.txt", steps=({"step": "declare"},)),), (*found, odd))
+
+
+def test_a_packed_record_holds_each_word_once_and_loses_none():
+    full = many_words()
+    packed = full.packed
+    assert Provenance.from_packed(packed, "x") == full
+    facts = json.dumps(full.facts(), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    older = b64encode(compressed(facts, level=3)).decode()  # every word with every dictionary
+    assert Provenance.from_packed(older, "x") == full
+    assert 2 * len(packed) < len(older)
+    assert Provenance.from_packed(Provenance().packed, "x") == Provenance()
+
+
+@pytest.mark.parametrize("packed", ["", "KLUv", "!", b64encode(compressed(b'{"lexicon": 3}')).decode()])
+def test_what_is_no_packed_record_is_refused(packed: str):
+    with pytest.raises(CorruptFileError):
+        Provenance.from_packed(packed, "x")
+
+
+def test_a_record_of_many_words_is_small_beside_the_text(tmp_path: Path):
+    path = tmp_path / "en.txt"
+    path.write_text("It rains.\n")
+    full = many_words()
+    write_provenance(path, full)
+    assert read_provenance(path) == full
+    assert record_path(path).stat().st_size < len(json.dumps(full.facts())) / 10
+    record_path(path).write_text(record_path(path).read_text().replace('"packed": "K', '"packed": "L'))
+    with raises("corrupt-file.hash"):
+        read_provenance(path)

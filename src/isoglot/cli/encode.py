@@ -154,6 +154,7 @@ def _embeddings(
 
     from isoglot.model import load_encoder
     from isoglot.represent import embedding_rows
+    from isoglot.retrieve.leaks import training_provenance
     from isoglot.text.formats.dictionary import read_dictionary
     from isoglot.text.formats.word_vectors import read_words, write_vectors
 
@@ -174,8 +175,9 @@ def _embeddings(
         entries = [entry for file in files for entry in read_dictionary(file)]
         asked = [*(asked or ()), *(entry.source if code == pair[0] else entry.target for entry in entries)]
     asked = None if asked is None else list(dict.fromkeys(asked))
-    found = embedding_rows(load_encoder(model, device=device), asked, lang)
-    write_vectors(out, found.words, found.vectors_ND)
+    encoder = load_encoder(model, device=device)
+    found = embedding_rows(encoder, asked, lang)
+    write_vectors(out, found.words, found.vectors_ND, provenance=training_provenance([encoder]))
     facts = {"out": str(out), "model": model, "pool": "embeddings", "language": lang, "words": len(found.words)}
     facts |= {"hidden_size": int(found.vectors_ND.shape[1]), "asked": None if asked is None else len(asked)}
     of = "" if asked is None else f" of {len(asked):,} asked for"

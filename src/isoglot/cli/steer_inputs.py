@@ -12,7 +12,7 @@ from isoglot.cli.options import left_out, refuse_both
 from isoglot.core.errors import ConfigError, InputError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from isoglot.model import EncoderLike
     from isoglot.retrieve.parallel_sets import ParallelSet
@@ -83,12 +83,15 @@ def read_texts(named: dict[str, list[Path]], most: int) -> dict[str, list[str]]:
     """The first so many lines of each language's files; blank ones are left out.
 
     Raises:
-        InputError: A language has none, or a line is no text.
+        InputError: A language has none, a line is no text, or a file is a table.
         StorageError: A file cannot be read.
     """
-    from isoglot.text.stream import read_stream
+    from isoglot.text.formats.plain import read_sentence_lines
 
-    found = {code: list(islice(filter(None, read_stream(paths)), most)) for code, paths in named.items()}
+    def lines_of(paths: list[Path]) -> Iterator[str]:
+        return (line for path in paths for _, line in read_sentence_lines(path) if line.strip())
+
+    found = {code: list(islice(lines_of(paths), most)) for code, paths in named.items()}
     for code, lines in found.items():
         if not lines:
             raise InputError(f"there is no sentence of {code}", remedy="give at least one line", file=named[code][0])

@@ -32,6 +32,7 @@ from isoglot.core.files import (
     storage_error,
     writable_folder,
 )
+from isoglot.text.provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -201,12 +202,18 @@ def check_same(path: Path, found: Header, wanted: Header) -> None:
         ConfigError: Something differs; the message says what.
     """
     for key, value in wanted.items():
-        if key != "name" and found.get(key) != value:
+        if key != "name" and found.get(key) != value and not (key == "provenance" and _same_origin(found, wanted)):
             raise ConfigError(
                 f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}",
                 remedy="name another --out, or leave out --resume to begin anew",
                 code="config.other-settings",
             )
+
+
+def _same_origin(found: Header, wanted: Header) -> bool:
+    """Whether two headers have the same provenance, however it was packed."""
+    one, other = (Provenance.from_packed(header.get("provenance", ""), "header") for header in (found, wanted))
+    return one == other
 
 
 def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict[str, np.ndarray]]:

@@ -14,6 +14,7 @@ from base64 import b64decode, b64encode
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 FORMAT = "isoglot provenance 1"
 ENDING = ".provenance.json"
 _REMEDY = "restore the file, or make what it describes again"
+_MOST_WORDS = 2_000  # of dictionaries that a record shows as they are; more are packed
 COMPRESSED = (".bz2", ".gz", ".xz", ".zst")
 
 Facts = dict[str, Any]
@@ -112,8 +114,16 @@ class Provenance:
 
     @cached_property
     def packed(self) -> str:
-        """The provenance as one string of letters and digits, for the header of a file of arrays."""
-        return b64encode(compressed(_as_bytes(self), level=3)).decode("ascii")
+        """The provenance as one string of letters and digits, for the header of a file of arrays.
+
+        Dictionaries share most of their words, so each word is stored once: a quarter of the bytes.
+        """
+        facts = {
+            "sources": [source.facts() for source in self.sources],
+            "dictionaries": without_words(self.dictionaries),
+            "lexicon": _lexicon(self.dictionaries),
+        }
+        return b64encode(compressed(_json_bytes(facts), level=_LEVEL)).decode("ascii")
 
     @classmethod
     def from_packed(cls, packed: str, file: str | Path) -> Provenance:
@@ -123,8 +133,11 @@ class Provenance:
             CorruptFileError: It is something else.
         """
         try:
-            return cls.from_facts(parse_json(expanded(b64decode(packed), file), file), file)
-        except (ValueError, TypeError, InputError) as error:
+            facts = parse_json(expanded(b64decode(packed), file), file)
+            if "lexicon" in facts:  # older files have the words with each dictionary
+                facts["dictionaries"] = _with_words(facts["dictionaries"], facts["lexicon"])
+            return cls.from_facts(facts, file)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, InputError) as error:
             raise _no_record(file) from error
 
     @classmethod
@@ -158,7 +171,77 @@ def _no_record(file: str | Path | None) -> CorruptFileError:
 
 
 def _as_bytes(provenance: Provenance) -> bytes:
-    return json.dumps(provenance.facts(), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return _json_bytes(provenance.facts())
+
+
+def _json_bytes(facts: Facts) -> bytes:
+    return json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+# --- each word once ---
+
+_LEVEL = 12  # of zstd: 0.06 s for the 44,000 words of isoglot-mini; level 19 takes 0.6 s and saves 9 %
+_LONGEST_PREFIX = 60
+_SIDES = ("source", "target")
+
+
+def _lexicon(dictionaries: Iterable[UsedDictionary]) -> Facts:
+    """Every word of every language once.
+
+    Of each language: its words in order, as one character for the length of the prefix shared with the word before and
+    the rest; and for each word a number whose bit k says that the k-th list of words of that language has it.
+    """
+    lists: dict[str, dict[str, int]] = {}
+    count: dict[str, int] = {}
+    for used in dictionaries:
+        for side in _SIDES:
+            language = getattr(used, side)
+            number = count[language] = count.get(language, -1) + 1
+            words = lists.setdefault(language, {})
+            for word in getattr(used, f"{side}_words"):
+                words[word] = words.get(word, 0) | 1 << number
+    ordered = {language: sorted(words.items()) for language, words in lists.items()}
+    return {
+        language: {"words": list(_front_coded(word for word, _ in pairs)), "lists": [bits for _, bits in pairs]}
+        for language, pairs in ordered.items()
+    }
+
+
+def _with_words(dictionaries: list[Facts], lexicon: Facts) -> list[Facts]:
+    """The facts of dictionaries with their words, from the lexicon."""
+    found: list[Facts] = []
+    words = {language: list(_front_decoded(each["words"])) for language, each in lexicon.items()}
+    count: dict[str, int] = {}
+    for used in dictionaries:
+        full = dict(used)
+        for side in _SIDES:
+            language = used[side]
+            number = count[language] = count.get(language, -1) + 1
+            pairs = zip(words[language], lexicon[language]["lists"], strict=True)
+            full[f"{side}_words"] = [word for word, bits in pairs if bits >> number & 1]
+        found.append(full)
+    return found
+
+
+def _front_coded(words: Iterable[str]) -> Iterator[str]:
+    """Words in order, each by what it shares with the one before.
+
+    >>> list(_front_coded(["cat", "cats", "dog"]))
+    ['0cat', '3s', '0dog']
+    """
+    before = ""
+    for word in words:
+        pairs = zip(before[:_LONGEST_PREFIX], word, strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        yield chr(ord("0") + shared) + word[shared:]
+        before = word
+
+
+def _front_decoded(coded: Iterable[str]) -> Iterator[str]:
+    before = ""
+    for each in coded:
+        before = before[: ord(each[0]) - ord("0")] + each[1:]
+        yield before
 
 
 def _truth(value: object) -> bool:
@@ -286,7 +369,9 @@ def write_provenance(path: str | Path, provenance: Provenance, *, sha256: str | 
         StorageError: It cannot be written, or the text cannot be read.
     """
     target = record_path(path)
-    write_sealed(target, {"format": FORMAT, "sha256": sha256 or text_hash(path), **provenance.facts()})
+    words = sum(len(used.source_words) + len(used.target_words) for used in provenance.dictionaries)
+    facts = provenance.facts() if words <= _MOST_WORDS else {"packed": provenance.packed}
+    write_sealed(target, {"format": FORMAT, "sha256": sha256 or text_hash(path), **facts})
     return target
 
 
@@ -302,7 +387,10 @@ def read_provenance(path: str | Path) -> Provenance | None:
     if is_pipe(path) or not place.exists():
         return None
     content = read_sealed(place, {"format": (FORMAT,), "sha256": str}, remedy=_REMEDY)
-    provenance = Provenance.from_facts(content, place)
+    if "packed" in content:
+        provenance = Provenance.from_packed(content["packed"], place)
+    else:
+        provenance = Provenance.from_facts(content, place)
     if content.get("sha256") != text_hash(path):
         raise CorruptFileError(
             f"the text has changed since {place.name} was written",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.malformed import parsed
+from isoglot.text.formats.plain import check_text
 from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived, recorded_writer
 
@@ -24,12 +27,12 @@ def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Ite
     """The lines of the files; a blank line and the end of a file end a document, and are ``""``.
 
     Raises:
-        InputError: A line is not UTF-8 text.
+        InputError: A line is not UTF-8 text, or a row of an inference table.
         StorageError: A file cannot be read.
     """
     inside = False
     for path in paths:
-        for _, line in read_lines(path, skip=skip):
+        for line in parsed(read_lines(path, skip=skip), partial(_checked, path), skip):
             if line and not line.isspace():
                 yield line
                 inside = True
@@ -39,6 +42,12 @@ def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Ite
         if inside:
             yield ""
             inside = False
+
+
+def _checked(path: str | Path, numbered: tuple[int, str]) -> str:
+    number, line = numbered
+    check_text(line, path, number)
+    return line
 
 
 @contextmanager
