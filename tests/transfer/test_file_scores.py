@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from isoglot.core.errors import InputError
 from isoglot.text.formats.conll_columns import write_tagged
 from isoglot.transfer import find_task
 from isoglot.transfer.scoring.file_scores import score_files
+from tests.errors import raises
 
 GOLD = """\
 1\tEva\t_\tPROPN\t_\t_\t2\tnsubj:pass\t_\t_
@@ -53,13 +55,49 @@ def test_parts_of_speech(files):
 def test_entities_as_seqeval_counts_them(tmp_path: Path):
     gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG", "I-ORG", "O"], ["B-LOC", "O"]]
     predicted = [["B-PER", "I-PER", "O", "B-ORG"], ["O", "B-ORG", "O", "O"], ["B-LOC", "B-PER"]]
-    paths = []
-    for name, tags in (("gold", gold), ("predicted", predicted)):
-        paths.append(tmp_path / f"{name}.tsv")
-        write_tagged(paths[-1], [[(f"w{n}", tag) for n, tag in enumerate(some)] for some in tags])
+    paths = bio_files(tmp_path, gold, predicted)
     found = score_files(find_task("ner"), paths[0], paths[1], "en")
     assert found.scores.main == pytest.approx(100 * f1_score(gold, predicted))
     assert found.interval.low <= found.scores.main <= found.interval.high
+
+
+def bio_files(folder: Path, gold: list[list[str]], predicted: list[list[str]]) -> list[Path]:
+    paths = []
+    for name, tags in (("gold", gold), ("predicted", predicted)):
+        paths.append(folder / f"{name}.tsv")
+        write_tagged(paths[-1], [[(f"w{n}", tag) for n, tag in enumerate(some)] for some in tags])
+    return paths
+
+
+def test_tags_that_are_no_proper_bio_are_scored_as_they_are_unless_repaired(isoglot, tmp_path: Path):
+    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG", "I-ORG", "O"], ["B-LOC", "O"]]
+    predicted = [["I-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC", "I-ORG", "O"], ["B-LOC", "I-PER"]]
+    paths = bio_files(tmp_path, gold, predicted)
+    ner = find_task("ner")
+    raw, fixed = score_files(ner, *paths, "en"), score_files(ner, *paths, "en", repair="wu2020")
+    assert raw.scores.main == pytest.approx(100 * f1_score(gold, predicted))
+    repaired = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG", "I-ORG", "O"], ["B-PER", "I-PER"]]
+    assert fixed.scores.main == pytest.approx(100 * f1_score(gold, repaired))
+    assert raw.scores.main != fixed.scores.main
+    assert [(one.repair, one.malformed) for one in (raw, fixed)] == [("none", 3), ("wu2020", 3)]
+    for options, kind in (((), "none"), (("--repair", "wu2020"), "wu2020")):
+        verb = ("transfer", "score", "ner", *map(str, paths), *options)
+        assert json.loads(isoglot(*verb, "--json").out)["repair"] == kind
+        printed = isoglot(*verb).out
+        assert ("as they are" in printed, "Wu et al." in printed) == (kind == "none", kind == "wu2020")
+        assert "3 of 3" in printed
+    with raises("config", "wu2020", "pos"):
+        score_files(find_task("pos"), *paths, "en", repair="wu2020")
+
+
+@pytest.mark.parametrize("change", [("0\troot", "1\troot"), ("2\tadvmod", "0\tadvmod")], ids=["a cycle", "two roots"])
+def test_heads_that_are_no_tree_are_scored_word_by_word(isoglot, files, change):
+    gold, predicted = files(GOLD, GOLD.replace(*change))
+    found = score_files(find_task("parse"), gold, predicted, "en")
+    assert (found.scores.main, found.scores.values["uas"], found.malformed) == (75.0, 75.0, 1)
+    assert "1 of 1" in isoglot("transfer", "score", "parse", str(gold), str(predicted)).out
+    with pytest.raises(InputError):  # the gold is a tree
+        score_files(find_task("parse"), predicted, gold, "en")
 
 
 @pytest.mark.parametrize("task", ["parse", "pos"])

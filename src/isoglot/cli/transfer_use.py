@@ -90,6 +90,12 @@ def score(
         Literal["universal", "full"],
         typer.Option("--relations", help="For parse: ignore subtypes such as nsubj:pass (universal), or count them."),
     ] = "universal",
+    repair: Annotated[
+        Literal["none", "wu2020"],
+        typer.Option(
+            "--repair", help="For ner: score predicted tags as they are (none), or made proper BIO as Wu et al. (2020)."
+        ),
+    ] = "none",
     task: OwnTask = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -103,12 +109,14 @@ def score(
     output = Output(json=json, quiet=quiet)
     with of_task_file(task):
         chosen = find_task(name) if task is None else load_task_file(task)
-        found = score_files(chosen, gold, predicted, lang, relations=relations)
+        found = score_files(chosen, gold, predicted, lang, relations=relations, repair=repair)
     interval = f"{found.interval.low:.1f} – {found.interval.high:.1f}"
     values = found.scores.values.items()
     rows = [[label, f"{value:.1f}", interval if label == found.metric else ""] for label, value in values]
     head = ["score", "value", f"95 % over {found.sentences:,} sentences"]
     output.result(found.facts(), Table.from_cells(head, rows))
+    if found.remark:
+        output.say(found.remark)
 
 
 def _predict(

@@ -2,7 +2,7 @@
 
 Everything in the file is kept, columns as they are written, so that reading and writing gives the same bytes. What is
 read *is* a tree: ids run from 1, heads exist, there is one root and no cycle; or, where that is allowed, nothing is
-known of any head.
+known of any head, or they make no tree.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-Heads = Literal["needed", "optional"]
-"""Whether every word must have a head, or a sentence may do without any (``_``)."""
+Heads = Literal["needed", "optional", "any"]
+"""``needed``: the heads of a sentence make a tree; ``optional``: or it has none (``_``); ``any``: every word has a head
+in the sentence, and they need not make a tree."""
 NO_HEAD = -1
 """The head of a word of which none is known."""
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -103,7 +104,7 @@ def read_conllu(path: str | Path, *, heads: Heads = "needed", skip: Skip | None 
 
     Args:
         path: The treebank.
-        heads: Whether there must be heads.
+        heads: Whether there must be heads, and whether they must make a tree.
         skip: How many malformed trees may be skipped, and what was.
 
     Raises:
@@ -265,13 +266,13 @@ class _TreeParser:
                     f"give a head from 1 to {size}, or 0 for the root",
                     place,
                 )
-            if word.head == 0:
+            if word.head == 0 and self.heads != "any":
                 roots.append(word.id)
                 if len(roots) > 1:
                     raise self._error(
                         f"word {word.id} is a second root, after word {roots[0]}", "give head 0 to one word", place
                     )
-        stuck = _find_cycle([word.head for word in self.words])
+        stuck = 0 if self.heads == "any" else _find_cycle([word.head for word in self.words])
         if stuck:
             raise self._error(
                 f"the heads from word {stuck} on lead back to it",

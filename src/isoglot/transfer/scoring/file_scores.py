@@ -5,15 +5,18 @@ The predictions may come from any system. Both files must have the same words in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.progress import counted
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.scoring.attachment import Relations, tree_score
 from isoglot.transfer.scoring.significance import estimate
+from isoglot.transfer.scoring.spans import Repair, repaired
 from isoglot.transfer.tasks.examples import Passage, text_of
+from isoglot.transfer.tasks.ner import Entities
 from isoglot.transfer.tasks.parsing import scores_of
 
 if TYPE_CHECKING:
@@ -33,6 +36,26 @@ class FileScore:
     interval: Interval
     """Bootstrap interval of the main score over sentences."""
     sentences: int
+    repair: Repair | None = None
+    """What was done to predicted BIO tags before they were scored; None where there are none."""
+    malformed: int = 0
+    """Predicted sentences whose tags are no proper BIO, or whose heads are no tree with a single root."""
+
+    @property
+    def remark(self) -> str | None:
+        """What a reader of the numbers has to know about the predictions, in a line; None: nothing."""
+        if self.repair == "wu2020":
+            return f"Tags repaired by the rule of Wu et al. (2020): {self._share} had no proper BIO tags"
+        if self.repair == "none":
+            note = f"{self._share} have no proper BIO tags; --repair wu2020 repairs them" if self.malformed else ""
+            return f"Tags scored as they are, as by conlleval{note and f': {note}'}"
+        if self.malformed:
+            return f"The heads of {self._share} are no tree with one root; scored as they are, word by word"
+        return None
+
+    @property
+    def _share(self) -> str:
+        return f"{self.malformed:,} of {counted(self.sentences, 'predicted sentences')}"
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -43,11 +66,19 @@ class FileScore:
             "high": round(self.interval.high, 4),
             "sentences": self.sentences,
             "values": {name: round(value, 4) for name, value in self.scores.values.items()},
+            "repair": self.repair,
+            "malformed": self.malformed,
         }
 
 
 def score_files(
-    task: Task[Any], gold: str | Path, predicted: str | Path, language: str, *, relations: Relations = "universal"
+    task: Task[Any],
+    gold: str | Path,
+    predicted: str | Path,
+    language: str,
+    *,
+    relations: Relations = "universal",
+    repair: Repair = "none",
 ) -> FileScore:
     """Score predictions against gold.
 
@@ -57,27 +88,39 @@ def score_files(
         predicted: The file with the predicted ones.
         language: Language of both.
         relations: For parsing: whether subtypes of relations (``nsubj:pass``) count.
+        repair: For entities: what is done to predicted tags that are no proper BIO.
 
     Raises:
+        ConfigError: Tags are to be repaired in a task without entities.
         InputError: A file is malformed, empty, or the two do not have the same words.
         StorageError: A file cannot be read.
     """
+    entities = isinstance(task, Entities)
+    if repair != "none" and not entities:
+        raise ConfigError(f"--repair {repair} is for ner, not for {shown(task.name)}", remedy="leave it out")
+    malformed = 0
     if task.kind == "parsing":
         try:
-            found = tree_score(read_conllu(gold), read_conllu(predicted), relations=relations)
+            found = tree_score(read_conllu(gold), read_conllu(predicted, heads="any"), relations=relations)
         except InputError as error:
             error.file = error.file or str(predicted)
             raise
-        scores, sentences = scores_of(found), len(found.counts_N6)
+        scores, sentences, malformed = scores_of(found), len(found.counts_N6), found.no_tree
     else:
         expected, given = task.read(gold, language), task.read(predicted, language)
         for number, (one, other) in enumerate(zip_longest(expected.examples, given.examples), start=1):
             if one is None or other is None or text_of(one) != text_of(other):
                 raise _different(number, one, other, gold, predicted)
-        scores, sentences = task.score(expected.examples, given.examples), len(expected)
+        examples = given.examples
+        if entities:
+            proper = [replace(one, tags=tuple(repaired(one.tags))) for one in examples]
+            malformed = sum(one != other for one, other in zip(examples, proper, strict=True))
+            examples = proper if repair == "wu2020" else examples
+        scores, sentences = task.score(expected.examples, examples), len(expected)
     if not sentences:
         raise InputError("there are no sentences to score", remedy="give a file that is not empty", file=gold)
-    return FileScore(task.metric, scores, estimate(scores.ratio_S2).over_sentences, sentences)
+    interval = estimate(scores.ratio_S2).over_sentences
+    return FileScore(task.metric, scores, interval, sentences, repair if entities else None, malformed)
 
 
 def _different(number: int, one: Any, other: Any, gold: str | Path, predicted: str | Path) -> InputError:  # noqa: ANN401 - an example of any kind, or None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from isoglot.core.errors import InputError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+Repair = Literal["none", "wu2020"]
+"""``none``: tags as they are, as conlleval and seqeval score them; ``wu2020``: made proper BIO by :func:`repaired`."""
 
 
 class Span(NamedTuple):
