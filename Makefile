@@ -11,6 +11,11 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# How much `make proof` fuzzes: small, or full (100,000 cases of readers, 10,000 of the command line).
+FUZZ ?= small
+READER_CASES := $(if $(filter full,$(FUZZ)),100000,20000)
+CLI_CASES := $(if $(filter full,$(FUZZ)),10000,2000)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types rooms tests proof bench format lock clean
 
@@ -35,8 +40,8 @@ rooms: $(VENV)/.dev  ## import-linter: data flows one way
 tests: $(VENV)/.dev  ## pytest on all cores, with coverage
 	@$(BIN)/pytest -n $(JOBS) --cov
 
-proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers, damaged files
-	@failed=; for proof in "kill_study.py --kills 50" "fuzz.py readers --cases 20000" "fuzz.py cli --cases 2000" \
+proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers (FUZZ=full: all cases), damaged files
+	@failed=; for proof in "kill_study.py --kills 50" "fuzz.py readers --cases $(READER_CASES)" "fuzz.py cli --cases $(CLI_CASES)" \
 	  "damage.py" "proof.py"; do \
 	  echo "== $$proof"; $(BIN)/python benchmarks/$$proof || failed="$$failed, $$proof"; \
 	done; \

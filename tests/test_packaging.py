@@ -69,6 +69,14 @@ def test_make_help_lists_every_target():
     assert set(re.findall(r"make (\w+)", listed)) == set(phony[1].split())
 
 
+@pytest.mark.parametrize(("given", "cases"), [((), (20_000, 2_000)), (("FUZZ=full",), (100_000, 10_000))])
+def test_make_proof_fuzzes_as_much_as_it_is_told(given: tuple[str, ...], cases: tuple[int, int]):
+    # The stamp is named as up to date: nothing is installed, and nothing is run.
+    command = ["make", "-n", "-o", ".venv/.dev", "proof", *given]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"fuzz\.py (\w+) --cases (\d+)", shown) == [("readers", str(cases[0])), ("cli", str(cases[1]))]
+
+
 @pytest.mark.parametrize(
     "path", sorted([*ROOT.glob("benchmarks/*.py"), *ROOT.glob("scripts/*.py")]), ids=lambda path: path.name
 )
