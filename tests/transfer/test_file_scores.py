@@ -61,11 +61,10 @@ def test_entities_as_seqeval_counts_them(tmp_path: Path):
     assert found.interval.low <= found.scores.main <= found.interval.high
 
 
-def bio_files(folder: Path, gold: list[list[str]], predicted: list[list[str]]) -> list[Path]:
-    paths = []
-    for name, tags in (("gold", gold), ("predicted", predicted)):
-        paths.append(folder / f"{name}.tsv")
-        write_tagged(paths[-1], [[(f"w{n}", tag) for n, tag in enumerate(some)] for some in tags])
+def bio_files(folder: Path, gold: list[list[str]], predicted: list[list[str]]) -> tuple[Path, Path]:
+    paths = folder / "gold.tsv", folder / "predicted.tsv"
+    for path, tags in zip(paths, (gold, predicted), strict=True):
+        write_tagged(path, [[(f"w{n}", tag) for n, tag in enumerate(some)] for some in tags])
     return paths
 
 
@@ -74,7 +73,7 @@ def test_tags_that_are_no_proper_bio_are_scored_as_they_are_unless_repaired(isog
     predicted = [["I-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC", "I-ORG", "O"], ["B-LOC", "I-PER"]]
     paths = bio_files(tmp_path, gold, predicted)
     ner = find_task("ner")
-    raw, fixed = score_files(ner, *paths, "en"), score_files(ner, *paths, "en", repair="wu2020")
+    raw, fixed = score_files(ner, *paths, language="en"), score_files(ner, *paths, language="en", repair="wu2020")
     assert raw.scores.main == pytest.approx(100 * f1_score(gold, predicted))
     repaired = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG", "I-ORG", "O"], ["B-PER", "I-PER"]]
     assert fixed.scores.main == pytest.approx(100 * f1_score(gold, repaired))
@@ -87,7 +86,7 @@ def test_tags_that_are_no_proper_bio_are_scored_as_they_are_unless_repaired(isog
         assert ("as they are" in printed, "Wu et al." in printed) == (kind == "none", kind == "wu2020")
         assert "3 of 3" in printed
     with raises("config", "wu2020", "pos"):
-        score_files(find_task("pos"), *paths, "en", repair="wu2020")
+        score_files(find_task("pos"), *paths, language="en", repair="wu2020")
 
 
 @pytest.mark.parametrize("change", [("0\troot", "1\troot"), ("2\tadvmod", "0\tadvmod")], ids=["a cycle", "two roots"])
