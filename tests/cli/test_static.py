@@ -165,8 +165,5 @@ def test_static_vectors_can_be_steered(isoglot, model: Path):
 def test_static_vectors_are_not_for_export(isoglot, model: Path, tmp_path: Path, layout: str):
     found = isoglot("export", str(model), str(tmp_path / "to"), "--format", layout)
     assert (found.code, found.out) == (2, "")
-    assert found.err == (
-        f"isoglot: {model} holds static vectors, which are no BERT and small already; write them as a .vec file: "
-        f"isoglot static vectors {model} --words FILE --lang LANG --out FILE.vec\n"
-    )
+    assert f"isoglot static vectors {model} --words FILE" in found.err
     assert not (tmp_path / "to").exists()

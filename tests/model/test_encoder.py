@@ -328,7 +328,7 @@ def test_rows_that_are_too_long():
 
 def test_no_way_back():
     encoder = build().eval()
-    with pytest.raises(ConfigError, match=r"no way from layer 2 to 1; layers go from 0 up to 2"):
+    with pytest.raises(ConfigError, match=r"layer 2 to 1"):
         encoder.run_from(2, torch.zeros(1, 3, 32), batch(rows(count=1, length=3)), to=1)
 
 
@@ -336,7 +336,7 @@ def test_private_tables_need_to_know_the_ids():
     config = EncoderConfig(
         layers=1, heads=1, hidden_size=4, intermediate_size=4, vocabulary_size=9, languages=("en", "fr"), plan="softmax"
     )
-    with pytest.raises(ConfigError, match="need to know the ids of each language; give the vocabulary"):
+    with pytest.raises(ConfigError, match="ids of each language"):
         Encoder(config)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from isoglot.core.errors import InputError
 from isoglot.model import Encoder, EncoderLike
+from isoglot.model.protocol import EncoderBase
 from isoglot.represent import Representations, embedding_rows, extract, word_types
 from tests.errors import raises
 
@@ -112,7 +113,7 @@ def test_rows_of_a_private_matrix(ours: Encoder):
         embedding_rows(Foreign(ours), [word])  # type: ignore[arg-type]
 
 
-class Foreign:
+class Foreign(EncoderBase):
     """An encoder of somebody else's: it has what the protocol asks for and no more."""
 
     def __init__(self, inner: Encoder) -> None:

@@ -125,8 +125,8 @@ def test_blocks_give_what_the_whole_gives(encoder: EncoderLike, monkeypatch, row
     hidden = torch.randn(23, encoder.hidden_size, generator=torch.Generator().manual_seed(1)) * 3
     expected = plain(encoder, hidden, "en")
     for scores in (1, 50, 2**20):
-        monkeypatch.setattr(decode, "_ROWS", rows)
-        monkeypatch.setattr(decode, "_SCORES", scores)
+        monkeypatch.setattr("isoglot.model.head._POSITIONS", rows)
+        monkeypatch.setattr("isoglot.model.protocol._SCORES", scores)
         assert torch.equal(decode.best_tokens(encoder, hidden, "en"), expected)
     assert decode.best_tokens(encoder, hidden[:0], "en").tolist() == []
 
@@ -139,7 +139,7 @@ def test_an_encoder_without_a_softmax_is_refused(encoder: EncoderLike, hooked):
 
 
 def test_of_equal_tokens_the_first_wins(ours: Encoder, monkeypatch):
-    monkeypatch.setattr(decode, "_SCORES", 8)
+    monkeypatch.setattr("isoglot.model.protocol._SCORES", 8)
     hidden = torch.zeros(2, ours.hidden_size)
     with torch.no_grad():
         weight, bias = ours.head.weight(None), ours.head.softmax.of(None).bias

@@ -18,6 +18,7 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.model import HookedEncoder
 from isoglot.model.batch import batch_of_ids, make_batch
+from isoglot.model.protocol import EncoderBase
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
 from isoglot.transfer.map_points import Way, lines_of
@@ -29,7 +30,7 @@ from isoglot.transfer.tuning.frozen_states import FrozenStates
 TWIN = "en-x-shift"
 
 
-class Rotated:
+class Rotated(EncoderBase):
     """An encoder whose states are another's, turned in every layer by a rotation of that layer; it reads English.
 
     Text of any language is read as the first encoder reads English.
@@ -218,7 +219,7 @@ def test_new_layers_learn_and_what_is_below_has_no_gradient(nano):
     copied = copy.deepcopy(new)
     assert copied.below is new.below
     assert copied.blocks[0] is not new.blocks[0]
-    with pytest.raises(ConfigError, match="no way from layer 2 to 1; layers go from 0 up to 3"):
+    with pytest.raises(ConfigError, match="layer 2 to 1"):
         new.run_from(2, states[2], batch, "en", 1)
 
 
@@ -245,7 +246,7 @@ def test_new_layers_on_foreign_encoders(encoders):
     shape = new_config(encoders["foreign"], 2, 0.0)
     assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (8, 64, "learned", 2)
 
-    class Bare:
+    class Bare(EncoderBase):
         hidden_size, depth = 36, 0
 
     shape = new_config(Bare(), 2, 0.0)  # type: ignore[arg-type]
@@ -299,13 +300,18 @@ def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, 
 def test_the_encoder_reads_every_row_once(planted, examples, monkeypatch):
     """A whole curve costs one pass: the embeddings once, and every layer once."""
     english, seen = planted.source, []
-    run_from = type(english).run_from
+    run_from, states = type(english).run_from, type(english).states
 
     def noted(self, layer, hidden, batch, language=None, to=None):
         seen.append((layer, to, int(batch.mask_BT.any(dim=1).sum())))
         return run_from(self, layer, hidden, batch, language, to)
 
+    def noted_states(self, batch, language=None, to=None):
+        seen.append((0, to, int(batch.mask_BT.any(dim=1).sum())))
+        return states(self, batch, language, to)
+
     monkeypatch.setattr(type(english), "run_from", noted)
+    monkeypatch.setattr(type(english), "states", noted_states)
     run("ner", Models("monolingual", english, {TWIN: english}), examples, "epochs=2")
     rows = {step: sum(count for *way, count in seen if tuple(way) == step) for step in {tuple(s[:2]) for s in seen}}
     assert set(rows) == {(0, 0), (0, 1), (1, 2)}

@@ -53,7 +53,7 @@ def export(
 
     --format packed stores about 5.7 bits a weight; what it changes is printed. Means go along without covariances.
     """
-    from isoglot.model import Encoder, TableEncoder, load_encoder
+    from isoglot.model.load import load_native_encoder
 
     output = Output(json=json, quiet=quiet)
     own = {"--means": means, "--step": step} if layout == "hf" else {"--lang": lang}
@@ -61,14 +61,7 @@ def export(
         if value is not None:
             other = "packed" if layout == "hf" else "hf"
             raise ConfigError(f"{option} is for --format {other}", remedy=f"leave it out, or add --format {other}")
-    encoder = load_encoder(model, device="cpu")
-    if isinstance(encoder, TableEncoder):
-        raise ConfigError(
-            f"{model} holds static vectors, which are no BERT and small already",
-            remedy=f"write them as a .vec file: isoglot static vectors {model} --words FILE --lang LANG --out FILE.vec",
-        )
-    if not isinstance(encoder, Encoder):
-        raise ConfigError(f"{model} is a Hugging Face model already, and none of ours", remedy="copy its folder")
+    encoder = load_native_encoder(model, device="cpu")
     if layout == "hf":
         _to_hf(output, encoder, folder, lang)
     else:

@@ -7,15 +7,12 @@ be to be the same.
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.core.errors import ConfigError
 from isoglot.core.rng import derive_seed
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
-    from isoglot.vocab import Vocabulary
 
 
 def placed(
@@ -57,34 +54,7 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
     """
     import torch
 
-    from isoglot.model.encoder import Encoder
-    from isoglot.model.hf.hooked import HookedEncoder
-    from isoglot.model.static_table import TableEncoder
-
     start = derive_seed(seed, "untrained encoder")
-    # Modules draw from torch's global stream when they are made; it goes on as if nothing had been drawn.
+    # Modules draw from torch's global generator when they are made; it continues as if nothing had been drawn.
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(start)
-        if isinstance(encoder, Encoder):
-            vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
-            ours = Encoder(encoder.config, vocabulary, encoder.member_ids() or None, seed=start)
-            return ours.to(encoder.device).eval()
-        if isinstance(encoder, HookedEncoder):
-            model = type(encoder.model)(copy.deepcopy(encoder.model.config))
-            model.to(device=encoder.device, dtype=encoder.model.dtype).eval()
-            return HookedEncoder(model, _vocabulary_of(encoder)).eval()
-        if isinstance(encoder, TableEncoder):
-            drawn = torch.randn(encoder.weight.shape)
-            return TableEncoder(drawn, encoder.known.cpu(), encoder.vocabulary).to(encoder.device).eval()
-    raise ConfigError(
-        f"no untrained encoder can be made like a {type(encoder).__name__}",
-        remedy="give one that load_encoder opens, or make the untrained one yourself",
-    )
-
-
-def _vocabulary_of(encoder: EncoderLike) -> Vocabulary | None:
-    """None for an encoder that was wrapped without one."""
-    try:
-        return encoder.vocabulary
-    except ConfigError:
-        return None
+        return encoder.untrained(start)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.model.config import EncoderConfig
+    from isoglot.model.edits import Edits
 
 SHARED = "shared"
 PartT = TypeVar("PartT", bound=nn.Module)
@@ -84,9 +85,10 @@ class Members(nn.Module):
 class Embedding(nn.Module):
     """Tokens, positions and languages, added and normalized."""
 
-    def __init__(self, config: EncoderConfig, members: Mapping[str, Members]) -> None:
+    def __init__(self, config: EncoderConfig, members: Mapping[str, Members], edits: Edits) -> None:
         super().__init__()
         plan = config.sharing
+        self.edits = edits
         own = config.languages if plan.is_private("emb") else ()
         own_positions = config.languages if plan.is_private("pos") else ()
         self.config = config
@@ -133,7 +135,7 @@ class Embedding(nn.Module):
                 f"{ids_BT.shape[1]} tokens in a row for an encoder of {self.config.max_length}",
                 remedy="cut the input to that length",
             )
-        table = self.tokens.of(language)
+        table, given_BT = self.tokens.of(language), ids_BT
         if SHARED not in self.tokens:
             ids_BT = self.members[language or ""].row_V[ids_BT]
         x_BTD: torch.Tensor = table(ids_BT)
@@ -146,7 +148,7 @@ class Embedding(nn.Module):
             else:
                 x_BTD = x_BTD + torch.cat([self.languages[code] for code in self.config.languages])[languages_BT]
         normed: torch.Tensor = self.dropout(self.norm.of(language)(x_BTD))
-        return normed
+        return self.edits.apply(0, normed, given_BT)
 
     def language_vector(self, language: str | None) -> torch.Tensor:
         """What is added to every token of a language (1 x D).

@@ -1,4 +1,4 @@
-"""The encoder: embeddings, layers and a softmax over masked tokens, any part of it private to each language.
+"""The encoder: embeddings, layers and a masked language modeling head, each shared or private to a language.
 
 >>> from isoglot.model.config import encoder_config
 >>> config = encoder_config("paper", "nano", vocabulary_size=50, languages=("en", "fr"), plan="1")
@@ -12,7 +12,7 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``K`` masked positions a ro
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeGuard
 
 import torch
 from torch import nn
@@ -24,7 +24,7 @@ from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.edits import Edits, check_layer
 from isoglot.model.embedding import Embedding, Members, PerLanguage
 from isoglot.model.head import Head, NoHead
-from isoglot.model.protocol import end_of_way
+from isoglot.model.protocol import EncoderBase, TokenTable, last_layer
 from isoglot.text.provenance import unknown
 
 if TYPE_CHECKING:
@@ -36,55 +36,39 @@ if TYPE_CHECKING:
     from isoglot.model.config import EncoderConfig
     from isoglot.model.edits import Change
     from isoglot.model.hf.sentence_transformers import SentenceHead
+    from isoglot.model.protocol import EncoderLike
     from isoglot.vocab import Vocabulary
 
 
-class Sight(NamedTuple):
-    """What a layer needs to know of where tokens stand."""
+class AttentionInput(NamedTuple):
+    """What a layer needs to know about the positions of a batch."""
 
     mask: torch.Tensor | None
-    """True where a token may look (broadcast to B x heads x T x T); None: everywhere."""
+    """Attention mask, True where a token may attend (broadcast to B x heads x T x T); None: everywhere."""
     turn: torch.Tensor | None
-    """The rotation of queries and keys, where positions are rotary."""
+    """Rotation of queries and keys, where positions are rotary."""
 
 
-class _EditedEmbedding(Embedding):
-    """The embeddings with what is edited there, also for who wants no more of an encoder than them."""
+class Encoder(EncoderBase, nn.Module):
+    """Masked language model whose languages share the parts that its sharing plan says.
 
-    def __init__(self, config: EncoderConfig, members: Mapping[str, Members], edits: Edits) -> None:
-        super().__init__(config, members)
-        self.edits = edits
-
-    def forward(
-        self,
-        ids_BT: torch.Tensor,
-        language: str | None = None,
-        languages_BT: torch.Tensor | None = None,
-        positions_BT: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """The embeddings after their norm, B x T x D."""
-        x_BTD = super().forward(ids_BT, language, languages_BT, positions_BT)
-        return self.edits.apply(0, x_BTD, ids_BT)
-
-
-class Encoder(nn.Module):
-    """A masked language model whose languages share what its plan says.
-
-    Initial values depend on the seed and a parameter's name alone: a part that two plans have in common starts the
-    same in both, and the private parts of two languages start apart.
+    Initial weights depend only on the seed and the parameter's name: a part that two plans have in common starts the
+    same in both, and the private parts of two languages start different.
 
     Args:
-        config: Its shape and plan.
-        vocabulary: What its ids mean; needed by what takes text, not by the arithmetic.
-        members: The ids of each language, for private embeddings and softmaxes; by default the vocabulary's.
-        seed: Decides the initial values; None leaves them for weights that are about to be loaded.
+        config: Architecture and sharing plan.
+        vocabulary: The vocabulary of its ids; needed to process text, not ids.
+        members: The ids of each language, for private embeddings and softmaxes; default: the vocabulary's.
+        seed: Random seed of the initial weights; None leaves them uninitialized, for weights that are loaded next.
 
     Raises:
-        ConfigError: A vocabulary of another size, or private tables without knowing which ids a language has.
+        ConfigError: The vocabulary has another size, or private tables have no ids of each language.
     """
 
+    is_thread_safe = is_capturable = True
     sentence_head: SentenceHead | None = None
-    """What makes the vector of a sentence, where imported weights came with it."""
+    """Pooling and dense layers of sentence-transformers, where imported weights came with them."""
+    config: EncoderConfig
 
     def __init__(
         self,
@@ -97,7 +81,7 @@ class Encoder(nn.Module):
         super().__init__()
         if vocabulary is not None and len(vocabulary) != config.vocabulary_size:
             raise ConfigError(
-                f"an encoder for {config.vocabulary_size:,} pieces with a vocabulary of {len(vocabulary):,}",
+                f"an encoder for {config.vocabulary_size:,} subwords with a vocabulary of {len(vocabulary):,}",
                 remedy="use the vocabulary it was made for",
             )
         plan = config.sharing
@@ -109,7 +93,7 @@ class Encoder(nn.Module):
         if plan.private & {"emb", "softmax"}:
             self.members.update(_members(config, vocabulary, members))
         known = {name: part for name, part in self.members.items() if isinstance(part, Members)}
-        self.embedding = _EditedEmbedding(config, known, self._edits)
+        self.embedding = Embedding(config, known, self._edits)
         self.blocks = nn.ModuleList(
             PerLanguage(config.languages if plan.layer_is_private(layer + 1) else (), _builder(config, layer))
             for layer in range(config.layers)
@@ -121,9 +105,9 @@ class Encoder(nn.Module):
             self.reset(seed)
 
     def reset(self, seed: int) -> None:
-        """Set every parameter to its initial value: matrices normal with deviation 0.02, biases 0, norms 1.
+        """Initialize every parameter: matrices normal with standard deviation 0.02, biases 0, norms 1.
 
-        In a pre-norm encoder, what a layer adds starts smaller the more layers there are, as in GPT-2.
+        In a pre-norm encoder the output matrices of a layer start smaller the more layers there are, as in GPT-2.
         """
         norms = {f"{name}.weight" for name, part in self.named_modules() if isinstance(part, nn.LayerNorm)}
         smaller = (2 * self.depth) ** -0.5 if self.config.norm == "pre" else 1.0
@@ -132,18 +116,18 @@ class Encoder(nn.Module):
                 if parameter.dim() == 1:
                     parameter.fill_(1.0 if name in norms else 0.0)
                     continue
-                chance = torch.Generator().manual_seed(derive_seed(seed, "initial", name))
+                generator = torch.Generator().manual_seed(derive_seed(seed, "initial", name))
                 deviation = 0.02 * (smaller if name.endswith(("out.weight", "down.weight")) else 1.0)
-                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, deviation, generator=chance))
+                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, deviation, generator=generator))
 
-    # --- what every encoder has ---
+    # --- the interface of every encoder ---
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What its ids mean.
+        """The vocabulary of its ids.
 
         Raises:
-            ConfigError: It was made without one.
+            ConfigError: It was built without one.
         """
         if self._vocabulary is None:
             raise ConfigError("the encoder has no vocabulary", remedy="load it with its tokenizer, or give it one")
@@ -151,12 +135,23 @@ class Encoder(nn.Module):
 
     @property
     def has_vocabulary(self) -> bool:
-        """Whether it knows what its ids mean."""
+        """Whether it was built with a vocabulary."""
         return self._vocabulary is not None
 
-    def member_ids(self) -> dict[str, np.ndarray]:
-        """The ids of each language, where tables are private; empty where not."""
-        return {code: part.ids.cpu().numpy() for code, part in self.members.items() if isinstance(part, Members)}
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages it was built for; empty: any."""
+        return self.config.languages
+
+    @property
+    def has_head(self) -> bool:  # type: ignore[override]
+        """Whether there is a language modeling head."""
+        return self.config.softmax != "none"
+
+    @property
+    def has_private_parts(self) -> bool:  # type: ignore[override]
+        """Whether each language has parts or layers of its own."""
+        return not self.config.sharing.is_default
 
     @property
     def hidden_size(self) -> int:
@@ -165,60 +160,104 @@ class Encoder(nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many layers it has."""
+        """Number of layers."""
         return self.config.layers
 
     @property
     def max_length(self) -> int:
-        """The longest input in tokens, special ones included."""
+        """Maximum number of input tokens, special tokens included."""
         return self.config.max_length
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """Device of the weights."""
         return self.embedding.norm.of(next(iter(self.embedding.norm))).weight.device
 
+    def states(self, batch: Batch, language: str | None = None, to: int | None = None) -> Iterator[torch.Tensor]:
+        """Yield the hidden states of layers 0 to ``to`` (default: the last), each when it is asked for."""
+        code, end = _code(language), last_layer(0, to, self.depth)
+        hidden_BTD = self.embedding(batch.ids_BT, code)
+        yield hidden_BTD
+        attention = self._attention_inputs(batch.ids_BT, _mask(batch))
+        for layer in range(end):
+            hidden_BTD = self._layer(layer, hidden_BTD, code, attention, batch.ids_BT)
+            yield hidden_BTD
+
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
-        """The output of every layer (L + 1 of B x T x D); the first is the embeddings, after their norm."""
-        code = self._code(language)
-        found = [self.embedding(batch.ids_BT, code)]
-        sights = self._sights(batch.ids_BT, _mask(batch))
-        for layer in range(self.depth):
-            found.append(self._layer(layer, found[-1], code, sights, batch.ids_BT))
-        return tuple(found)
+        """Hidden states of every layer (L + 1 of B x T x D); the first are the embeddings, after their norm."""
+        return tuple(self.states(batch, language))
 
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
     ) -> torch.Tensor:
-        """Go on from the output of a layer (0: the embeddings) to the output of a later one, the last unless told.
+        """Continue from the output of a layer (0: the embeddings) to the output of a later one (default: the last).
 
         Raises:
-            ConfigError: There is no such layer, or the later one comes before.
+            ConfigError: One of the layers does not exist, or the end comes before the start.
         """
-        end = end_of_way(layer, to, self.depth)
-        code = self._code(language)
-        sights = self._sights(batch.ids_BT, _mask(batch))
+        code, end = _code(language), last_layer(layer, to, self.depth)
+        attention = self._attention_inputs(batch.ids_BT, _mask(batch))
         for number in range(layer, end):
-            hidden = self._layer(number, hidden, code, sights, batch.ids_BT)
+            hidden = self._layer(number, hidden, code, attention, batch.ids_BT)
         return hidden
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
-        """Scores of every piece (… x V) from the last layer's output; ``ABSENT`` where a private softmax has none."""
-        return self.head.logits(hidden, self._code(language))
+        """Logits over the vocabulary (… x V) for hidden states of the last layer; ``ABSENT`` for ids without one."""
+        return self.head.logits(hidden, _code(language))
+
+    def best_ids(self, hidden_ND: torch.Tensor, language: str | None, barred: torch.Tensor) -> torch.Tensor:
+        """Return the id with the highest logit at each position (N), the first of equals, none of the barred ids."""
+        return self.head.best_ids(hidden_ND, _code(language), barred)
 
     @contextmanager
     def edited(self, layer: int, change: Change) -> Iterator[None]:
-        """While the block lasts, the output of a layer (0: the embeddings) goes through a change.
+        """Apply a change to the output of a layer (0: the embeddings) while the block lasts.
 
         ``layers`` and ``hidden`` have it, and ``run_from`` in the layers after the one it starts from. Several changes
-        follow one another in the order they were entered; leaving undoes, after an error too.
+        apply in the order they were entered. It is undone at the end of the block, also after an error.
 
         Raises:
-            ConfigError: There is no such layer.
+            ConfigError: The layer does not exist.
         """
         check_layer(layer, self.depth)
         with self._edits.entered(layer, change):
             yield
+
+    def member_ids(self) -> dict[str, np.ndarray]:
+        """The ids of each language, where tables are private; empty otherwise."""
+        return {code: part.ids.cpu().numpy() for code, part in self.members.items() if isinstance(part, Members)}
+
+    def token_table(self, language: str | None = None) -> TokenTable:
+        """Return the token embeddings, of one language where each has its own."""
+        import numpy as np
+
+        code, size = _code(language), self.config.vocabulary_size
+        weight_RD = self.embedding.tokens.of(code).weight.detach()
+        if not self.config.sharing.is_private("emb"):
+            return TokenTable(weight_RD, np.arange(size))
+        ids = self.member_ids()[code or ""]
+        rows_V = np.full(size, -1)
+        rows_V[ids] = np.arange(len(ids))
+        return TokenTable(weight_RD, rows_V)
+
+    def untrained(self, seed: int) -> Encoder:
+        """Return an encoder of the same architecture with the initial weights of a pretraining run."""
+        twin = Encoder(self.config, self._vocabulary, self.member_ids() or None, seed=seed)
+        return twin.to(self.device).eval()
+
+    def is_body(self, name: str) -> bool:
+        """Whether a parameter belongs to the embeddings or layers, and not to the head."""
+        return not name.startswith("head.")
+
+    def check_language(self, code: str) -> None:
+        """Refuse a language without a part where each language has its own.
+
+        Raises:
+            ConfigError: The encoder lacks the language.
+        """
+        for part in self.modules():
+            if isinstance(part, PerLanguage):
+                part.of(code)
 
     # --- training ---
 
@@ -231,19 +270,19 @@ class Encoder(nn.Module):
         positions_BT: torch.Tensor | None = None,
         mask_BT: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """The last layer's output (B x T x D) for rows of one length.
+        """Hidden states of the last layer (B x T x D) for rows of one length.
 
         Args:
-            ids_BT: The tokens.
-            language: Whose private parts to use, as its canonical code.
-            languages_BT: The language of each token, where a row has several (numbers in the config).
-            positions_BT: The place of each token, where it is not its column.
-            mask_BT: True at real tokens, where some are not.
+            ids_BT: Token ids.
+            language: Canonical code of the language whose private parts to use.
+            languages_BT: The language of each token as an index into the config's, where a row has several.
+            positions_BT: The position of each token, where it is not its column.
+            mask_BT: Attention mask, True at tokens; None: no padding.
         """
         x_BTD: torch.Tensor = self.embedding(ids_BT, language, languages_BT, positions_BT)
-        sights = self._sights(ids_BT, None if mask_BT is None else mask_BT[:, None, None, :], positions_BT)
+        attention = self._attention_inputs(ids_BT, None if mask_BT is None else mask_BT[:, None, None, :], positions_BT)
         for layer in range(self.depth):
-            x_BTD = self._layer(layer, x_BTD, language, sights, ids_BT)
+            x_BTD = self._layer(layer, x_BTD, language, attention, ids_BT)
         return x_BTD
 
     def loss(
@@ -256,10 +295,10 @@ class Encoder(nn.Module):
         reduction: Literal["mean", "sum", "none"] = "mean",
         most: int | None = None,
     ) -> torch.Tensor:
-        """Cross entropy at the masked positions only: a scalar, or B x K for ``none``.
+        """Cross-entropy at the masked positions: a scalar, or B x K for ``none``.
 
-        The softmax costs as much as several layers, so it is computed for no other position. A target of -100 counts
-        for nothing; where many are, ``most`` (see :meth:`forward`) spares their softmax, too.
+        The softmax costs as much as several layers, so it is computed at no other position. Targets of -100 are
+        ignored; where there are many, ``most`` (see :meth:`forward`) saves their softmax too.
         """
         if most is not None:
             at_N, targets_N = _with_target(at_BK, targets_BK, hidden_BTD.shape[1], most)
@@ -281,49 +320,33 @@ class Encoder(nn.Module):
         mask_BT: torch.Tensor | None = None,
         most: int | None = None,
     ) -> torch.Tensor:
-        """The mean loss of a batch: what training calls.
+        """Mean loss of a training batch.
 
         Args:
-            ids_BT: As for :meth:`hidden`, with all that has its name there.
+            ids_BT: Token ids; this and the other arguments of :meth:`hidden` are as there.
             at_BK: The masked positions of each row.
-            targets_BK: What was there; -100: nothing to predict.
-            language: Whose private parts to use.
-            languages_BT: As there.
-            positions_BT: As there.
-            mask_BT: As there.
-            most: How many targets of the batch there are to predict at most, where rows have fewer than K; any more,
-                the last ones, are left out. None: B x K.
+            targets_BK: The ids to predict there; -100 is ignored.
+            language: Canonical code of the language whose private parts to use.
+            languages_BT: See :meth:`hidden`.
+            positions_BT: See :meth:`hidden`.
+            mask_BT: See :meth:`hidden`.
+            most: Maximum number of targets in the batch, where rows have fewer than K; further targets are dropped.
+                None: B x K.
         """
         hidden_BTD = self.hidden(
             ids_BT, language, languages_BT=languages_BT, positions_BT=positions_BT, mask_BT=mask_BT
         )
         return self.loss(hidden_BTD, at_BK, targets_BK, language, most=most)
 
-    def check_language(self, code: str) -> None:
-        """Refuse a language that has no part where each has its own.
+    # --- one layer ---
 
-        Raises:
-            ConfigError: So it is.
-        """
-        for part in self.modules():
-            if isinstance(part, PerLanguage):
-                part.of(code)
-
-    # --- the way through ---
-
-    def _code(self, language: str | None) -> str | None:
-        return None if language is None else language_code(language)
-
-    def _sights(
+    def _attention_inputs(
         self, ids_BT: torch.Tensor, mask: torch.Tensor | None, positions_BT: torch.Tensor | None = None
-    ) -> dict[bool, Sight]:
-        """What layers attend to: those that see everything (False) and those that see a neighborhood (True).
-
-        All layers of a kind see the same, so it is worked out once for all of them.
-        """
+    ) -> dict[bool, AttentionInput]:
+        """Attention inputs of global (False) and local (True) layers, computed once for all layers of a kind."""
         config = self.config
         size = config.hidden_size // config.heads
-        sights = {}
+        attention = {}
         for local in {config.is_local(layer) for layer in range(self.depth)}:
             seen, turn = mask, None
             if local or config.positions == "rotary":
@@ -334,27 +357,37 @@ class Encoder(nn.Module):
                 if local:
                     near_TT = (columns_T[:, None] - columns_T[None, :]).abs() <= config.local_window // 2
                     seen = near_TT if mask is None else mask & near_TT
-            sights[local] = Sight(seen, turn)
-        return sights
+            attention[local] = AttentionInput(seen, turn)
+        return attention
 
     def _layer(
-        self, layer: int, x_BTD: torch.Tensor, code: str | None, sights: dict[bool, Sight], ids_BT: torch.Tensor
+        self,
+        layer: int,
+        x_BTD: torch.Tensor,
+        code: str | None,
+        attention: dict[bool, AttentionInput],
+        ids_BT: torch.Tensor,
     ) -> torch.Tensor:
-        """One layer; after the last of a pre-norm encoder its final norm; then what is edited there."""
+        """Apply one layer, the final norm after the last layer of a pre-norm encoder, and the edits there."""
         block = self.blocks[layer]
         assert isinstance(block, PerLanguage)  # noqa: S101 - for the type checker
-        x_BTD = block.of(code)(x_BTD, *sights[self.config.is_local(layer)])
+        x_BTD = block.of(code)(x_BTD, *attention[self.config.is_local(layer)])
         if layer == self.depth - 1:
             x_BTD = self.final_norm.of(code)(x_BTD)
         return self._edits.apply(layer + 1, x_BTD, ids_BT)
 
 
+def is_native(encoder: EncoderLike) -> TypeGuard[Encoder]:
+    """Whether an encoder has isoglot's own architecture, so that it can be saved, packed and exported."""
+    return isinstance(encoder, Encoder)
+
+
 def _with_target(
     at_BK: torch.Tensor, targets_BK: torch.Tensor, length: int, most: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first N = ``most`` positions that have a target, counted through all rows, and the targets; the rest is -100.
+    """The first N = ``most`` positions with a target, over all rows, and their targets; missing ones are -100.
 
-    N is known before the data is, so that nothing waits for the device.
+    N does not depend on the data, so nothing waits for the device.
     """
     rows, count = at_BK.shape
     every_M = torch.arange(rows * count, device=at_BK.device)
@@ -365,8 +398,12 @@ def _with_target(
     return at_N, torch.where(there_N, targets_BK.flatten()[first_N], -100)
 
 
+def _code(language: str | None) -> str | None:
+    return None if language is None else language_code(language)
+
+
 def _mask(batch: Batch) -> torch.Tensor | None:
-    """Where a batch has tokens, for attention."""
+    """The attention mask of a batch; None where nothing is padded."""
     return None if batch.full else batch.mask_BT[:, None, None, :]
 
 
@@ -377,14 +414,14 @@ def _builder(config: EncoderConfig, layer: int) -> Callable[[str], Block]:
 def _members(
     config: EncoderConfig, vocabulary: Vocabulary | None, members: Mapping[str, np.ndarray] | None
 ) -> dict[str, Members]:
-    """The ids of each language as tensors, ``[UNK]`` always among them."""
+    """The ids of each language as tensors, always with ``[UNK]``."""
     import numpy as np
 
     if members is None:
         if vocabulary is None:
             raise ConfigError(
-                "private embeddings or softmaxes need to know the ids of each language",
-                remedy="give the vocabulary",
+                "private embeddings or softmaxes need the ids of each language",
+                remedy="pass the vocabulary",
             )
         members = {code: vocabulary.ids_of(code) for code in config.languages}
     found = {}

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from isoglot.core.errors import ConfigError
 from isoglot.model.blocks import norm
 from isoglot.model.embedding import SHARED, PerLanguage
+from isoglot.model.protocol import block_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,7 @@ ABSENT = -1e9
 """The score of an id that a private softmax does not have."""
 _IMPROBABLE = -3e4  # a score whose exponential is 0, and that every number format has
 _ALIGNMENT = 64
+_POSITIONS = 512  # decoded at a time
 
 
 class Transform(nn.Module):
@@ -116,9 +118,42 @@ class Head(nn.Module):
         every = scores.new_full((*scores.shape[:-1], self.size), ABSENT)
         return every.index_copy(-1, self.members[language or ""].ids, scores)
 
+    def best_ids(self, hidden_ND: torch.Tensor, language: str | None, barred: torch.Tensor) -> torch.Tensor:
+        """Return the id with the highest logit at each position (N), the first of equals, none of the barred ids.
+
+        The matrix of the softmax is taken in blocks, so that their logits stay in the cache: all logits of a batch
+        over 120,000 subwords would be half a gigabyte.
+        """
+        weight_VD = self.weight(language)
+        bias_V: torch.Tensor = self.softmax.of(language).bias
+        own = None if SHARED in self.softmax else self.members[language or ""].ids
+        ids_V = torch.arange(len(bias_V), device=bias_V.device) if own is None else own
+        bias_V = bias_V.masked_fill(torch.isin(ids_V, barred), -torch.inf)
+        found = [
+            _best_rows(self.transform.of(language)(part_ND), weight_VD, bias_V)
+            for part_ND in hidden_ND.split(_POSITIONS)
+        ]
+        at_N = torch.cat(found) if found else hidden_ND.new_empty(0, dtype=torch.int64)
+        return at_N if own is None else own[at_N]
+
     def _scores(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
         bias = self.softmax.of(language).bias
         return F.linear(self.transform.of(language)(x), self.weight(language), bias)
+
+
+def _best_rows(x_ND: torch.Tensor, weight_VD: torch.Tensor, bias_V: torch.Tensor) -> torch.Tensor:
+    """The row of the matrix with the highest logit for each vector (N)."""
+    best_N = x_ND.new_full((len(x_ND),), -torch.inf)
+    at_N = torch.zeros(len(x_ND), dtype=torch.int64, device=x_ND.device)
+    size = max(1, block_size(x_ND) // max(len(x_ND), 1))
+    for first in range(0, len(weight_VD), size):
+        scores_NR = F.linear(x_ND, weight_VD[first : first + size], bias_V[first : first + size])
+        top_N = scores_NR.amax(dim=1)
+        better_K = (top_N > best_N).nonzero().squeeze(1)  # argmax is much slower than amax, and soon few are left
+        if len(better_K):
+            best_N[better_K] = top_N[better_K]
+            at_N[better_K] = first + scores_NR[better_K].argmax(dim=1)
+    return at_N
 
 
 def aligned(weight_VD: torch.Tensor, bias_V: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

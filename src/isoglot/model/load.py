@@ -160,6 +160,27 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     return _from_hf(path if path.is_dir() else str(source)).to(place)
 
 
+def load_native_encoder(source: str | Path, *, device: str = "auto", weights: Weights = BEST) -> Encoder:
+    """Load an encoder of isoglot's own architecture, which can be exported; arguments as for :func:`load_encoder`.
+
+    Raises:
+        ConfigError: The source holds static vectors, or a Hugging Face model that can only be wrapped.
+    """
+    from isoglot.model.encoder import is_native
+
+    encoder = load_encoder(source, device=device, weights=weights)
+    if is_native(encoder):
+        return encoder
+    if not encoder.depth:
+        raise ConfigError(
+            f"{source} holds static vectors, which cannot be exported as an encoder",
+            remedy=f"write a .vec file: isoglot static vectors {source} --words FILE --lang LANG --out FILE.vec",
+        )
+    raise ConfigError(
+        f"{source} is a Hugging Face model without a counterpart in isoglot", remedy="copy its folder instead"
+    )
+
+
 def _from_hf(source: str | Path) -> Encoder | HookedEncoder:
     from isoglot.model.hf.hooked import HookedEncoder
     from isoglot.model.hf.import_weights import encoder_from_hf, obstacles

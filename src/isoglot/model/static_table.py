@@ -24,6 +24,7 @@ from isoglot.core.files import file_hash, read_bytes, write_bytes
 from isoglot.core.run import renewed_folder
 from isoglot.model.edits import Edits, check_layer
 from isoglot.model.folder import VOCABULARY, read_vocabulary
+from isoglot.model.protocol import EncoderBase, TokenTable
 from isoglot.text.provenance import store_provenance, stored_provenance, unknown
 from isoglot.vocab.vocabulary import vocabulary_files
 
@@ -41,7 +42,7 @@ FORMAT = 1
 _LENGTH = 2**20  # there are no positions that could run out
 
 
-class TableEncoder(nn.Module):
+class TableEncoder(EncoderBase, nn.Module):
     """Static vectors behind the protocol of :class:`isoglot.model.EncoderLike`, with layer 0 alone.
 
     Args:
@@ -132,6 +133,18 @@ class TableEncoder(nn.Module):
         """
         check_layer(layer, 0)
         return self._edits.entered(layer, change)
+
+    def token_table(self, language: str | None = None) -> TokenTable:
+        """Return the vectors; ids without one have row -1."""
+        import numpy as np
+
+        known_V = self.known.cpu().numpy()
+        return TokenTable(self.weight, np.where(known_V, np.arange(len(known_V)), -1))
+
+    def untrained(self, seed: int) -> TableEncoder:
+        """Return random normal vectors for the same ids."""
+        drawn_VD = torch.randn(self.weight.shape, generator=torch.Generator().manual_seed(seed))
+        return TableEncoder(drawn_VD, self.known.cpu(), self.vocabulary).to(self.device).eval()
 
 
 def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:

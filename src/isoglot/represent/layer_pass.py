@@ -26,7 +26,6 @@ from torch import nn
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places
-from isoglot.model.encoder import Encoder
 from isoglot.model.hf.sentence_transformers import sentence_head_of
 
 if TYPE_CHECKING:
@@ -273,7 +272,7 @@ class LayerPass:
         """
         groups = rows.batches(self.batch_tokens)
         cores = torch.get_num_threads()
-        if cores == 1 or self.encoder.device.type != "cpu" or not isinstance(self.encoder, Encoder):
+        if cores == 1 or self.encoder.device.type != "cpu" or not self.encoder.is_thread_safe:
             for group in groups:
                 yield group, self.batch(rows, group)
             return
@@ -330,15 +329,7 @@ class LayerPass:
 
     def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
         """The layers one after the other, up to the last that is asked for."""
-        encoder = self.encoder
-        if not isinstance(encoder, Encoder):
-            yield from enumerate(encoder.layers(batch, self.language))
-            return
-        hidden_BTD = encoder.embedding(batch.ids_BT, self.language)
-        yield 0, hidden_BTD
-        for layer in range(self.layers[-1]):
-            hidden_BTD = encoder.run_from(layer, hidden_BTD, batch, self.language, to=layer + 1)
-            yield layer + 1, hidden_BTD
+        yield from enumerate(self.encoder.states(batch, self.language, self.layers[-1]))
 
 
 def _sent(batch: Batch, device: torch.device) -> Batch:

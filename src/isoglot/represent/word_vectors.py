@@ -18,9 +18,6 @@ import torch
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
-from isoglot.model.encoder import Encoder
-from isoglot.model.hf.hooked import HookedEncoder
-from isoglot.model.static_table import TableEncoder
 from isoglot.represent.array_files import FORMAT
 from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import EVENTS, description
@@ -66,7 +63,7 @@ def embedding_rows(
     """
     code = None if language is None else language_code(language)
     vocabulary = encoder.vocabulary
-    table_VD, rows_V = _table(encoder, code)
+    table_VD, rows_V = encoder.token_table(code)
     if words is None:
         ids_of = {word: [index] for word, index in whole_words(vocabulary, code).items()}
     else:
@@ -89,26 +86,6 @@ def embedding_rows(
             remedy="use a larger vocabulary, or word types over contexts",
         )
     return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
-
-
-def _table(encoder: EncoderLike, code: str | None) -> tuple[torch.Tensor, np.ndarray]:
-    """The matrix, and the row of each id in it: -1 where the language has none."""
-    size = len(encoder.vocabulary)
-    if isinstance(encoder, Encoder):
-        weight = encoder.embedding.tokens.of(code).weight.detach()
-        ids = encoder.member_ids().get(code or "") if encoder.config.sharing.is_private("emb") else None
-        if ids is None:
-            return weight, np.arange(size)
-        rows_V = np.full(size, -1)
-        rows_V[ids] = np.arange(len(ids))
-        return weight, rows_V
-    if isinstance(encoder, HookedEncoder):
-        return encoder.model.get_input_embeddings().weight.detach(), np.arange(size)
-    if isinstance(encoder, TableEncoder):
-        return encoder.weight, np.where(encoder.known.cpu().numpy(), np.arange(size), -1)
-    raise ConfigError(
-        f"a {type(encoder).__name__} shows no embedding matrix", remedy="use layer 0 of extract or word_types"
-    )
 
 
 Case = Literal["keep", "lower"]

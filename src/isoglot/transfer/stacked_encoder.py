@@ -20,8 +20,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.config import PRESETS, EncoderConfig
-from isoglot.model.encoder import Encoder
-from isoglot.model.protocol import end_of_way
+from isoglot.model.protocol import EncoderBase, last_layer
 
 if TYPE_CHECKING:
     from isoglot.align import PairMap
@@ -59,7 +58,7 @@ class Below:
             return map_hidden(self.mapping, hidden_BTD, batch, lengths=self.lengths)
 
 
-class Continued(nn.Module):
+class Continued(EncoderBase, nn.Module):
     """Lower layers that are frozen, and new ones above them that learn.
 
     As an encoder its layer 0 is what is frozen, and its depth the number of new layers.
@@ -70,6 +69,9 @@ class Continued(nn.Module):
         dropout: The share of numbers dropped in the new layers while they learn.
         seed: Decides their initial values.
     """
+
+    has_head = False
+    config: EncoderConfig
 
     def __init__(self, below: Below, *, layers: int = 4, dropout: float = 0.1, seed: int = 0) -> None:
         super().__init__()
@@ -141,7 +143,7 @@ class Continued(nn.Module):
         Raises:
             ConfigError: There is no such layer, or the later one comes before.
         """
-        end = end_of_way(layer, to, self.depth)
+        end = last_layer(layer, to, self.depth)
         mask = None if batch.full else batch.mask_BT[:, None, None, :]
         turn = None
         if self.config.positions == "rotary":
@@ -184,7 +186,7 @@ def new_config(encoder: EncoderLike, layers: int, dropout: float) -> EncoderConf
 
     They turn queries and keys by place where the embeddings below do not say where a token stands.
     """
-    if isinstance(encoder, Encoder):
+    if encoder.config is not None:
         ways = encoder.config.model_dump(mode="json") | {"local_window": 0}
     else:
         named = encoder.named_parameters() if isinstance(encoder, nn.Module) else ()

@@ -14,7 +14,7 @@ import struct
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from isoglot.core.errors import InputError
 from isoglot.vocab.subword_scheme import MARK, Normalization, literal, normal_form
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
+    from tokenizers import Tokenizer
 
     from isoglot.text.cleaning.processing import TextProcessing
 
@@ -73,11 +74,33 @@ def check_chunks(line: str, file: str | Path | None = None, number: int | None =
         raise InputError(error.problem, remedy=error.remedy, code=error.code, file=file, line=number)
 
 
+class LineTokenizer(NamedTuple):
+    """A parsed tokenizer for :class:`LineEncoder`: parsing takes 50 ms and more, so a vocabulary keeps it."""
+
+    tokenizer: Tokenizer
+    opens_V: np.ndarray
+    """Whether each subword begins with the mark of a word's start."""
+
+    @classmethod
+    def parse(cls, view: str, normalization: Normalization | None) -> LineTokenizer:
+        """Parse a ``tokenizer.json``."""
+        import numpy as np
+        from tokenizers import Tokenizer
+
+        tokenizer = literal(Tokenizer.from_str(view))
+        if normalization is not None:  # lines are normalized and marked already; that would take a quarter of its time
+            tokenizer.normalizer = None
+        vocab = tokenizer.get_vocab(with_added_tokens=True)
+        opens_V = np.zeros(max(vocab.values(), default=0) + 1, dtype=bool)
+        opens_V[[index for piece, index in vocab.items() if piece.startswith(MARK)]] = True
+        return cls(tokenizer, opens_V)
+
+
 class LineEncoder:
     """Turns lines into ids, as bytes.
 
     Args:
-        view: The tokenizer that decides, as ``tokenizer.json`` has it.
+        view: The tokenizer that decides, as ``tokenizer.json`` has it, or parsed for the same normalization.
         normalization: The tokenizer's Unicode form if it keeps the contract of :mod:`.scheme`, None if it may not.
         dtype: How an id is stored.
         processing: What is done to lines first; None: nothing.
@@ -85,26 +108,18 @@ class LineEncoder:
 
     def __init__(
         self,
-        view: str,
+        view: str | LineTokenizer,
         *,
         normalization: Normalization | None,
         dtype: np.dtype[np.unsignedinteger],
         processing: TextProcessing | None = None,
     ) -> None:
-        import numpy as np
-        from tokenizers import Tokenizer
-
         self.dtype = dtype
         self.processing = processing
         self._letter = "H" if dtype.itemsize == 2 else "I"
-        self._tokenizer = literal(Tokenizer.from_str(view))
         self._splits = normalization is not None
         self._form = normal_form(normalization or "none")
-        if self._splits:  # lines come to it normalized and marked; doing that again would take a quarter of its time
-            self._tokenizer.normalizer = None
-        vocab = self._tokenizer.get_vocab(with_added_tokens=True)
-        self._opens = np.zeros(max(vocab.values(), default=0) + 1, dtype=bool)
-        self._opens[[index for piece, index in vocab.items() if piece.startswith(MARK)]] = True
+        self._tokenizer, self._opens = LineTokenizer.parse(view, normalization) if isinstance(view, str) else view
         self._known: dict[str, bytes] = {}
         self._older: dict[str, bytes] = {}
         self._held = 0

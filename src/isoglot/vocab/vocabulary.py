@@ -49,7 +49,7 @@ from isoglot.text.cleaning.processing import TextProcessing
 from isoglot.text.provenance import Provenance, unknown
 from isoglot.vocab.exported_processing import PROCESSING_FORM, ExportedText, exported_text
 from isoglot.vocab.external_tokenizer import RowLayout, Side, open_given, parse_tokenizer, row_layout
-from isoglot.vocab.line_encoder import LineEncoder, id_type
+from isoglot.vocab.line_encoder import LineEncoder, LineTokenizer, id_type
 from isoglot.vocab.sharing import from_ranges, to_ranges
 from isoglot.vocab.subword_scheme import MARK, SPECIAL, literal
 
@@ -126,6 +126,7 @@ class Vocabulary:
         self.padding_side: Side = padding_side
         self._processing = {one.language: one for one in processing if one}
         self._tokenizers: dict[str, Tokenizer] = {}
+        self._line_tokenizers: dict[str, LineTokenizer] = {}
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -312,9 +313,12 @@ class Vocabulary:
 
     def line_encoder(self, language: str | None = None) -> LineEncoder:
         """The fast way to encode many lines; the ids are those of :meth:`encode`."""
+        name, normalization = self._view(language), self.about.get("normalization")
+        if name not in self._line_tokenizers:
+            self._line_tokenizers[name] = LineTokenizer.parse(self._views[name], normalization)
         return LineEncoder(
-            self.view(language),
-            normalization=self.about.get("normalization"),
+            self._line_tokenizers[name],
+            normalization=normalization,
             dtype=id_type(len(self)),
             processing=self.processing(language),
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -22,7 +23,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
-from isoglot.model.protocol import end_of_way
+from isoglot.model.protocol import EncoderBase, TokenTable, last_layer
 from isoglot.text.provenance import unknown
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class _Place(NamedTuple):
     after: bool
 
 
-class HookedEncoder(nn.Module):
+class HookedEncoder(EncoderBase, nn.Module):
     """A Hugging Face encoder behind the protocol of :class:`isoglot.model.EncoderLike`.
 
     Args:
@@ -149,7 +150,7 @@ class HookedEncoder(nn.Module):
         Raises:
             ConfigError: There is no such layer, or the later one comes before.
         """
-        end = end_of_way(layer, to, self.depth)
+        end = last_layer(layer, to, self.depth)
         if layer == end:
             return hidden
         changes: dict[int, Callable[[torch.Tensor], torch.Tensor]] = {layer: lambda _: hidden.clone()}
@@ -170,7 +171,7 @@ class HookedEncoder(nn.Module):
             ConfigError: It came without a head.
         """
         base = self._base
-        if base is self.model:
+        if not self.has_head:
             raise no_head(_why_no_head(self.model.config))
         flat_BTD = hidden.reshape(1, -1, hidden.shape[-1])
         output = import_part("transformers.modeling_outputs").BaseModelOutput(last_hidden_state=flat_BTD)
@@ -237,15 +238,49 @@ class HookedEncoder(nn.Module):
         inputs = {"input_ids": batch.ids_BT, "attention_mask": batch.mask_BT.long()}
         if self._languages:
             code = None if language is None else language_code(language)
-            if code not in self._languages:
-                problem = "none is named" if code is None else f"none for {shown(code)}"
-                raise ConfigError(
-                    f"the model has an embedding for each language, and {problem}",
-                    remedy=nearest_name(code or "", self._languages),
-                    code="config.unknown-name",
-                )
-            inputs["langs"] = torch.full_like(batch.ids_BT, self._languages[code])
+            self.check_language(code)
+            inputs["langs"] = torch.full_like(batch.ids_BT, self._languages[code or ""])
         return inputs
+
+    # --- capabilities ---
+
+    @property
+    def has_head(self) -> bool:  # type: ignore[override]
+        """Whether the model came with a language modeling head."""
+        return self._base is not self.model
+
+    def check_language(self, code: str | None) -> None:
+        """Refuse a language without an embedding, where the model has one for each.
+
+        Raises:
+            ConfigError: The model lacks the language, or none is named.
+        """
+        if self._languages and code not in self._languages:
+            problem = "none is named" if code is None else f"none for {shown(code)}"
+            raise ConfigError(
+                f"the model has an embedding for each language, and {problem}",
+                remedy=nearest_name(code or "", self._languages),
+                code="config.unknown-name",
+            )
+
+    def token_table(self, language: str | None = None) -> TokenTable:
+        """Return the input embeddings of the model."""
+        import numpy as np
+
+        return TokenTable(self.model.get_input_embeddings().weight.detach(), np.arange(len(self.vocabulary)))
+
+    def untrained(self, seed: int) -> HookedEncoder:
+        """Return a model of the same config with the random weights its class gives it."""
+        with torch.random.fork_rng(devices=[]):  # the global generator continues as if nothing had been drawn
+            torch.manual_seed(seed)
+            model = type(self.model)(deepcopy(self.model.config))
+        model.to(device=self.device, dtype=self.model.dtype).eval()
+        return HookedEncoder(model, self._vocabulary).eval()
+
+    def is_body(self, name: str) -> bool:
+        """Whether a parameter belongs to the base model, and not to a head beside it."""
+        inner = next((path for path, part in self.named_modules() if part is self._base), "")
+        return name.startswith(f"{inner}.")
 
     @contextmanager
     def _hooked(self, changes: Mapping[int, Callable[[torch.Tensor], torch.Tensor]]) -> Iterator[None]:

@@ -22,7 +22,6 @@ from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, counted, rate
 from isoglot.core.rng import derive_seed
-from isoglot.model.encoder import Encoder
 from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.optimizer import Optimizer
 from isoglot.pretrain.schedule import rate_factor
@@ -181,7 +180,7 @@ class Trainer:
         }
         self.shapes: dict[str, Shapes] = {}
         self.recorder: Recorder | None = None
-        if config.cuda_graphs == "auto" and self.device.type == "cuda" and isinstance(own, Encoder):
+        if config.cuda_graphs == "auto" and self.device.type == "cuda" and own.is_capturable:
             self.shapes = {
                 code: Shapes(stored, rows=config.batch_size, tokens=config.batch_tokens)
                 for code, stored in self.stored.items()

@@ -17,7 +17,7 @@ import torch
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
-from isoglot.model.encoder import Encoder
+from isoglot.model.protocol import layer_states
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
 from isoglot.transfer.tuning.batches import whole_batches
 from isoglot.transfer.tuning.stored_rows import StoredRows
@@ -129,10 +129,7 @@ class FrozenStates:
         with autocast(encoder.device, self.precision):
             if start_BTD is not None:
                 return encoder.run_from(self.layer, start_BTD, batch, self.language, layer)
-            if not isinstance(encoder, Encoder):
-                return encoder.layers(batch, self.language)[layer]
-            embedded_BTD = encoder.embedding(batch.ids_BT, self.language)
-            return encoder.run_from(0, embedded_BTD, batch, self.language, layer)
+            return layer_states(encoder, layer, batch, self.language)
 
 
 def _room(tokens: int, encoder: EncoderLike, memory: float, scratch: Path | None) -> torch.Tensor:

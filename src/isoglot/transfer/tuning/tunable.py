@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from isoglot.core.errors import ConfigError
-from isoglot.model.encoder import Encoder
 from isoglot.model.plan import SharingPlan
 
 if TYPE_CHECKING:
@@ -35,12 +34,11 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
             "static vectors have no layers that could learn",
             remedy="use --recipe static-nli, or tune the head only: tune=head",
         )
-    inside = _prefix(encoder)
     stack = next(
         (
             name
             for name, part in encoder.named_modules()
-            if isinstance(part, nn.ModuleList) and len(part) == encoder.depth and name.startswith(inside)
+            if isinstance(part, nn.ModuleList) and len(part) == encoder.depth and encoder.is_body(name)
         ),
         None,
     )
@@ -52,7 +50,7 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
         if name.startswith(f"{stack}."):
             behind = True
             found[name] = int(name.removeprefix(f"{stack}.").partition(".")[0]) + 1
-        elif name.startswith(inside) and not (isinstance(encoder, Encoder) and name.startswith("head.")):
+        elif encoder.is_body(name):
             found[name] = encoder.depth if behind else 0
     return found
 
@@ -80,7 +78,7 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
         if top > depth:
             raise ConfigError(f"tune={tune} with {depth} layers", remedy=f"give top-{depth} at most, or all")
         lowest = max(lowest, depth - top + 1)
-    own = set(encoder.config.languages) if isinstance(encoder, Encoder) else set()
+    own = set(encoder.languages)
     layers = layer_numbers(encoder)
     plan = SharingPlan.parse(frozen, depth)
     still = plan.private_layers | ({0} if plan.is_private("emb") else set())
@@ -94,12 +92,3 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
             "every layer that would learn is a language's own", remedy="tune the head only (tune=head), or more layers"
         )
     return found
-
-
-def _prefix(encoder: nn.Module) -> str:
-    """Where the parameters of representations begin: a Hugging Face model has its head beside its base."""
-    model = getattr(encoder, "model", None)
-    base = getattr(model, "base_model", None)
-    if model is None or base is None:
-        return ""
-    return next((f"{name}." for name, part in encoder.named_modules() if part is base and name), "")

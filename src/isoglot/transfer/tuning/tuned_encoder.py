@@ -17,7 +17,7 @@ from torch import nn
 from isoglot.core.devices import product_precision
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.model.encoder import Encoder
+from isoglot.model.protocol import layer_states
 from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
 from isoglot.transfer.tuning.batches import TaskBatch, whole_batches
 from isoglot.transfer.tuning.kept_epochs import KeptEpochs
@@ -172,8 +172,7 @@ def reader_of(encoder: EncoderLike, language: str, length: int | None) -> Reader
     """
     code = language_code(language)
     encoder.vocabulary.view(code)  # refuses a language that it cannot read, before any work
-    if isinstance(encoder, Encoder):
-        encoder.check_language(code)
+    encoder.check_language(code)
     return Reader(encoder.vocabulary, code, row_length(encoder, length))
 
 
@@ -187,12 +186,7 @@ def place_vectors(encoder: EncoderLike, batch: TaskBatch, language: str | None, 
         layer: Of which layer; None: the last.
     """
     end = encoder.depth if layer is None else layer
-    if isinstance(encoder, Encoder):
-        code = None if language is None else language_code(language)
-        hidden_BTD = encoder.embedding(batch.batch.ids_BT, code)
-        hidden_BTD = encoder.run_from(0, hidden_BTD, batch.batch, code, to=end)
-    else:
-        hidden_BTD = encoder.layers(batch.batch, language)[end]
+    hidden_BTD = layer_states(encoder, end, batch.batch, language)
     width = hidden_BTD.shape[-1]
     return hidden_BTD.gather(1, batch.places_BW[:, :, None].expand(-1, -1, width))
 

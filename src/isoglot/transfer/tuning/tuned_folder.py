@@ -24,7 +24,7 @@ from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.files import check_file, file_hash, writable_folder, write_bytes
 from isoglot.core.folders import sweep
 from isoglot.core.run import renewed_folder
-from isoglot.model.encoder import Encoder
+from isoglot.model.encoder import is_native
 from isoglot.model.folder import INDEX as ENCODER_INDEX
 from isoglot.model.folder import encoder_files, open_encoder, read_weights, save_encoder
 from isoglot.pretrain.checkpoint import FOLDER
@@ -140,7 +140,7 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
     with renewed_folder(out, INDEX, stale=stale) as target:
         write_bytes(target / HEAD, save({n: t.detach().cpu().contiguous() for n, t in tuned.head.state_dict().items()}))
         files, hashes = [target / HEAD], {HEAD: file_hash(target / HEAD)}
-        if isinstance(tuned.encoder, Encoder):
+        if is_native(tuned.encoder):
             files += save_encoder(tuned.encoder, target / ENCODER, about={"task": tuned.task.name})
             hashes[f"{ENCODER}/{ENCODER_INDEX}"] = file_hash(files[-1])
         elif isinstance(tuned.encoder, nn.Module):
@@ -161,7 +161,7 @@ def _index(tuned: Tuned, source: str | None, hashes: Mapping[str, str]) -> dict[
         "config": tuned.config.model_dump(mode="json"),
         "epoch": tuned.epoch,
         "history": tuned.history,
-        "ours": isinstance(tuned.encoder, Encoder),
+        "ours": is_native(tuned.encoder),
         "source": source,
         "files": hashes,
     }
