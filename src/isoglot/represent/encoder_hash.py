@@ -1,10 +1,10 @@
 """Hash of an encoder's weights, computed in a thread while the encoder runs, and once for the same weights.
 
-SHA-256 of half a gigabyte takes about as long as a GPU needs for some ten thousand sentences. Weights count as unchanged
-if every tensor has its earlier address, version counter of torch and checksum of a sample of its values. The sample is
-for writes that the counter does not see (through ``.data``, NumPy or a CUDA graph): it has every value of a tensor of
-up to 4,096, and of a larger one as many at equal distances, so that a step of training shows, but not a single weight
-that is changed behind torch's back. Tensors made in inference mode have no counter; their checksum is of all values.
+SHA-256 of half a gigabyte takes about as long as a GPU needs for some ten thousand sentences. Weights count as
+unchanged if every tensor has its earlier address, torch version counter and checksum of a sample of its values. The
+sample is for writes that the counter does not see (through ``.data``, NumPy or a CUDA graph): all values of a tensor of
+up to 4,096, and as many at equal distances of a larger one. It shows any step of training, but not a single weight
+changed behind torch's back. Tensors made in inference mode have no counter; their checksum is of all values.
 """
 
 from __future__ import annotations
