@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.compare.parallel_sentences import builtin_pairs
+from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, load_encoder, make_batch
 from isoglot.model.folder import folder_size, open_encoder, read_about, read_index
 from isoglot.model.hf.export import export_to_hf

@@ -194,7 +194,7 @@ def test_static_vectors(isoglot, model, tmp_path: Path):
         (["--set", "layer=3", "--langs", "de"], "there is no layer 3; choose from 0"),
         (["--set", "head.pool=attention"], "head.pool=attention for ner, which has a label for each word"),
         (["--set", "grid.freeze=[1, 3]", "--set", "tune=all"], "freeze=3 with 2 layers; freeze 2 at most"),
-        (["--langs", "sw"], "there are no built-in examples of sw"),
+        (["--langs", "sw"], "no built-in examples of sw"),
         (["--test", "de"], "--test 'de' is not language=path"),
         (["--recipe", "nothing"], "there is no recipe 'nothing'"),
         (["--set", "epoch=1"], "unknown key 'epoch'; did you mean 'epochs'?"),
@@ -309,7 +309,7 @@ def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
     own.write_text("")
     wrong = isoglot("transfer", "own", str(own), "--model", model)
     assert wrong.err == f"isoglot: {own}: no task is registered here; end the file with register(YourTask())\n"
-    assert "there are no built-in examples" in isoglot("transfer", "own", str(_written(own)), "--model", model).err
+    assert "no built-in examples" in isoglot("transfer", "own", str(_written(own)), "--model", model).err
 
 
 def test_the_documents_task(isoglot, model, tmp_path: Path):

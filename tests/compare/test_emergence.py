@@ -12,9 +12,9 @@ import pytest
 
 from isoglot.compare.emergence import SimilarityProbe, trace_emergence
 from isoglot.compare.measures.registry import compute
-from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.core.config import build_config
 from isoglot.languages import documents
+from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import load_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.pretrain.metrics_log import read_metrics

@@ -21,10 +21,10 @@ from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.measures.cka import FORMS, cka
 from isoglot.compare.measures.neighbors import Nearest
 from isoglot.compare.measures.registry import MEASURES, Score, compute
-from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.compare.top_components import without_top
 from isoglot.core.progress import LineProgress
 from isoglot.core.rng import random_stream
+from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, encoder_config
 from isoglot.report.compare import comparison_page, findings, measure_table
 from isoglot.represent import extract

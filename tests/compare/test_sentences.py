@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from isoglot.compare.measures.registry import MEASURES, compute
-from isoglot.compare.parallel_sentences import builtin_pairs, check_count, default_languages, language_for
+from isoglot.compare.parallel_sentences import check_count, default_languages, language_for
 from isoglot.core.errors import InputError
 from isoglot.languages import twin
+from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, encoder_config
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.compare.parallel_sentences import builtin_pairs
 from isoglot.core.errors import ConfigError
+from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, load_encoder
 from isoglot.represent import extract
 from isoglot.retrieve import score_retrieval

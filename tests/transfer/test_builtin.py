@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from isoglot.core.errors import ConfigError
+from isoglot.languages.builtin import annotated_sentences, inference_examples, topic_examples
 from isoglot.languages.twins import unshift
 from isoglot.transfer.scoring.spans import spans
-from isoglot.transfer.tasks.builtin_examples import pairs, sentences, texts
+from tests.errors import raises
 
 
 def made(language: str, **options):
-    return list(sentences(language, "dev", 40, seed=2, part="ner", spaced=False, named=True, **options))
+    return list(annotated_sentences(language, "dev", 40, seed=2, part="ner", spaced=False, **options))
 
 
 def arcs(sentence) -> Counter[tuple[str, str, str]]:
@@ -48,15 +48,18 @@ def test_blanks_are_as_written():
 
 
 def test_pairs_and_texts_of_twins():
-    (plain, label), (other, same) = (next(pairs(code, "test", 1, seed=1, spaced=True)) for code in ("en", "en-x-shift"))
+    (plain, label), (other, same) = (
+        next(inference_examples(code, "test", 1, seed=1, spaced=True)) for code in ("en", "en-x-shift")
+    )
     assert label == same
     assert [" ".join(map(unshift, text.split())) for text in other] == list(plain)
-    assert next(texts("en", "test", 1, seed=1, spaced=True))[1] == next(texts("zh", "test", 1, seed=1, spaced=False))[1]
+    assert (
+        next(topic_examples("en", "test", 1, seed=1, spaced=True))[1]
+        == next(topic_examples("zh", "test", 1, seed=1, spaced=False))[1]
+    )
 
 
 @pytest.mark.parametrize("language", ["sw", "en-x-freq"])
 def test_languages_that_are_not_built_in(language):
-    with pytest.raises(
-        ConfigError, match=f"there are no built-in examples of {language}; give files, or choose from en"
-    ):
+    with raises("config.built-in-language", language):
         made(language)

@@ -219,7 +219,7 @@ def test_the_registry():
     own = "if it is your own, name its file: --task FILE"
     with pytest.raises(ConfigError, match=f"there is no task 'nre'; {own}; else did you mean 'ner'"):
         find_task("nre")
-    with pytest.raises(ConfigError, match="there are no built-in examples of sw; give files"):
+    with pytest.raises(ConfigError, match="no built-in examples of sw; give files"):
         list(find_task("ner").builtin("sw", "train", 1).examples)
 
 

@@ -111,9 +111,9 @@ def dictionary(
 
 def _bitext_provenance(paths: list[Path], languages: tuple[str, str], seed: int) -> Provenance:
     """Where the sentences come from that a dictionary was induced from."""
-    from isoglot.languages.export import builtin_text
+    from isoglot.languages.builtin import builtin_provenance
     from isoglot.text.provenance import derived, merged
 
     if not paths:
-        return merged(builtin_text("built-in sentences", code, seed) for code in languages)
+        return merged(builtin_provenance("built-in sentences", code, seed) for code in languages)
     return derived(paths, {"step": "induce dictionary", "languages": list(languages)})

@@ -329,7 +329,7 @@ def _given(
 
 def _made(languages: str | tuple[str, str], count: int, seed: int) -> tuple[tuple[str, str], list[SentencePair]]:
     """Built-in sentences of the languages that were named, or that the encoders have."""
-    from isoglot.compare.parallel_sentences import builtin_pairs
+    from isoglot.languages.builtin import builtin_pairs
 
     named = isinstance(languages, str)
     codes = two_langs(languages) if isinstance(languages, str) else languages

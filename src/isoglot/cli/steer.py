@@ -107,9 +107,9 @@ def fit(
     --out gets means.safetensors and token_sets.json, which the other verbs take as --means.
     """
     from isoglot.cli.steer_output import fitted_table
+    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
     from isoglot.model import load_encoder
     from isoglot.steer import LanguageMeans
-    from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
     from isoglot.steer.decoding_protocol import MEANS_SPECIAL
     from isoglot.steer.token_sets import TokenSets
 
@@ -121,13 +121,13 @@ def fit(
     texts = read_texts(named, sentences or MOST) if named else {}
     encoder = load_encoder(model, device=device)
     if not texts:
-        codes = parse_langs(langs) or builtin_languages(encoder)
+        codes = parse_langs(langs) or builtin_languages(encoder.vocabulary.languages)
         if not codes:
             raise ConfigError(
                 f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
                 remedy="give text of them: --text en=a.txt --text de=b.txt",
             )
-        texts = builtin_text(codes, sentences or SENTENCES, seed=seed)
+        texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
     with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
         means = LanguageMeans.fit(
             encoder,

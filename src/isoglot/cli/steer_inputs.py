@@ -149,7 +149,7 @@ class Dictionaries:
                 lambda path: [Entry(one.target, one.source, one.weight) for one in read_dictionary(path)],
             )
         if self.builtin:
-            from isoglot.steer.builtin_text import builtin_dictionary
+            from isoglot.languages.builtin import builtin_dictionary
 
             return builtin_dictionary(source, target, seed=self.seed)
         return None
@@ -280,9 +280,9 @@ def builtin_set(encoder: EncoderLike, langs: str | None, sentences: int, seed: i
 
 def _two_or_more(encoder: EncoderLike, langs: str | None) -> list[str]:
     """The languages that were named, or those of the encoder that are built in."""
-    from isoglot.steer.builtin_text import builtin_languages
+    from isoglot.languages.builtin import builtin_languages
 
-    known = parse_langs(langs) or list(builtin_languages(encoder))
+    known = parse_langs(langs) or list(builtin_languages(encoder.vocabulary.languages))
     if len(known) < 2:
         raise ConfigError(
             f"{', '.join(known) or 'no language'} of the encoder's is built in, and two are needed",

@@ -274,12 +274,12 @@ def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str]
 
 def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str], sentences: int | None) -> Sets:
     """The user's files, and built-in examples for what is not named."""
-    from isoglot.steer.builtin_text import builtin_languages
+    from isoglot.languages.builtin import builtin_languages
 
     train, dev, test = read_sets(task, files, sentences)
     if train and test and not langs:
         return train, dev, test
-    known = builtin_languages(encoder)
+    known = builtin_languages(encoder.vocabulary.languages)
     spaced = any("-x-" in code for code in known)
     _, some = builtin_counts(sentences)
     if not train:

@@ -269,14 +269,14 @@ def _examples(
     task: Task[Any], encoder: EncoderLike, others: Sequence[str], files: Files, sentences: int | None
 ) -> Sets:
     """The user's files, all three; or built-in examples."""
-    from isoglot.steer.builtin_text import builtin_languages
+    from isoglot.languages.builtin import builtin_languages
 
     if any(files):
         missing = [option for option, values in zip(OPTIONS, files, strict=True) if not values]
         if missing:
             raise ConfigError(f"{missing[0]} is missing", remedy="give --train, --dev and --test, or none of them")
         return read_sets(task, files, sentences)
-    known = [code for code in builtin_languages(encoder) if code not in others]
+    known = [code for code in builtin_languages(encoder.vocabulary.languages) if code not in others]
     if not known:
         raise ConfigError(
             "the model knows no built-in language but those of other models",

@@ -179,7 +179,7 @@ def _data(
     choose: Choose,
 ) -> tuple[Mapping[str, Data[Any]], Mapping[str, Data[Any]]]:
     """The user's files, or built-in examples of the languages that were named or that the model has."""
-    from isoglot.steer.builtin_text import builtin_languages
+    from isoglot.languages.builtin import builtin_languages
 
     task = tuned.task
     tests, devs = read_examples(task, "--test", test, sentences), read_examples(task, "--dev", dev)
@@ -189,7 +189,7 @@ def _data(
         return tests, devs
     if devs:
         raise ConfigError("--test is missing", remedy="name what to test on: --test de=test.tsv")
-    known = builtin_languages(tuned.encoder)
+    known = builtin_languages(tuned.encoder.vocabulary.languages)
     spaced = any("-x-" in code for code in known)
     codes, count = langs or list(known), sentences or EXAMPLES
     tests = {code: task.builtin(code, "test", count, spaced=spaced) for code in codes}
@@ -210,8 +210,8 @@ def _means(
     progress: Progress,
 ) -> LanguageMeans:
     """Means from a folder, or of the fine-tuned encoder itself from text: the user's, or built-in beside such tests."""
+    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_text
     from isoglot.steer import LanguageMeans
-    from isoglot.steer.builtin_text import SENTENCES, builtin_text
     from isoglot.steer.language_files import read_known
     from isoglot.transfer.shift_protocol import shifted_layers
 
@@ -223,7 +223,7 @@ def _means(
         if missing is not None:
             raise ConfigError(f"--text has no {missing}", remedy=f"name a file of it too: --text {missing}=FILE")
     elif builtin or learn_from:
-        texts = builtin_text(codes, learn_from or SENTENCES, seed=seed)
+        texts = builtin_text(codes, learn_from or TEXT_SENTENCES, seed=seed)
     else:
         raise ConfigError(
             "there are no means of the fine-tuned model's languages",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from isoglot.compare.measures.registry import find_measure as find_measure
     from isoglot.compare.measures.rsa import rsa as rsa
     from isoglot.compare.measures.spectral import spectral_similarity as spectral_similarity
-    from isoglot.compare.parallel_sentences import builtin_pairs as builtin_pairs
     from isoglot.compare.top_components import without_top as without_top
+    from isoglot.languages.builtin import builtin_pairs as builtin_pairs
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

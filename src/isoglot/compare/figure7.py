@@ -39,12 +39,13 @@ from pydantic import Field, field_validator, model_validator
 from isoglot.compare.cka_inference import leave_out_cka
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.measures.cka import FORMS, Form
-from isoglot.compare.parallel_sentences import TWIN_TAGS, Builtin, builtin_pairs, check_count, language_for, trained_on
+from isoglot.compare.parallel_sentences import check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config, load_recipe
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, counted
 from isoglot.core.rng import LARGEST_SEED
+from isoglot.languages.builtin import TWIN_TAGS, Builtin, builtin_pairs
 from isoglot.model.folder import read_about
 from isoglot.model.load import Weights, encoder_folder, run_weights
 from isoglot.retrieve.methods import Direction

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from isoglot.compare.parallel_sentences import SENTENCES, builtin_rows
+from isoglot.compare.parallel_sentences import SENTENCES
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import counted
 from isoglot.core.rng import derive_seed
 from isoglot.diagnose.retrieval import fold_numbers
+from isoglot.languages.builtin import builtin_rows
 from isoglot.represent import extract
 from isoglot.represent.extraction import pool_in_words
 from isoglot.retrieve.parallel_sets import ParallelSet
@@ -39,7 +40,7 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
     """Sentences of built-in languages that say the same, from the test part of the world; none stands twice.
 
     A twin, such as ``en-x-shift``, has its sentences made of its language's
-    (:mod:`isoglot.compare.parallel_sentences`).
+    (:mod:`isoglot.languages.builtin`).
 
     Raises:
         ConfigError: A language is not built in, or there is only one.

@@ -1,8 +1,6 @@
-"""Sentences as CoNLL-U trees.
+"""Export of the built-in languages to files: text, parallel sentences, dictionaries, treebanks, entities, inference.
 
-A folder of files from the built-in languages: text, parallel sentences, dictionaries, treebanks, names, inference.
-
-Everything can be read again with the readers of :mod:`isoglot.text`, and with other tools: the formats are the usual.
+The formats are the usual ones of the field; :mod:`isoglot.text` reads them all.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from pydantic import Field, field_validator
 from isoglot.core.config import Config
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
-from isoglot.core.rng import derive_seed
+from isoglot.languages.builtin import builtin_provenance, task_sentences
 from isoglot.languages.corpus import (
     LANGUAGES,
     Split,
@@ -34,7 +32,7 @@ from isoglot.text.formats.nli import Pair, write_inference
 from isoglot.text.formats.parallel import write_parallel
 from isoglot.text.formats.pharaoh import write_pharaoh
 from isoglot.text.formats.plain import write_documents
-from isoglot.text.provenance import Provenance, Source, record_path
+from isoglot.text.provenance import record_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,18 +130,6 @@ def export(config: ExportConfig, out: str | Path, *, seed: int = 0, progress: Pr
     return writer.written
 
 
-def builtin_text(name: str, language: str, seed: int) -> Provenance:
-    """The provenance of text in a built-in language: its grammar made it, and no dictionary went into it.
-
-    Args:
-        name: The name of the file.
-        language: The language.
-        seed: The seed it was made with.
-    """
-    step = {"step": "languages export", "language": language, "seed": seed}
-    return Provenance((Source(name, steps=(step,)),))
-
-
 class _Writer:
     def __init__(self, config: ExportConfig, out: Path, seed: int, progress: Progress) -> None:
         self.config = config
@@ -169,7 +155,7 @@ class _Writer:
                 size = self.size(split, self.config.sentences)
                 texts = self._texts(language, split, size)
                 path = self.path("text", f"{language}.{split}.txt")
-                write_documents(path, texts, provenance=builtin_text(path.name, language, self.seed))
+                write_documents(path, texts, provenance=builtin_provenance(path.name, language, self.seed))
                 self.written.append(record_path(path))
 
     def _texts(self, language: str, split: Split, size: int) -> Iterator[list[str]]:
@@ -242,10 +228,8 @@ class _Writer:
         """Each language and split with its sentences; the n-th sentence means the same in every language."""
         for language in self.config.languages:
             for split in SPLITS:
-                stream = parallel((language,), seed=derive_seed(self.seed, part), split=split)
-                named = (row for index, row in enumerate(stream) if part != "ner" or index % 5 == 0 or row[0].has_name)
-                label = f"{part} {language} {split}"
-                yield language, split, (row[0] for row in self._counted(label, named, self.size(split, train)))
+                stream = task_sentences(language, split, seed=self.seed, part=part)
+                yield language, split, self._counted(f"{part} {language} {split}", stream, self.size(split, train))
 
     def _distinct(self, label: str, rows: Iterable[tuple[Sentence, ...]], size: int) -> Iterator[tuple[Sentence, ...]]:
         """So many rows that differ in their first sentence."""

@@ -137,12 +137,12 @@ def languages_known(
         means, sets = own
         means.check_encoder(encoder)
         return Known(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
-    from isoglot.steer.builtin_text import SENTENCES, builtin_languages, builtin_text
+    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
 
-    built_in = builtin_languages(encoder)
-    learn_from = learn_from or SENTENCES
+    built_in = builtin_languages(encoder.vocabulary.languages)
+    learn_from = learn_from or TEXT_SENTENCES
     for code in map(language_code, languages):
         if code not in built_in:
             raise ConfigError(

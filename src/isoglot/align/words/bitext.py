@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
-from isoglot.core.rng import derive_seed
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
 from isoglot.text.formats.parallel import read_aligned, read_parallel
@@ -243,10 +242,11 @@ def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split =
     Raises:
         ConfigError: A language is not built in.
     """
-    from isoglot.languages import align, parallel
+    from isoglot.languages import align
+    from isoglot.languages.builtin import builtin_bitext as sentence_pairs
     from isoglot.languages.sentence import written_words
 
-    made = list(islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences))
+    made = sentence_pairs(languages, sentences, split=split, seed=seed)
     return Bitext(
         source=[written_words(first) for first, _ in made],
         target=[written_words(second) for _, second in made],
@@ -262,7 +262,7 @@ def builtin_sentences(
     Raises:
         ConfigError: A language is not built in.
     """
-    from isoglot.languages import parallel
+    from isoglot.languages.builtin import builtin_bitext as sentence_pairs
 
-    made = islice(parallel(languages, seed=derive_seed(seed, "alignment bitext"), split=split), sentences)
+    made = sentence_pairs(languages, sentences, split=split, seed=seed)
     return [(first.text, second.text) for first, second in made]

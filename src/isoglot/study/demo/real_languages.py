@@ -105,7 +105,7 @@ def _found(
 
     ``known`` keeps what was encoded: the first language's sentences are the same beside every other.
     """
-    from isoglot.compare.parallel_sentences import builtin_pairs
+    from isoglot.languages.builtin import builtin_pairs
     from isoglot.retrieve import score_layers
     from isoglot.retrieve.from_model import sentence_sides
     from isoglot.retrieve.layer_scores import found_both

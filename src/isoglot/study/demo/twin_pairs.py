@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.config import build_config, load_recipe
 from isoglot.core.progress import SILENT, Progress
+from isoglot.languages.builtin import builtin_provenance
 from isoglot.languages.corpus import documents
-from isoglot.languages.export import builtin_text
 from isoglot.languages.twins import Order, Parsed, twin
 from isoglot.text.formats.plain import write_documents
 
@@ -107,7 +107,7 @@ def write_texts(
     """Write the documents of :func:`pair_documents`, made with a seed, to a file for each language code."""
     paths = {code: out / f"{code}.txt" for code in codes}
     for side, (path, text) in enumerate(zip(paths.values(), texts, strict=True)):
-        write_documents(path, text, provenance=builtin_text(path.name, "en", 2 * seed + side))
+        write_documents(path, text, provenance=builtin_provenance(path.name, "en", 2 * seed + side))
     return paths
 
 

@@ -74,7 +74,7 @@ def _pairs(work: Work, languages: tuple[str, str], name: str, settings: Mapping[
     Raises:
         ConfigError: A language is missing.
     """
-    from isoglot.compare.parallel_sentences import builtin_pairs
+    from isoglot.languages.builtin import builtin_pairs
     from isoglot.text.formats.parallel import read_aligned, read_parallel
 
     one, other = languages

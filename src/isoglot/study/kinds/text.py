@@ -75,7 +75,7 @@ def builtin_text(work: Work) -> list[Number]:
     Settings: ``language``, ``sentences``, ``seed``, and ``register`` (encyclopaedic or conversational; missing: both).
     """
     from isoglot.languages import documents
-    from isoglot.languages.export import builtin_text as provenance
+    from isoglot.languages.builtin import builtin_provenance
     from isoglot.text.formats.plain import write_documents
 
     language, wanted, seed = (work.settings[name] for name in ("language", "sentences", "seed"))
@@ -88,7 +88,7 @@ def builtin_text(work: Work) -> list[Number]:
             count += len(text)
             yield text
 
-    write_documents(work.folder / TEXT, lines(), provenance=provenance(TEXT, language, seed))
+    write_documents(work.folder / TEXT, lines(), provenance=builtin_provenance(TEXT, language, seed))
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
 
 
@@ -97,7 +97,7 @@ def builtin_dictionary(work: Work) -> list[Number]:
 
     Settings: ``source``, ``target``.
     """
-    from isoglot.steer.builtin_text import builtin_dictionary as entries_of
+    from isoglot.languages.builtin import builtin_dictionary as entries_of
     from isoglot.text.formats.dictionary import write_dictionary
 
     count = write_dictionary(work.folder / DICTIONARY, entries_of(work.settings["source"], work.settings["target"]))

@@ -20,14 +20,14 @@ def write_text(work: Work) -> list[Number]:
 
     Settings: ``language``, ``seed``, ``sentences``; for the twin ``order``, ``anchors`` (a share) and ``domain``.
     """
-    from isoglot.languages.export import builtin_text
+    from isoglot.languages.builtin import builtin_provenance
     from isoglot.text.formats.plain import write_documents
 
     settings = work.settings
     side, seed = CODES.index(settings["language"]), settings["seed"]
     topics = topic_draws(settings.get("domain", "same"), seed)
     text = pair_documents(_language(work), settings["sentences"], seed=seed, topics=topics)[side]
-    write_documents(work.folder / TEXT, text, provenance=builtin_text(TEXT, "en", 2 * seed + side))
+    write_documents(work.folder / TEXT, text, provenance=builtin_provenance(TEXT, "en", 2 * seed + side))
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": settings["language"]})]
 
 

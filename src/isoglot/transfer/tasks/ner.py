@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from isoglot.languages.builtin import annotated_sentences
 from isoglot.text.cleaning.realign_entities import realign
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.formats.conll_columns import find_prefix, read_tagged, token_blocks
 from isoglot.transfer.scoring.spans import repaired, span_score
-from isoglot.transfer.tasks.builtin_examples import sentences
 from isoglot.transfer.tasks.examples import Data, Tagged
 from isoglot.transfer.tasks.tagging import Tagging
 from isoglot.transfer.tasks.task import Scores, register
@@ -49,7 +49,7 @@ class Entities(Tagging):
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Tagged]:
         """Sentences of the built-in grammar, four of five with a name."""
-        found = sentences(language, split, count, seed=seed, part="ner", spaced=spaced, named=True)
+        found = annotated_sentences(language, split, count, seed=seed, part="ner", spaced=spaced)
         return Data([Tagged(each.words, each.entities, each.blanks) for each in found])
 
     def joined(self, examples: Sequence[Tagged], language: str | None) -> Joined:

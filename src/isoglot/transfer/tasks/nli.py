@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
+from isoglot.languages.builtin import inference_examples
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import numbered_inference, read_inference
-from isoglot.transfer.tasks.builtin_examples import pairs
 from isoglot.transfer.tasks.classification import Classification
 from isoglot.transfer.tasks.examples import Data, Passage
 from isoglot.transfer.tasks.task import register
@@ -39,7 +39,7 @@ class Inference(Classification):
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
         """Pairs made from the built-in grammar, a third of each label."""
-        found = pairs(language, split, count, seed=seed, spaced=spaced)
+        found = inference_examples(language, split, count, seed=seed, spaced=spaced)
         return Data([Passage(texts, label) for texts, label in found])
 
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from isoglot.languages.builtin import annotated_sentences
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.text.formats.lines import read_blocks
 from isoglot.transfer.scoring.attachment import ParseScore, parse_score
-from isoglot.transfer.tasks.builtin_examples import sentences
 from isoglot.transfer.tasks.examples import Data, Parsed
 from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, Unseen, register
 from isoglot.transfer.tuning.heads import BiaffineHead, Head, HeadConfig
@@ -54,7 +54,7 @@ class Parsing(Task[Parsed]):
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Parsed]:
         """Trees of the built-in grammar."""
-        found = sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
+        found = annotated_sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
         return Data([Parsed(each.words, each.heads, each.relations, each.blanks) for each in found])
 
     def labels(self, example: Parsed) -> Sequence[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from isoglot.languages.builtin import annotated_sentences
 from isoglot.text.formats.conllu import read_conllu
-from isoglot.transfer.tasks.builtin_examples import sentences
 from isoglot.transfer.tasks.examples import Data, Tagged
 from isoglot.transfer.tasks.parsing import blanks_of, line_of_word
 from isoglot.transfer.tasks.tagging import Tagging
@@ -43,7 +43,7 @@ class PartOfSpeech(Tagging):
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Tagged]:
         """Sentences of the built-in grammar."""
-        found = sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
+        found = annotated_sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
         return Data([Tagged(each.words, each.tags, each.blanks) for each in found])
 
     def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> Scores:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.core.errors import InputError, shown
+from isoglot.languages.builtin import topic_examples
 from isoglot.text.formats.lines import read_lines
-from isoglot.transfer.tasks.builtin_examples import texts
 from isoglot.transfer.tasks.classification import Classification
 from isoglot.transfer.tasks.examples import Data, Passage
 from isoglot.transfer.tasks.task import register
@@ -37,7 +37,7 @@ class Topic(Classification):
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
         """Sentences about one of twenty topics."""
-        found = texts(language, split, count, seed=seed, spaced=spaced)
+        found = topic_examples(language, split, count, seed=seed, spaced=spaced)
         return Data([Passage((text,), topic) for text, topic in found])
 
 
