@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def raises(
     code: str, *values: object, file: str | Path | None = None, line: int | None = None
 ) -> Iterator[pytest.ExceptionInfo[IsoglotError]]:
-    """Expect an error of a code whose message holds every given value, at a place in a file if one is given."""
+    """Expect an error of a code whose message has every given value as a word, at a place in a file if one is given."""
     with pytest.raises(IsoglotError) as caught:
         yield caught
     check(caught.value, code, *values, file=file, line=line)
@@ -30,7 +31,7 @@ def check(
     """Hold an error to its code, the values in its message and its place."""
     assert error.code == code, f"{error.code}: {error}"
     for value in values:
-        assert str(value) in str(error)
+        assert re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", str(error)), f"no {value} in: {error}"
     if file is not None:
         assert error.file == str(file)
     if line is not None:

@@ -50,7 +50,7 @@ def test_an_encoder_is_diagnosed_on_plain_lists():
     assert len(repr(found)) < 200
     with raises("input.row-count", 29, 30):
         isoglot.diagnose(encoder, {"en": english, "de": german[1:]})
-    with raises("config", 1):
+    with raises("config.other-language", 1):
         isoglot.diagnose(encoder, {"en": english})
 
 

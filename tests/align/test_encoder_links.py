@@ -336,9 +336,9 @@ def test_files_of_another_kind_or_encoder_are_refused(encoder: Encoder, table: T
     with raises("config.other-encoder"):
         EncoderAligner.load(file, table)
     train_aligner(pairs).save(tmp_path / "two")
-    with raises("input"):
+    with raises("input.unknown-format"):
         EncoderAligner.load(tmp_path / "two", encoder)
-    with raises("config"):
+    with raises("config.not-supported"):
         load_aligner(tmp_path / "two", model="x")
     data = bytearray(file.read_bytes())
     data[-3] ^= 1
@@ -354,19 +354,19 @@ def test_what_is_refused(encoder: Encoder, pairs):
     def fit(given: Any = pairs, gold: Any = None, **settings: Any) -> EncoderAligner:
         return fit_encoder_aligner(encoder, given, gold, EncoderLinksConfig(**settings), languages=("en", "fr"))
 
-    with raises("config"):
+    with raises("config.missing-data"):
         fit()
     with raises("config.unknown-layer", "3"):
         fit(layer=3)
-    with raises("input", "59", "60"):
+    with raises("input.line-count", "59", "60"):
         fit(gold=[[(0, 0)]] * 59)
-    with raises("input", "99-0", "1"):
+    with raises("input.out-of-range", "99-0", "1"):
         fit(gold=[[(99, 0)]] * 60)
-    with raises("input"):
+    with raises("input.empty"):
         fit(gold=[[]] * 60)
-    with raises("input", "1", "0"):
+    with raises("input.no-match", "1", "0"):
         fit([(["a"], [])], layer=1)
-    with raises("input"):
+    with raises("input.empty"):
         fit([], layer=1)
     with raises("config.unknown-name", "'both'"):
         fit(layer=1).align(pairs, "both")  # type: ignore[arg-type]

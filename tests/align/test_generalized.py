@@ -74,7 +74,7 @@ def test_languages_that_meet_through_others_only(rng, orthogonal):
     assert one.languages_ == ("0", "1", "2")
     assert np.allclose(one.transform(spaces[1], "1"), spaces[0])
     masks[2] = np.arange(90) >= 50
-    with raises("input", "1", "0"):
+    with raises("input.no-match", "1", "0"):
         GeneralizedProcrustes().fit(spaces, masks=masks)
 
 
@@ -89,15 +89,15 @@ def test_two_languages_are_procrustes(rng, orthogonal, tmp_path):
 
 def test_what_is_wrong(rng):
     X = rng.normal(size=(6, 3))
-    cases: list[tuple[Any, dict[str, Any], str]] = [
-        (({"en": X},), {}, "1 space"),
-        ((X,), {}, "ndarray"),
-        (([X, X],), {"masks": [np.ones(6, bool)]}, "0, 1"),
-        (([X, X],), {"masks": [np.ones(6, bool), np.ones(5, bool)]}, "(5,)"),
-        (([X, X],), {"masks": [np.ones(6, bool), np.zeros(6, bool)]}, "1 "),
+    cases: list[tuple[Any, dict[str, Any], tuple[str, str]]] = [
+        (({"en": X},), {}, ("input.too-few", "1")),
+        ((X,), {}, ("input.type", "ndarray")),
+        (([X, X],), {"masks": [np.ones(6, bool)]}, ("input.row-count", "0, 1")),
+        (([X, X],), {"masks": [np.ones(6, bool), np.ones(5, bool)]}, ("input.type", "(5,)")),
+        (([X, X],), {"masks": [np.ones(6, bool), np.zeros(6, bool)]}, ("input.empty", "1")),
     ]
-    for given_, named, message in cases:
-        with raises("input", message):
+    for given_, named, expected in cases:
+        with raises(*expected):
             GeneralizedProcrustes().fit(*given_, **named)
     one = GeneralizedProcrustes().fit({"en": X, "fr": X})
     with raises("config.unknown-name", "'fra'"):

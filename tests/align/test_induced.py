@@ -90,7 +90,7 @@ def test_usual_case():
 
 
 def test_what_does_not_fit_is_said():
-    with raises("input", "1", "2"):
+    with raises("input.row-count", "1", "2"):
         induce_dictionary([["a"]], [["b"], ["c"]], [[]])
-    with raises("input", "1"):
+    with raises("input.out-of-range", "1"):
         induce_dictionary([["a"]], [["b"]], [[(0, 1)]])

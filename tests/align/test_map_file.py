@@ -38,7 +38,7 @@ def test_other_tools_can_read_it(tmp_path: Path, rng):
 
 
 def test_another_class_is_refused(file: Path):
-    with raises("input"):
+    with raises("input.unknown-format"):
         Procrustes.load(file)
     assert isinstance(Steps.load(file), Steps)
 
@@ -74,5 +74,5 @@ def test_a_class_that_is_no_estimator_is_not_made(tmp_path: Path, monkeypatch, r
         pass
 
     path = Stranger().fit(rng.normal(size=(4, 2))).save(tmp_path)
-    with raises("input", "'Stranger'"):
+    with raises("input.unknown-format", "'Stranger'"):
         load_map(path)

@@ -49,7 +49,7 @@ def test_where_both_cannot_hold_it_says_so():
     step = IterativeNormalization(rounds=50).fit(np.array([[1.0], [2.0], [-1.0]]))
     assert step.rounds_ == 50
     assert step.residual_ > 0.1
-    with raises("input", "0"):
+    with raises("input.zero-row", "0"):
         IterativeNormalization().fit(np.ones((2, 3)))
 
 
@@ -135,7 +135,7 @@ class TestSteps:
 
     def test_a_map_needs_two_spaces(self, rng):
         X = rng.normal(size=(50, 3))
-        with raises("config"):
+        with raises("config.not-supported"):
             Steps([Procrustes()]).fit(X)
-        with raises("config"):
+        with raises("config.not-supported"):
             Steps([Procrustes()]).fit(X, X).score(X)

@@ -16,7 +16,7 @@ pairs = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=2, 
 def test_no_group_is_on_both_sides(found, share, seed):
     groups = np.array([group for group, _ in found])
     if len(np.unique(groups)) < 2:
-        with raises("input"):
+        with raises("input.too-few"):
             held_out(groups, share, seed=seed)
         return
     out = held_out(groups, share, seed=seed)

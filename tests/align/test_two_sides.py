@@ -78,7 +78,7 @@ def test_metrics_of_something_else_are_refused(folder: Path, written: dict[str, 
 def test_what_has_no_map_is_refused(folder: Path, rows, turned):
     maps = read_maps(folder)
     for layer, where in ((None, "a"), (7, "layer 7 of a")):
-        with raises("config", where):
+        with raises("config.missing-data", where):
             map_sides(maps, side("a", {layer: rows[0]}), side("b", {layer: turned[0]}))
-    with raises("config", "4", "3"):
+    with raises("config.other-size", "4", "3"):
         map_sides(maps, side("a", {0: rows[0]}), side("b", {0: turned[0][:, :3]}))

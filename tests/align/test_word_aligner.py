@@ -205,7 +205,7 @@ def test_odd_lines_are_counted_and_have_no_links():
     for learned in (aligner.forward, aligner.backward):
         assert np.isfinite(learned.given).all()
         assert np.isfinite([learned.tension, *learned.likelihoods]).all()
-    with raises("input", "3", "1", "2", "0", "100"):
+    with raises("input.no-match", "3", "1", "2", "0", "100"):
         train_aligner(odd[:3])
     with raises("config.unknown-name", "'grow-diag'"):
         aligner.align(pairs, "grow-dag")  # type: ignore[arg-type]
@@ -245,7 +245,7 @@ def test_saved_and_read_it_aligns_the_same(tmp_path: Path):
 
 def test_a_word_with_a_line_break_is_refused():
     """In a file it would be two, and all words behind it would have another's numbers."""
-    with raises("input", "'x\\ny'"):
+    with raises("input.malformed-line", "'x\\ny'"):
         train_aligner([(["a", "b"], ["x\ny", "z"])])
 
 
@@ -295,7 +295,7 @@ def test_error_rate_by_hand():
     assert scores.error_rate == pytest.approx(1 - 5 / 7)
     nothing = score_links([[]], [[]])
     assert (nothing.error_rate, nothing.precision, nothing.recall) == (0.0, 1.0, 1.0)
-    with raises("input", "1", "2"):
+    with raises("input.row-count", "1", "2"):
         score_links(found, [[], []])
 
 

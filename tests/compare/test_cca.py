@@ -100,7 +100,7 @@ def test_rounding_is_no_direction(kind, rng):
 @pytest.mark.parametrize("kept", [0.0, 1.01, float("nan")])
 def test_a_share_that_is_none(kept, rng):
     X = rng.normal(size=(10, 2))
-    with raises("config"):
+    with raises("config.invalid-value"):
         svcca(X, X, kept=kept)
 
 

@@ -94,11 +94,11 @@ def test_layers_and_json(run: Run):
 def test_what_will_not_do(run: Run, tmp_path: Path):
     with raises("config.unknown-name", "'ckaa'"):
         trace_emergence(run.folder, run.pairs, ("en", "fr"), measures=["ckaa"])
-    with raises("input", "2"):
+    with raises("input.too-few", "2"):
         trace_emergence(run.folder, run.pairs[:2], ("en", "fr"))
-    with raises("storage", "pretrain.json"):
+    with raises("storage.not-found", "pretrain.json"):
         trace_emergence(tmp_path, run.pairs, ("en", "fr"))
-    with raises("storage"):
+    with raises("storage.not-found"):
         trace_emergence(tmp_path / "none", run.pairs, ("en", "fr"))
     copy = tmp_path / "copy"
     shutil.copytree(run.folder, copy)
@@ -106,9 +106,9 @@ def test_what_will_not_do(run: Run, tmp_path: Path):
     with raises("corrupt-file.hash", "step-00000008"):
         trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")
     shutil.rmtree(copy / "checkpoints")
-    with raises("storage"):
+    with raises("storage.unfinished"):
         trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")
     shutil.rmtree(copy / "best")
     shutil.rmtree(copy / "last")
-    with raises("storage"):
+    with raises("storage.unfinished"):
         trace_emergence(copy, run.pairs, ("en", "fr"), device="cpu")

@@ -111,7 +111,7 @@ def test_without_each_group_is_the_cka_of_the_others(rng):
         assert found.paper[number] == pytest.approx(paper_cka(X[rows], Y[rows]), abs=1e-12)
         assert found.centered[number] == pytest.approx(cka(X[rows], Y[rows]), abs=1e-12)
         assert found.debiased[number] == pytest.approx(cka(X[rows], Y[rows], debiased=True), abs=1e-12)
-    with raises("input", "X (of 45 rows)"):
+    with raises("input.constant", "X (of 45 rows)"):
         leave_out_cka(np.vstack([X[:5], np.ones((45, 6))]), Y, [np.arange(5)])
 
 
@@ -162,7 +162,7 @@ def test_a_users_files(spec, folder: Path):
         spec(COLUMN + 'files = { en = "a.txt", fr = "b.txt" }')
     for name in "ab":
         (folder / f"{name}.txt").write_text("One.\n")
-    with raises("input", "1"):
+    with raises("input.too-few", "1"):
         spec(COLUMN + 'files = { en = "a.txt", fr = "b.txt" }')
     with raises("storage.not-found", "none.txt"):
         spec(COLUMN + 'files = { en = "none.txt", fr = "b.txt" }')
@@ -227,7 +227,7 @@ def test_a_model_of_other_languages_than_its_row_is_about_is_refused(spec, folde
 def test_what_does_not_fit_is_refused_before_any_model_reads(spec, monkeypatch):
     monkeypatch.setattr(figure7._Work, "_read", lambda *_: pytest.fail("a model has read"))
     for models in ('monolingual = ["en", "en1"]', 'random = ["fr", "fr"]', 'monolingual = ["gone", "both"]'):
-        with raises("config"):
+        with raises("config.other-language"):
             spec(COLUMN + f'[[columns]]\nname = "last"\nlanguages = ["en", "fr"]\n{models}\n')
     files = 'files = { en = "none.txt", fr = "none.txt" }'
     with raises("storage.not-found", "none.txt"):

@@ -99,7 +99,7 @@ def test_an_encoder_of_another_kind():
     class Strange(EncoderBase):
         pass
 
-    with raises("config", "Strange"):
+    with raises("config.not-supported", "Strange"):
         random_encoder_like(Strange())  # type: ignore[arg-type]
 
 
@@ -150,7 +150,7 @@ def test_what_comes_in_goes_out(rng: np.random.Generator):
     assert (left.dtype, left.shape) == (torch.float32, X.shape)
     assert without_top(X.numpy(), 1).dtype == np.float32
     for k in (-1, 4):
-        with raises("config", k, 9, 4):
+        with raises("config.invalid-value", k, 9, 4):
             without_top(X, k)
     with raises("input.not-finite", "2"):
         without_top(torch.where(torch.arange(9)[:, None] == 2, torch.nan, X))

@@ -185,20 +185,20 @@ def test_errors():
     X = np.random.default_rng(19).normal(size=(20, 3))
     for options, code, value in (
         ({"form": "centred"}, "config.unknown-name", "'centred'"),
-        ({"rows": 3}, "config", "rows = 3"),
-        ({"rows": 10_001}, "config", "rows = 10001"),
-        ({"draws": 5}, "config", "draws = 5"),
-        ({"level": 95}, "config", "level = 95"),
+        ({"rows": 3}, "config.invalid-value", "rows = 3"),
+        ({"rows": 10_001}, "config.invalid-value", "rows = 10001"),
+        ({"draws": 5}, "config.invalid-value", "draws = 5"),
+        ({"level": 95}, "config.invalid-value", "level = 95"),
     ):
         with raises(code, value):
             judge(X, X, **options)
     with raises("input.row-count", "20", "19"):
         judge(X, X[1:])
-    with raises("input", "3"):
+    with raises("input.too-few", "3"):
         judge(X[:3], X[:3])
-    with raises("input", "20"):
+    with raises("input.constant", "20"):
         judge(X, np.ones((20, 2)))
     lone = np.zeros((20, 2))
     lone[3] = 1
-    with raises("input"):
+    with raises("input.constant"):
         judge(X, lone)

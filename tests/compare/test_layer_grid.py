@@ -181,32 +181,32 @@ def test_errors():
     wrong: tuple[tuple[str, Any, Any, str], ...] = (
         ("input.not-finite", {**X, 3: nan}, Y, "row 4 of layer 3 of X"),
         ("input.row-count", X, part(Y, slice(7)), "7"),
-        ("input", {**X, 3: X[3][:4]}, Y, "4 and 10"),
-        ("input", {**X, 3: X[3][0]}, Y, "layer 3 of X"),
-        ("input", {**X, 3: X[3].astype(complex)}, Y, "complex128"),
-        ("input", {**X, 3: "rows"}, Y, "layer 3 of X"),
+        ("input.row-count", {**X, 3: X[3][:4]}, Y, "4 and 10"),
+        ("input.shape", {**X, 3: X[3][0]}, Y, "layer 3 of X"),
+        ("input.type", {**X, 3: X[3].astype(complex)}, Y, "complex128"),
+        ("input.type", {**X, 3: "rows"}, Y, "layer 3 of X"),
         ("input.empty", part(X, slice(0)), Y, "layer 0 of X"),
-        ("config", X, {1: Y[1]}, "layer 2 of Y"),
+        ("config.unknown-layer", X, {1: Y[1]}, "layer 2 of Y"),
     )
     for code, x, y, value in wrong:
         with raises(code, value):
             learning.update(x, y)
-    with raises("input", "0"):
+    with raises("input.too-few", "0"):
         learning.result()
     learning.update(part(X, slice(3)), part(Y, slice(3)))
-    with raises("input", "3"):
+    with raises("input.too-few", "3"):
         learning.result()
-    with raises("config", "0", "4", "5"):
+    with raises("config.other-size", "0", "4", "5"):
         learning.update({**X, 0: X[0][:, :4]}, Y)
-    with raises("config", "[0]", "[1]", "[0, 3]", "[1, 2, 8]"):
+    with raises("config.unknown-layer", "[0]", "[1]", "[0, 3]", "[1, 2, 8]"):
         learning.merge(CKAFitter([0], [1]))
-    with raises("config", "0", "4", "5"):
+    with raises("config.other-size", "0", "4", "5"):
         learning.merge(fitter().update({**X, 0: X[0][:, :4]}, Y))
-    with raises("config", "[1, 1]"):
+    with raises("config.invalid-value", "[1, 1]"):
         CKAFitter([1, 1], [1])
-    with raises("config", "'float16'"):
+    with raises("config.unknown-name", "'float16'"):
         fitter(precision="float16")
-    with raises("config", "0"):
+    with raises("config.invalid-value", "0"):
         fitter(chunk=0)
 
 
@@ -214,12 +214,12 @@ def test_errors():
 def test_a_layer_without_anything_to_compare(kind: type):
     X, Y = (dict(side) for side in sides(12))
     Y[2] = np.full((12, 9), 0.1, dtype=kind)
-    with raises("input", "2", "12"):
+    with raises("input.constant", "2", "12"):
         fitter(chunk=5).update(X, Y).result()
     Y[2] = np.zeros((12, 9), dtype=kind)
     Y[2][3] = 1
-    with raises("input", "2"):
+    with raises("input.constant", "2"):
         fitter().update(X, Y).result()
     Y[2] = np.random.default_rng(0).normal(size=(12, 9)) * 1e100
-    with raises("input", "2"):
+    with raises("input.too-large", "2"):
         fitter().update(X, Y).result()

@@ -150,11 +150,11 @@ def test_a_stream_holds_one_chunk_at_a_time(made, pairs, monkeypatch: pytest.Mon
 
 def test_a_stream_that_will_not_do(made, pairs):
     english, french = zip(*pairs, strict=True)
-    with raises("input", "80", "79"):
+    with raises("input.row-count", "80", "79"):
         stream_layer_cka(made(0), made(1), english, french[1:], ("en", "fr"))
-    with raises("input", "0"):
+    with raises("input.too-few", "0"):
         stream_layer_cka(made(0), made(1), (), (), ("en", "fr"))
-    with raises("config", "0"):
+    with raises("config.invalid-value", "0"):
         stream_layer_cka(made(0), made(1), english, french, ("en", "fr"), chunk=0)
 
 
@@ -183,7 +183,7 @@ def test_the_seed_decides_everything(made, pairs):
 
 
 def test_what_will_not_do(made, pairs):
-    with raises("input", "1"):
+    with raises("input.too-few", "1"):
         compare_models(made(0), made(1), pairs[:1], ("en", "fr"), **QUICK)
     with raises("config.unknown-name", "'debiased-ck'"):
         compare_models(made(0), made(1), pairs, ("en", "fr"), measures=["debiased-ck"])
@@ -194,7 +194,7 @@ def test_what_will_not_do(made, pairs):
         next(broken.parameters()).fill_(float("nan"))
     with raises("input.not-finite", "0"):
         compare_models(broken, made(1), pairs, ("en", "fr"), **QUICK)
-    with raises("input", "0", "10"):
+    with raises("input.constant", "0", "10"):
         compare_models(made(0), made(1), [("Yes.", "Oui.")] * 10, ("en", "fr"), **QUICK)
 
 

@@ -72,9 +72,9 @@ def test_rsa_of_spaces_without_an_order(rng):
     X = rng.normal(size=(4, 5))
     flat = X.copy()
     flat[2] = 7.1
-    with raises("input", "2"):
+    with raises("input.zero-row", "2"):
         rsa(flat, X)
-    with raises("input"):
+    with raises("input.constant"):
         rsa(X, np.eye(4))
 
 
@@ -106,16 +106,16 @@ def test_chance_is_k_of_the_others(rng):
 
 def test_bad_neighborhoods(rng):
     X = rng.normal(size=(11, 3))
-    with raises("input", "11", "10"):
+    with raises("input.too-few", "11", "10"):
         mutual_knn(X, X)
-    with raises("config", "0"):
+    with raises("config.invalid-value", "0"):
         mutual_knn(X, X, k=0)
     zero = X.copy()
     zero[4] = 0
     for measure in (mutual_knn, spectral_similarity):
-        with raises("input", "4"):
+        with raises("input.zero-row", "4"):
             measure(X, zero, k=3)
-    with raises("config", "1.5"):
+    with raises("config.invalid-value", "1.5"):
         spectral_similarity(X, X, k=3, energy=1.5)
 
 

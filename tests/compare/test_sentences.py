@@ -26,7 +26,7 @@ def test_one_language_twice_is_paraphrased():
     for other in ("en", "en-x-two"):
         pairs = builtin_pairs(("en", other), 20)
         assert all(one != two for one, two in pairs)
-    with raises("config"):
+    with raises("config.other-language"):
         builtin_pairs(("en", "fr"), 20, kind="paraphrases")
 
 
@@ -34,7 +34,7 @@ def test_a_twin_says_the_same_word_by_word():
     for one, other in builtin_pairs(("en", "en-x-shift"), 5):
         assert other == " ".join(next(twin([one.split()], "shift")).tokens)
     assert builtin_pairs(("en", "en-x-shift"), 5, kind="paraphrases") != builtin_pairs(("en", "en-x-shift"), 5)
-    with raises("config"):
+    with raises("config.other-language"):
         builtin_pairs(("en", "en-x-freq"), 5)
     with raises("config.built-in-language", "'sw'"):
         builtin_pairs(("en", "sw"), 5)
@@ -42,7 +42,7 @@ def test_a_twin_says_the_same_word_by_word():
 
 def test_too_few_are_counted():
     for count in (0, 1, 3):
-        with raises("input", count, 4):
+        with raises("input.too-few", count, 4):
             check_count(count)
     check_count(4)
 

@@ -80,5 +80,5 @@ def test_neurons_that_do_not_vary(rng):
 
 def test_neurons_that_are_not_the_same(rng):
     X = rng.normal(size=(30, 3))
-    with raises("input", "3", "2"):
+    with raises("input.shape", "3", "2"):
         anc(X, X[:, :2])

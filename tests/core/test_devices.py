@@ -8,7 +8,7 @@ import torch
 
 from isoglot.core import devices
 from isoglot.core.devices import choose_device, cpu_count, list_devices, machine_memory
-from isoglot.core.errors import DeviceError
+from tests.errors import raises
 
 
 def test_the_cpu_is_always_there():
@@ -30,7 +30,7 @@ def test_a_container_has_the_memory_it_is_given(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("name", ["cuda:99", "tpu", "", "CPU"])
 def test_a_device_that_is_not_there(name: str):
-    with pytest.raises(DeviceError, match=f"no device {name!r} here; choose one of auto"):
+    with raises("device.not-found", repr(name)):
         choose_device(name)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import CorruptFileError, InputError, StorageError
+from isoglot.core.errors import InputError
 from isoglot.core.files import (
     atomic_file,
     check_file,
@@ -156,7 +156,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damaged: bytes):
     path.write_bytes(damaged)
     digest = hashlib.sha256(b"hello").hexdigest()
     for read in (lambda: read_bytes(path, sha256=digest), lambda: check_file(path, sha256=digest)):
-        with pytest.raises(CorruptFileError, match=f"{len(damaged)} bytes with SHA-256 .*cut short or altered"):
+        with raises("corrupt-file.hash", len(damaged)):
             read()
 
 
@@ -226,15 +226,12 @@ def test_system_errors_in_words(error: OSError, words: str):
 def test_a_pipe_is_read_once_and_not_hashed(tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    once = f"{pipe}: a pipe can be read once, and this is read twice; save it to a file"
-    with pytest.raises(InputError) as caught:
+    with raises("input.pipe", pipe):
         file_hash(pipe)
-    assert str(caught.value) == once
     with subprocess.Popen(["sh", "-c", 'echo text > "$1"', "sh", pipe]):
         assert read_bytes(pipe) == b"text\n"
-    with pytest.raises(InputError) as caught:
+    with raises("input.pipe", pipe):
         read_bytes(pipe)
-    assert str(caught.value) == once
 
 
 def test_missing_file():
@@ -246,7 +243,7 @@ def test_missing_file():
 
 @pytest.mark.parametrize("read", [read_bytes, file_hash])
 def test_a_name_that_no_file_can_have(read):
-    with pytest.raises(StorageError, match="cannot read: File name too long; check the path and the disk"):
+    with raises("storage"):
         read("a" * 300)
 
 

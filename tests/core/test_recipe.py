@@ -86,26 +86,22 @@ def test_recipes_do_not_extend_themselves(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "code"),
     [
-        ("seconds = " + "9" * 5000, "a number has too many digits"),
-        ("seconds = 0x" + "f" * 5000, "a number has too many digits"),
-        ("seconds = " + "[" * 5000, "nested too deeply"),
-        (".".join("a" * 5000) + " = 1", "a key is nested too deeply"),
+        ("seconds = " + "9" * 5000, "config.malformed-toml"),
+        ("seconds = 0x" + "f" * 5000, "config.invalid-value"),
+        ("seconds = " + "[" * 5000, "config.malformed-toml"),
+        (".".join("a" * 5000) + " = 1", "config.invalid-value"),
     ],
 )
-def test_numbers_and_nesting_beyond_what_python_converts_are_refused(tmp_path: Path, text: str, problem: str):
+def test_numbers_and_nesting_beyond_what_python_converts_are_refused(tmp_path: Path, text: str, code: str):
     path = tmp_path / "large.toml"
     path.write_text(text)
-    with pytest.raises(ConfigError) as caught:
+    with raises(code, file=path):
         build_config(PeakConfig, recipe=load_recipe(str(path), room="core"))
-    assert (caught.value.problem, caught.value.file) == (problem, str(path))
 
 
-@pytest.mark.parametrize(
-    ("setting", "problem"),
-    [("seconds=0x" + "f" * 5000, "a number has too many digits"), (".".join("a" * 5000) + "=1", "a key is nested")],
-)
-def test_a_setting_beyond_what_python_converts_is_refused(setting: str, problem: str):
-    with pytest.raises(ConfigError, match=problem):
+@pytest.mark.parametrize("setting", ["seconds=0x" + "f" * 5000, ".".join("a" * 5000) + "=1"], ids=["a number", "a key"])
+def test_a_setting_beyond_what_python_converts_is_refused(setting: str):
+    with raises("config.invalid-value"):
         build_config(PeakConfig, settings=[setting])

@@ -97,17 +97,21 @@ def test_moments_are_saved(imported: EncoderLike, tmp_path: Path):
 def test_errors():
     fitter = LanguageStatistics([0, 1])
     X = np.ones((2, 3))
-    for batch, value in (({0: X}, "layer 1"), ({0: X, 1: X[:1]}, "1 and 2 rows"), ({0: X[0], 1: X}, "(3,)")):
-        with raises("config", value):
+    for batch, code, value in (
+        ({0: X}, "config.unknown-layer", "layer 1"),
+        ({0: X, 1: X[:1]}, "config.other-size", "1 and 2 rows"),
+        ({0: X[0], 1: X}, "config.other-size", "(3,)"),
+    ):
+        with raises(code, value):
             fitter.update(batch)
-    with raises("config"):
+    with raises("config.missing-data"):
         fitter.result()
     with raises("input.not-finite", "layer 1"):
         fitter.update({0: X, 1: X * np.nan})
     fitter.update({0: X, 1: X})
-    with raises("config", "2", "3"):
+    with raises("config.other-size", "2", "3"):
         fitter.update({0: X[:, :2], 1: X[:, :2]})
-    with raises("config", "[0]", "[0, 1]"):
+    with raises("config.not-supported", "[0]", "[0, 1]"):
         fitter.merge(LanguageStatistics([0]))
-    with raises("config", "7"):
+    with raises("config.unknown-layer", "7"):
         fitter.result().mean(7)

@@ -113,7 +113,7 @@ def test_given_means_are_what_is_removed():
     )
     expected = score_retrieval(X - 0.5, Y - 2.5, methods=["cosine"], resamples=1)
     assert [each.ranks_Q.tolist() for each in found.methods] == [each.ranks_Q.tolist() for each in expected.methods]
-    with raises("config"):
+    with raises("config.missing-data"):
         score_retrieval(X, Y, center="mean", estimates=Estimates(means="given"))
 
 
@@ -180,7 +180,7 @@ def test_other_text_makes_neighborhoods():
     near = np.sort(unit[1] @ unit[2].T, axis=1)[:, -4:].mean(axis=1)
     scores = 2 * unit[0] @ unit[1].T - near
     assert found.found_QK[:, 0].tolist() == scores.argmax(axis=1).tolist()
-    with raises("config"):
+    with raises("config.missing-data"):
         score_retrieval(X, Y, methods=["csls"], estimates=Estimates(neighborhoods="given"))
 
 
@@ -197,9 +197,9 @@ def test_rows_of_no_pair_count_in_the_means():
 
 
 def test_too_few_rows_are_refused_by_name():
-    with raises("input", "2"):
+    with raises("input.too-few", "2"):
         score_layers(Side(name="en", layers={0: rows(0, 2)}), Side(name="de", layers={0: rows(1, 2)}))
-    with raises("input", "1"):
+    with raises("input.zero-row", "1"):
         score_layers(Side(name="en", layers={0: rows(0, 4)}), Side(name="de", layers={0: np.ones((4, D))}))
-    with raises("config", "1"):
+    with raises("config.invalid-value", "1"):
         Estimates(folds=1)

@@ -204,7 +204,7 @@ def test_bad_rows_are_named(row, value, message):
 def test_a_row_beyond_the_first_chunk_is_named():
     X = np.ones((9000, 2), dtype=np.float32)
     X[8999] = 0
-    with raises("input", "8999"):
+    with raises("input.zero-row", "8999"):
         nearest(X, X)
     assert nearest(X[:2], np.zeros((1, 2)), metric="euclidean").scores_NK.ravel().tolist() == pytest.approx(
         [-(2**0.5)] * 2

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import InputError
 from isoglot.text.formats.pharaoh import GoldLinks, Links, read_gold, read_pharaoh, write_pharaoh
 from tests.errors import raises
 
@@ -40,6 +39,6 @@ def test_possible_links_are_for_gold(tmp_path: Path):
 
 
 def test_refused(tmp_path: Path):
-    with pytest.raises(InputError, match=r"a:1: not written: \(0, -1\) is not a link; give two positions, from 0"):
+    with raises("input.not-writable", 1, "(0, -1)"):
         write_pharaoh(tmp_path / "a", [[(0, -1)]])
     assert not list(tmp_path.iterdir())

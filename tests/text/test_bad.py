@@ -62,7 +62,7 @@ def test_so_many_are_skipped_and_counted(tmp_path: Path, name: str):
     assert len(list(read(path, skip=skip))) == 3
     assert skip.count == 2
     assert str(skip.first) == str(strict.value)
-    with pytest.raises(InputError, match="after 1 skipped") as caught:
+    with pytest.raises(InputError) as caught:
         list(read(path, skip=Skip(1)))
     assert caught.value.line is not None
     assert caught.value.line > strict.value.line

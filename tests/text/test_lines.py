@@ -62,24 +62,23 @@ def test_a_text_that_begins_with_a_byte_order_mark_keeps_it(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "expected"),
     [
-        (b"ok\nab\xffc\n", "a.txt:2: byte ff is not UTF-8; save the file as UTF-8"),
-        (b"ok\n\xe2\x82", "a.txt:2: byte e2 is not UTF-8; save the file as UTF-8"),
-        (b"\xed\xa0\x80\n", "a.txt:1: byte ed is not UTF-8; save the file as UTF-8"),
-        (b"a\0b\n", "a.txt:1: a NUL character; this is no text file, or a damaged one"),
+        (b"ok\nab\xffc\n", ("input.not-utf8", "a.txt:2")),
+        (b"ok\n\xe2\x82", ("input.not-utf8", "a.txt:2")),
+        (b"\xed\xa0\x80\n", ("input.not-utf8", "a.txt:1")),
+        (b"a\0b\n", ("input.malformed-line", "a.txt:1", "NUL")),
         (
             b"\n\na\rb\n",
-            r"a.txt:3: a carriage return that ends no line; end lines with \n or \r\n, and put a blank for one inside a line",
+            ("input.malformed-line", "a.txt:3"),
         ),
     ],
 )
-def test_what_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, message: str):
+def test_what_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, expected: tuple[str, ...]):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_bytes(data)
-    with pytest.raises(InputError) as caught:
+    with raises(*expected):
         list(read_lines("a.txt"))
-    assert str(caught.value) == message
 
 
 def test_lines_before_the_bad_one_are_read(tmp_path: Path):
@@ -113,10 +112,9 @@ def test_a_pipe_that_was_read_does_not_seem_empty():
     os.write(write, b"one\ntwo\n")
     os.close(write)
     assert list(read_lines(f"/dev/fd/{read}")) == [(1, "one"), (2, "two")]
-    with pytest.raises(InputError) as caught:
+    with raises("input.pipe", f"/dev/fd/{read}"):
         list(read_lines(f"/dev/fd/{read}"))
     os.close(read)
-    assert str(caught.value) == (f"/dev/fd/{read}: a pipe can be read once, and this is read twice; save it to a file")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path):
@@ -127,22 +125,21 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "expected"),
     [
-        ("a\nb", r"a.txt:2: not written: '\n' inside 'a\nb'; replace it with a blank"),
-        ("a\rb", r"a.txt:2: not written: '\r' inside 'a\rb'; replace it with a blank"),
-        ("a\0b", r"a.txt:2: not written: '\x00' inside 'a\x00b'; replace it with a blank"),
-        ("a\ud800b", r"a.txt:2: not written: half a character, '\ud800', in 'a\ud800b'; remove it"),
+        ("a\nb", ("input.not-writable", "a.txt:2", "'\\n'", "'a\\nb'")),
+        ("a\rb", ("input.not-writable", "a.txt:2", "'\\r'", "'a\\rb'")),
+        ("a\0b", ("input.not-writable", "a.txt:2", "'\\x00'", "'a\\x00b'")),
+        ("a\ud800b", ("input.not-writable", "a.txt:2", "'\\ud800'", "'a\\ud800b'")),
     ],
 )
 def test_what_cannot_be_read_back_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, expected: tuple[str, ...]
 ):
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("old")
-    with pytest.raises(InputError) as caught:
+    with raises(*expected):
         write(Path("a.txt"), ["fine", line])
-    assert str(caught.value) == message
     assert Path("a.txt").read_text() == "old"
     assert list(tmp_path.iterdir()) == [tmp_path / "a.txt"]
 
@@ -150,7 +147,7 @@ def test_what_cannot_be_read_back_is_not_written(
 def test_cells(tmp_path: Path):
     with line_writer(tmp_path / "a.tsv") as writer:
         writer.write_cells("a", "b c", "")
-        with pytest.raises(InputError, match=r"a\.tsv:2: not written: a tab inside 'x\\ty'; replace it with a blank"):
+        with raises("input.not-writable", "a.tsv", "'x\\ty'", line=2):
             writer.write_cells("x\ty")
     assert (tmp_path / "a.tsv").read_text() == "a\tb c\t\n"
 

@@ -141,10 +141,8 @@ def test_a_compressed_text_that_is_unpacked_keeps_its_record(tmp_path: Path):
 
 def test_a_record_of_another_text_is_refused(switched: Path):
     switched.write_text("Something else.\n")
-    with pytest.raises(CorruptFileError) as caught:
+    with raises("corrupt-file.hash", "en.txt.provenance.json", file=switched):
         derived([switched])
-    assert caught.value.file == str(switched)
-    assert "remove en.txt.provenance.json" in str(caught.value)
 
 
 def test_a_record_that_was_altered_is_refused(switched: Path):

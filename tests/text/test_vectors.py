@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from isoglot.core.errors import InputError
 from isoglot.text.formats.word_vectors import read_vectors, write_vectors
 from tests.errors import raises
 
@@ -55,6 +54,6 @@ def test_malformed(tmp_path: Path, line: str):
 
 def test_refused_when_writing(tmp_path: Path):
     for names, matrix in ((["a"], np.zeros((2, 2))), (["a b"], np.zeros((1, 2))), (["a"], np.full((1, 2), np.nan))):
-        with pytest.raises(InputError, match="not written"):
+        with raises("input.not-writable"):
             write_vectors(tmp_path / "a.vec", names, matrix)
     assert list(tmp_path.iterdir()) == []

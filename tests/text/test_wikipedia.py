@@ -15,10 +15,10 @@ import zstandard
 from typer.testing import CliRunner
 
 from isoglot.cli.main import app
-from isoglot.core.errors import ConfigError, InputError, IsoglotError
 from isoglot.text.formats.lines import set_longest_line
 from isoglot.text.formats.wikipedia import Site, WikipediaReport, extract_wikipedia, read_pages
 from isoglot.text.provenance import read_provenance
+from tests.errors import raises
 
 IRON = """{{Infobox element|name=Iron|image=[[File:Iron.jpg|thumb|A [[lump]]]]}}
 '''Iron''' is a [[chemical element|element]].<ref>{{cite book|title=A}}</ref> Dr. Smith likes it.
@@ -148,7 +148,7 @@ def test_the_language_is_the_dumps_own_or_the_one_that_is_given(tmp_path: Path):
     german = dump(page("Eisen", "Am 3. Mai kam das Eisen. Es blieb."), language=' xml:lang="de"')
     assert written(tmp_path, german)[0] == "Am 3. Mai kam das Eisen.\nEs blieb.\n"
     assert written(tmp_path, german, language="en")[1].language == "en"
-    with pytest.raises(ConfigError, match="does not name its language"):
+    with raises("config.missing-option"):
         written(tmp_path, dump(*PAGES, language=""))
 
 
@@ -159,32 +159,34 @@ LAUGHS = b"""<?xml version="1.0"?>
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "code", "said"),
+    ("name", "content", "code", "value"),
     [
-        ("d.xml", LAUGHS, "input.malformed-xml", "document type declaration"),
+        ("d.xml", LAUGHS, "input.malformed-xml", "d.xml"),
         ("d.xml", b"<html><body>no</body></html>", "input.unknown-format", "'html'"),
-        ("d.xml", b"", "input.malformed-xml", "no element found"),
-        ("d.xml", dump(*PAGES)[:-20], "input.malformed-xml", "malformed XML"),
+        ("d.xml", b"", "input.malformed-xml", "d.xml"),
+        ("d.xml", dump(*PAGES)[:-20], "input.malformed-xml", "d.xml"),
         ("d.xml", dump(*PAGES).replace(b"</title>", b"</titel>", 1), "input.malformed-xml", "d.xml:3"),
-        ("d.xml", b"<mediawiki>&undefined;</mediawiki>", "input.malformed-xml", "undefined entity"),
-        ("d.xml", b'<?xml version="1.0" encoding="klingon"?><mediawiki/>', "input.malformed-xml", "encoding"),
-        ("d.xml", dump(page("Talk:A", "b", namespace=1)), "input.empty", "no articles"),
-        ("d.xml.bz2", bz2.compress(dump(*PAGES))[:-20], "input.damaged-compression", "damaged"),
-        ("d.xml.bz2", dump(*PAGES), "input.damaged-compression", "damaged"),
-        ("d.xml.bz2", bz2.compress(dump(*PAGES)).replace(b"1AY&SY", b"1AY&SX"), "input.damaged-compression", "damaged"),
-        ("d.xml.gz", gzip.compress(dump(*PAGES))[:-20], "input.damaged-compression", "damaged"),
-        ("d.xml.xz", lzma.compress(dump(*PAGES))[:-20], "input.damaged-compression", "damaged"),
-        ("d.xml.zst", zstandard.compress(dump(*PAGES))[:-5], "input.damaged-compression", "damaged"),
+        ("d.xml", b"<mediawiki>&undefined;</mediawiki>", "input.malformed-xml", "d.xml:1"),
+        ("d.xml", b'<?xml version="1.0" encoding="klingon"?><mediawiki/>', "input.malformed-xml", "d.xml"),
+        ("d.xml", dump(page("Talk:A", "b", namespace=1)), "input.empty", "d.xml"),
+        ("d.xml.bz2", bz2.compress(dump(*PAGES))[:-20], "input.damaged-compression", "d.xml.bz2"),
+        ("d.xml.bz2", dump(*PAGES), "input.damaged-compression", "d.xml.bz2"),
+        (
+            "d.xml.bz2",
+            bz2.compress(dump(*PAGES)).replace(b"1AY&SY", b"1AY&SX"),
+            "input.damaged-compression",
+            "d.xml.bz2",
+        ),
+        ("d.xml.gz", gzip.compress(dump(*PAGES))[:-20], "input.damaged-compression", "d.xml.gz"),
+        ("d.xml.xz", lzma.compress(dump(*PAGES))[:-20], "input.damaged-compression", "d.xml.xz"),
+        ("d.xml.zst", zstandard.compress(dump(*PAGES))[:-5], "input.damaged-compression", "d.xml.zst"),
     ],
 )
 def test_what_is_no_dump_is_refused_in_a_line_and_leaves_nothing(
-    tmp_path: Path, name: str, content: bytes, code: str, said: str
+    tmp_path: Path, name: str, content: bytes, code: str, value: str
 ):
-    with pytest.raises(IsoglotError) as error:
+    with raises(code, name, value) as error:
         written(tmp_path, content, name)
-    assert error.value.code == code
-    assert said in str(error.value)
-    assert name in str(error.value)
     assert "\n" not in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -194,7 +196,7 @@ def test_a_page_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path
     path.write_bytes(gzip.compress(dump(page("A", "a " * 2_000_000))))
     set_longest_line(1_000_000)
     try:
-        with pytest.raises(InputError, match="page has more than 1,000,000 bytes"):
+        with raises("input.line-length", "1,000,000"):
             list(read_pages(path, Site(), WikipediaReport()))
     finally:
         set_longest_line()

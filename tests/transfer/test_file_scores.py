@@ -85,7 +85,7 @@ def test_tags_that_are_no_proper_bio_are_scored_as_they_are_unless_repaired(isog
         printed = isoglot(*verb).out
         assert ("as they are" in printed, "Wu et al." in printed) == (kind == "none", kind == "wu2020")
         assert "3 of 3" in printed
-    with raises("config", "wu2020", "pos"):
+    with raises("config.conflicting-options", "wu2020", "pos"):
         score_files(find_task("pos"), *paths, language="en", repair="wu2020")
 
 

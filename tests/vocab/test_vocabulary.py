@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.artifact import write_sealed
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
+from isoglot.core.errors import CorruptFileError, IsoglotError
 from isoglot.languages import documents, twin
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 from isoglot.vocab.subword_scheme import BYTES, SPECIAL
@@ -171,29 +171,26 @@ def test_characters_outside_the_alphabet(texts):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "expected"),
     [
-        ({"mode": "jointly"}, "no mode 'jointly'; did you mean 'joint'?"),
+        ({"mode": "jointly"}, ("config.unknown-name", "'jointly'")),
         (
             {"model": "wordpiece", "unknown": "bytes"},
-            "WordPiece cannot fall back on bytes; choose unknown unk, or another model",
+            ("config.conflicting-options", "WordPiece"),
         ),
         (
             {"mode": "graded"},
-            "mode graded takes anchors to keep; say which anchors stay with mode graded, and only there",
+            ("config.conflicting-options",),
         ),
     ],
 )
-def test_options_that_do_not_fit(texts, options, message: str):
-    with pytest.raises(ConfigError) as caught:
+def test_options_that_do_not_fit(texts, options, expected: tuple[str, ...]):
+    with raises(*expected):
         train_vocabulary(texts, **{"mode": "joint", "size": 700, **options})
-    assert str(caught.value) == message
 
 
 def test_a_size_without_room(texts):
-    with pytest.raises(
-        ConfigError, match=r"size 300 leaves no room beside 261 reserved pieces and \d+ characters; ask for more than"
-    ):
+    with raises("config.invalid-value", 300, 261):
         train_vocabulary({"en": texts["en"]}, mode="joint", size=300)
 
 
@@ -207,28 +204,22 @@ def test_the_size_counts_merges_where_it_is_told_to(texts, mode):
             assert len(made["subwords"].ids_of(code)) == 500
             letters = {piece for piece in model["vocab"] if len(piece) == 1}
             assert len(made["merges"].ids_of(code)) == 500 + len(SPECIAL) + len(BYTES) + len(letters)
-    with pytest.raises(ConfigError, match="unigram has no merges to count"):
+    with raises("config.conflicting-options"):
         train_vocabulary(texts, mode=mode, size=500, count="merges", model="unigram")
 
 
 def test_blank_text(tmp_path: Path):
     path = tmp_path / "a.txt"
     path.write_text("\n  \n")
-    with pytest.raises(InputError) as caught:
+    with raises("input.empty", path, "en"):
         train_vocabulary({"en": [path]}, mode="joint", size=700)
-    assert str(caught.value) == f"{path}: no text in en; every line is blank: name another file"
 
 
 def test_a_language_must_be_named_and_known(trained):
-    with pytest.raises(ConfigError) as caught:
+    with raises("config.missing-option"):
         trained("union").encode("a")
-    assert (
-        str(caught.value)
-        == "a union vocabulary encodes by language and none is named; choose one of en, fr, de: --lang en"
-    )
-    with pytest.raises(ConfigError) as caught:
+    with raises("config.unknown-language", "'ru'"):
         trained("union").encode("a", "ru")
-    assert str(caught.value) == "the vocabulary has no language 'ru'; choose one of de, en, fr"
 
 
 def test_what_reads_several_languages_alike_reads_any_other(trained, texts, tmp_path: Path):
@@ -272,15 +263,13 @@ def test_an_altered_file_is_refused(trained, tmp_path: Path):
     trained("union").save(tmp_path)
     path = tmp_path / "fr" / "tokenizer.json"
     path.write_text(path.read_text() + " ")
-    with pytest.raises(CorruptFileError) as caught:
+    with raises("corrupt-file.hash", path):
         Vocabulary.load(tmp_path)
-    assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_what_is_no_vocabulary_is_refused(tmp_path: Path):
-    with pytest.raises(IsoglotError) as caught:
+    with raises("storage.not-found", tmp_path):
         Vocabulary.load(tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path}/vocabulary.json: cannot read a vocabulary")
     (tmp_path / "vocabulary.json").write_text("[]")
     with raises("input.unknown-format"):
         Vocabulary.load(tmp_path)
@@ -329,34 +318,33 @@ def test_transformers_opens_it(trained, lines, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("change", "value"),
     [
-        ({"size": 7}, "is not a range of ids below 7"),
-        ({"size": 5000, "counted": []}, "5,000 pieces, where the tokenizers have "),
-        ({"size": 10**12}, "a vocabulary of 1000000000000 pieces"),
-        ({"size": True}, "'size' cannot be True"),
-        ({"mode": "other"}, "'mode' cannot be 'other'"),
-        ({"padding_side": "up"}, "'padding_side' cannot be 'up'"),
-        ({"languages": ["de", "en", "fr", "nl"]}, "'nl' is no language with a tokenizer and ids"),
-        ({"languages": []}, "'de' is no language with a tokenizer and ids"),
-        ({"files": {}, "counted": []}, "there is no tokenizer"),
-        ({"counted": ["de"]}, "counts of the shape "),
-        ({"special": {"[PAD]": 10**9}}, r"the id 1000000000 of '\[PAD\]' is not below "),
-        ({"special": {"[PAD]": -1}}, r"the id -1 of '\[PAD\]' is not below "),
-        *(({"ids": {"de": [ids]}}, "is not a range of ids below ") for ids in ([3], [0, 10**12], [-2, 3], [3, 1])),
-        *(({"ids": {"de": [ids]}}, "is not a range of ids below ") for ids in (["a", "b"], [None, 1], [0, 1, 2])),
-        ({"ids": {"de": [[0, 3]]}}, "'en' is no language with a tokenizer and ids"),
+        ({"size": 7}, "7"),
+        ({"size": 5000, "counted": []}, "5,000"),
+        ({"size": 10**12}, "1000000000000"),
+        ({"size": True}, "True"),
+        ({"mode": "other"}, "'other'"),
+        ({"padding_side": "up"}, "'up'"),
+        ({"languages": ["de", "en", "fr", "nl"]}, "'nl'"),
+        ({"languages": []}, "'de'"),
+        ({"files": {}, "counted": []}, "tokenizer"),
+        ({"counted": ["de"]}, "1"),
+        ({"special": {"[PAD]": 10**9}}, "1000000000"),
+        ({"special": {"[PAD]": -1}}, "-1"),
+        *(({"ids": {"de": [ids]}}, str(ids)) for ids in ([3], [0, 10**12], [-2, 3], [3, 1])),
+        *(({"ids": {"de": [ids]}}, str(ids)) for ids in (["a", "b"], [None, 1], [0, 1, 2])),
+        ({"ids": {"de": [[0, 3]]}}, "'en'"),
     ],
 )
 def test_wrong_sizes_and_ids_are_refused_under_a_hash_that_fits(
-    trained, tmp_path: Path, change: dict[str, Any], problem: str
+    trained, tmp_path: Path, change: dict[str, Any], value: str
 ):
     trained("union").save(tmp_path)
     index = json.loads((tmp_path / "vocabulary.json").read_text())
     write_sealed(tmp_path / "vocabulary.json", index | change)
-    with pytest.raises(CorruptFileError, match=problem) as caught:
+    with raises("corrupt-file", value, file=tmp_path / "vocabulary.json"):
         Vocabulary.load(tmp_path)
-    assert str(tmp_path / "vocabulary.json") == caught.value.file
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[" * 5000, b"\xff", b'{"version": "1.0", "model": {"type": "x"}}'])
@@ -366,7 +354,7 @@ def test_what_is_no_tokenizer_is_refused_under_a_hash_that_fits(trained, tmp_pat
     index = json.loads((tmp_path / "vocabulary.json").read_text())
     index["files"]["de/tokenizer.json"] = hashlib.sha256(data).hexdigest()
     write_sealed(tmp_path / "vocabulary.json", index)
-    with pytest.raises(InputError, match="not a tokenizer") as caught:
+    with raises("input.unknown-format") as caught:
         Vocabulary.load(tmp_path)
     assert caught.value.file == str(tmp_path / "de" / "tokenizer.json")
 

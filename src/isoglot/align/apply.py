@@ -70,7 +70,11 @@ def apply_to_vectors(
         InputError: The vectors are of another width.
     """
     if len(maps) != 1:
-        raise ConfigError(f"{len(maps)} maps for one table of vectors", remedy="name the map of one layer")
+        raise ConfigError(
+            f"{len(maps)} maps for one table of vectors",
+            remedy="name the map of one layer",
+            code="config.conflicting-options",
+        )
     (mapping,) = maps.values()
     return Vectors(vectors.words, mapped(mapping, vectors.matrix_ND, side, into))
 
@@ -100,7 +104,11 @@ def apply_to_layers(
         maps = by_target_layer(maps)
     if layer is not None:
         if len(maps) > 1 and layer not in maps:
-            raise ConfigError(f"there is no map of layer {layer}", remedy=f"choose one of {_listed(maps)}")
+            raise ConfigError(
+                f"there is no map of layer {layer}",
+                remedy=f"choose one of {_listed(maps)}",
+                code="config.unknown-layer",
+            )
         chosen = {layer: maps[layer] if layer in maps else next(iter(maps.values()))}
     elif len(maps) == 1 and len(found.layers) == 1:
         chosen = dict(zip(found.layers, maps.values(), strict=True))
@@ -110,6 +118,7 @@ def apply_to_layers(
             raise ConfigError(
                 f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
                 remedy="say which with --layer, or encode those layers",
+                code="config.unknown-layer",
             )
     for each, mapping in chosen.items():
         check_end(mapping, side, found.header, each if layer is None else None)
@@ -128,7 +137,11 @@ def mapped(mapping: PairMap, rows_ND: np.ndarray, side: Side = "source", into: I
     """
     if side == "target":
         if into == "target":
-            raise ConfigError("rows of the target are in the target's space already", remedy="map them into common")
+            raise ConfigError(
+                "rows of the target are in the target's space already",
+                remedy="map them into common",
+                code="config.not-supported",
+            )
         return mapping.transform_target(rows_ND)
     return mapping.to_target(rows_ND) if into == "target" else mapping.transform(rows_ND)
 
@@ -139,6 +152,7 @@ def _pair_map(path: Path) -> PairMap:
         raise InputError(
             f"a {type(found).__name__}, where a map of two spaces is wanted",
             remedy="name one written by isoglot align",
+            code="input.unknown-format",
             file=path,
         )
     return found

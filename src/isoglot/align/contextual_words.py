@@ -76,7 +76,11 @@ def align_words(
     for name, chosen_rows in (("to learn from", learn), ("to score on", ask)):
         if not chosen_rows:
             counted = "one-to-one link" if links == "one" else "link"
-            raise InputError(f"no sentence {name} has a {counted}", remedy="check the links, or give more sentences")
+            raise InputError(
+                f"no sentence {name} has a {counted}",
+                remedy="check the links, or give more sentences",
+                code="input.no-match",
+            )
     needed = [*learn, *ask]
     found = [
         extract(

@@ -71,6 +71,7 @@ def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
         raise ConfigError(
             f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number",
             remedy="choose the method ridge, least-squares or cca",
+            code="config.other-size",
         )
 
 

@@ -37,7 +37,9 @@ def map_sides(maps: Mapping[int | None, PairMap], source: Side, target: Side) ->
         if mapping is None:
             where = source.name if layer is None else f"layer {layer} of {source.name}"
             raise ConfigError(
-                f"there is no map for {where}", remedy="choose --layers that have maps, or one layer and its map"
+                f"there is no map for {where}",
+                remedy="choose --layers that have maps, or one layer and its map",
+                code="config.missing-data",
             )
         check_end(mapping, "source", source.header, layer)
         check_end(mapping, "target", target.header, other)
@@ -49,6 +51,7 @@ def map_sides(maps: Mapping[int | None, PairMap], source: Side, target: Side) ->
                 raise ConfigError(
                     f"the map is for {width} numbers, and {side.name} is {matrix_ND.shape[1]} wide",
                     remedy="give the vectors the map was made for",
+                    code="config.other-size",
                 )
         own[layer] = mapping.transform(own[layer])
         their[other] = mapping.transform_target(their[other])

@@ -111,7 +111,7 @@ def split_sentences(
     """
     for name, pairs in (("to learn from", train), ("to score on", test)):
         if pairs is not None and not pairs:
-            raise InputError(f"there are no sentences {name}", remedy="give at least one pair")
+            raise InputError(f"there are no sentences {name}", remedy="give at least one pair", code="input.empty")
     learn_N, ask_N = (np.array([number for number, _ in unrepeated(pairs or ())], dtype=int) for pairs in (train, test))
     facts = {"repeated": len(train) + len(test or ()) - len(learn_N) - len(ask_N)}
     if test is None:

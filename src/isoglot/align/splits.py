@@ -39,7 +39,9 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
     if len(names) < 2 or not free.any():
         why = "training has seen all of them" if len(names) >= 2 else "there must be two at least"
         raise InputError(
-            f"nothing of {len(groups_N)} pairs can be held out: {why}", remedy="give more pairs, or a test of their own"
+            f"nothing of {len(groups_N)} pairs can be held out: {why}",
+            remedy="give more pairs, or a test of their own",
+            code="input.too-few",
         )
     order = random_stream(seed, "alignment split").permutation(np.flatnonzero(free))
     before = np.cumsum(sizes[order]) - sizes[order]

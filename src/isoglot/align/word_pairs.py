@@ -47,6 +47,7 @@ def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], targ
             f"no entry of {len(entries)} has both words among the vectors: {len(words[0] & source.keys())} of "
             f"{len(words[0])} source words and {len(words[1] & target.keys())} of {len(words[1])} target words found",
             remedy="check the languages, their order and the case of the words",
+            code="input.no-match",
         )
     return np.array(list(dict.fromkeys(pairs)), dtype=np.int64)
 
@@ -80,6 +81,7 @@ def _shared(source_words: Sequence[str], target_words: Sequence[str], what: str)
         raise InputError(
             f"0 {what} of {len(source_words)} are among the {len(target_words)} target words",
             remedy="give a dictionary",
+            code="input.no-match",
         )
     return np.array(pairs, dtype=np.int64)
 
@@ -127,7 +129,9 @@ class WordSplit:
         self.leaked: dict[str, int] = {}
         for name, entries in (("dictionary", self.train), ("test dictionary", self.test)):
             if entries is not None and not entries:
-                raise InputError(f"the {name} has no entries", remedy="write source, a blank, target a line")
+                raise InputError(
+                    f"the {name} has no entries", remedy="write source, a blank, target a line", code="input.empty"
+                )
         if self.test is not None:
             if config.leave_out_known:
                 self.test, self.leaked["left_out_known"] = without_known(self.test, seen)

@@ -199,6 +199,7 @@ def types(
         raise ConfigError(
             f"--text names {', '.join(texts)}, the dictionary {' and '.join(languages)}",
             remedy=f"give --text {languages[0]}=FILE --text {languages[1]}=FILE",
+            code="config.other-language",
         )
 
     def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
@@ -319,9 +320,15 @@ def apply(
     maps = read_maps(mapping)
     if is_vec(vectors.name):
         if out.suffix != ".vec":
-            raise ConfigError(f"--out {shown(str(out))} for a .vec", remedy="end it in .vec too")
+            raise ConfigError(
+                f"--out {shown(str(out))} for a .vec", remedy="end it in .vec too", code="config.malformed-option"
+            )
         if layer is not None:
-            raise ConfigError("--layer is for what encode wrote, and a .vec has no layers", remedy="leave it out")
+            raise ConfigError(
+                "--layer is for what encode wrote, and a .vec has no layers",
+                remedy="leave it out",
+                code="config.conflicting-options",
+            )
         table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
         origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
         write_vectors(out, table.words, table.matrix_ND, provenance=origin)
@@ -343,13 +350,17 @@ def _dictionaries(train: list[str], test: list[str] | None) -> tuple[tuple[str, 
     """The languages, the files to learn from and, if there are any, those to score on."""
     found = [parse_pairs(train)]
     if not found[0]:
-        raise ConfigError("--dictionary is missing", remedy="name one: --dictionary en-fr=train.txt")
+        raise ConfigError(
+            "--dictionary is missing", remedy="name one: --dictionary en-fr=train.txt", code="config.missing-option"
+        )
     if test:
         found.append(parse_pairs(test, "--test"))
     pairs = sorted({pair for each in found for pair in each})
     if len(pairs) > 1:
         raise ConfigError(
-            f"dictionaries of {' and '.join('-'.join(pair) for pair in pairs)}", remedy="align one pair at a time"
+            f"dictionaries of {' and '.join('-'.join(pair) for pair in pairs)}",
+            remedy="align one pair at a time",
+            code="config.other-language",
         )
     return pairs[0], [next(iter(each.values())) for each in found]
 
@@ -373,7 +384,9 @@ def _word_lists(named: list[str] | None, languages: tuple[str, str]) -> list[Pat
     for code in files:
         if code not in languages:
             raise ConfigError(
-                f"--words-of names {code}, the dictionary {' and '.join(languages)}", remedy="name one of these"
+                f"--words-of names {code}, the dictionary {' and '.join(languages)}",
+                remedy="name one of these",
+                code="config.other-language",
             )
     return [files.get(code) for code in languages]
 

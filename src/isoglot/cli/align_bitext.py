@@ -85,6 +85,7 @@ def known_aligner(
         raise ConfigError(
             f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}",
             remedy="name the languages in the aligner's order, or train one",
+            code="config.other-language",
         )
     return found
 

@@ -59,17 +59,25 @@ def dictionary(
 
     output = Output(json=json, quiet=quiet)
     if links is not None and (aligner is not None or (langs is not None and not parallel)):
-        raise ConfigError("--links with --aligner or built-in sentences", remedy="the links are there already")
+        raise ConfigError(
+            "--links with --aligner or built-in sentences",
+            remedy="the links are there already",
+            code="config.conflicting-options",
+        )
     named = {parse_setting(each)[0][0] for each in settings or ()}
     for key in ("align", "symmetry"):
         shown_key = "align.…" if key == "align" else key
         if links is not None and key in named:
             raise ConfigError(
-                f"--set {shown_key} and --links together", remedy=f"nothing is aligned: leave --set {shown_key} out"
+                f"--set {shown_key} and --links together",
+                remedy=f"nothing is aligned: leave --set {shown_key} out",
+                code="config.conflicting-options",
             )
     if aligner is not None and "align" in named:
         raise ConfigError(
-            "--set align.… and --aligner together", remedy="an aligner has its settings: leave --set align.… out"
+            "--set align.… and --aligner together",
+            remedy="an aligner has its settings: leave --set align.… out",
+            code="config.conflicting-options",
         )
     config = build_config(DictionaryConfig, settings=settings or ())
     languages, files = one_bitext(parallel, langs)

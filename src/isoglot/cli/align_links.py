@@ -144,21 +144,35 @@ def _check_together(
 ) -> None:
     """Refuse options that would be ignored."""
     if aligner is not None and settings:
-        raise ConfigError("--set and --aligner together", remedy="an aligner has its settings: leave --set out")
+        raise ConfigError(
+            "--set and --aligner together",
+            remedy="an aligner has its settings: leave --set out",
+            code="config.conflicting-options",
+        )
     for option, value in of_model.items():
         if value and aligner is not None:
-            raise ConfigError(f"--{option} and --aligner together", remedy="an aligner has its settings: leave it out")
+            raise ConfigError(
+                f"--{option} and --aligner together",
+                remedy="an aligner has its settings: leave it out",
+                code="config.conflicting-options",
+            )
         if value and model is None:
-            raise ConfigError(f"--{option} without --model", remedy="name an encoder, or leave it out")
+            raise ConfigError(
+                f"--{option} without --model", remedy="name an encoder, or leave it out", code="config.missing-option"
+            )
     if bool(of_model["dev-parallel"]) != bool(of_model["dev-gold"]):
-        raise ConfigError("--dev-parallel and --dev-gold go together", remedy="give both, or neither and --layer N")
+        raise ConfigError(
+            "--dev-parallel and --dev-gold go together",
+            remedy="give both, or neither and --layer N",
+            code="config.missing-option",
+        )
 
 
 def _refuse_gold(options: dict[str, Path | None]) -> None:
     for option, value in options.items():
         if value is not None:
             remedy = "leave it out: they have their own, and are scored on it"
-            raise ConfigError(f"--{option} with built-in sentences", remedy=remedy)
+            raise ConfigError(f"--{option} with built-in sentences", remedy=remedy, code="config.conflicting-options")
 
 
 def _config(
@@ -180,6 +194,7 @@ def _dev_files(named: list[str] | None, languages: tuple[str, str]) -> dict[str,
         raise ConfigError(
             f"--dev-parallel names {' and '.join(others)}, the text is {' and '.join(languages)}",
             remedy="name the same two languages in the same order: links are read that way round",
+            code="config.other-language",
         )
     return files
 

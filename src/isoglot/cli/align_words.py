@@ -129,21 +129,38 @@ def _check_together(languages: tuple[str, str], files: Files, tests: Files, opti
     """Refuse options that do not go together, or would be ignored."""
     links, test_links = options["links"], options["test-links"]
     if links is not None and not files:
-        raise ConfigError("--links without --parallel", remedy="give both, or neither and --langs en,fr")
+        raise ConfigError(
+            "--links without --parallel", remedy="give both, or neither and --langs en,fr", code="config.missing-option"
+        )
     if test_links is not None and not tests:
-        raise ConfigError("--test-links without --test-parallel", remedy="give both, or neither")
+        raise ConfigError(
+            "--test-links without --test-parallel", remedy="give both, or neither", code="config.missing-option"
+        )
     if tests and links is not None and test_links is None:
-        raise ConfigError("--links and --test-parallel, but no --test-links", remedy="give the test's links, too")
+        raise ConfigError(
+            "--links and --test-parallel, but no --test-links",
+            remedy="give the test's links, too",
+            code="config.missing-option",
+        )
     if test_links is not None and isinstance(tests, dict) and tuple(tests) != languages:
         raise ConfigError(
             f"--test-parallel names {' and '.join(tests)}, the text is {' and '.join(languages)}",
             remedy="name them in the same order: --test-links are read that way round",
+            code="config.other-language",
         )
     for name in ("aligner", "segment"):
         if options[name] is not None and links is not None:
-            raise ConfigError(f"--{name} and --links together", remedy="the links are there already: leave one out")
+            raise ConfigError(
+                f"--{name} and --links together",
+                remedy="the links are there already: leave one out",
+                code="config.conflicting-options",
+            )
         if options[name] is not None and not files:
-            raise ConfigError(f"--{name} with built-in sentences", remedy="leave it out: their links are known")
+            raise ConfigError(
+                f"--{name} with built-in sentences",
+                remedy="leave it out: their links are known",
+                code="config.conflicting-options",
+            )
 
 
 def _linked(

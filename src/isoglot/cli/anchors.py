@@ -72,7 +72,9 @@ def _counts(
     from isoglot.vocab.anchors import count_tokens
 
     if shards and text:
-        raise ConfigError("--shards and --text together", remedy="count in the one or in the other")
+        raise ConfigError(
+            "--shards and --text together", remedy="count in the one or in the other", code="config.conflicting-options"
+        )
     if text:
         return {
             code: count_tokens(vocabulary, code, paths, progress=progress) for code, paths in parse_named(text).items()
@@ -85,7 +87,11 @@ def _counts(
             opened = Shards.open(folder, check="sizes")
             opened.check_vocabulary(vocabulary)
             if opened.language != code:
-                raise ConfigError(f"--shards {code}={folder} are {opened.language}", remedy="name their own language")
+                raise ConfigError(
+                    f"--shards {code}={folder} are {opened.language}",
+                    remedy="name their own language",
+                    code="config.other-language",
+                )
             found = opened.counts()
             counts[code] = counts[code] + found if code in counts else found
     return counts

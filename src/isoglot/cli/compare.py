@@ -322,6 +322,7 @@ def _given(
         raise ConfigError(
             f"--parallel names {', '.join(codes)}",
             remedy="name two languages, the first side's first: --parallel en=a.txt --parallel fr=b.txt",
+            code="config.other-language",
         )
     first, second = (sets[0].sentences[code] for code in codes)
     return (codes[0], codes[1]), list(zip(first, second, strict=True))
@@ -339,7 +340,11 @@ def _made(languages: str | tuple[str, str], count: int, seed: int) -> tuple[tupl
         if named:
             raise
         remedy = f"give --parallel {codes[0]}=FILE --parallel {codes[1]}=FILE"
-        raise ConfigError(f"no built-in sentences of {' and '.join(codes)}: {error.problem}", remedy=remedy) from error
+        raise ConfigError(
+            f"no built-in sentences of {' and '.join(codes)}: {error.problem}",
+            remedy=remedy,
+            code="config.built-in-language",
+        ) from error
 
 
 # --- what is written and shown ---

@@ -143,6 +143,7 @@ def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, see
             raise ConfigError(
                 f"the encoder has {', '.join(known)}, and fewer than two of these are built in",
                 remedy="give sentences of them: --parallel en=a.txt --parallel de=b.txt",
+                code="config.built-in-language",
             )
     return builtin_set(codes, sentences or SENTENCES, seed=seed)
 

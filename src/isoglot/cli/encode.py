@@ -94,7 +94,11 @@ def encode(
     _check_options(out, pool, words, chosen, resume)
     if text is None or dictionary:
         problem = "--text is missing" if text is None else "--dictionary is for --pool embeddings"
-        raise ConfigError(problem, remedy="name a text, one sentence a line, or choose --pool embeddings")
+        raise ConfigError(
+            problem,
+            remedy="name a text, one sentence a line, or choose --pool embeddings",
+            code="config.missing-option",
+        )
     encoder = load_encoder(model, device=device)
     common: dict[str, Any] = {
         "layers": chosen,
@@ -123,19 +127,32 @@ def _check_options(
 ) -> None:
     """Refuse what could not be written, before anything is computed."""
     if (pool == "types") != (words is not None):
-        raise ConfigError("--pool types and --words FILE go together", remedy="give both, or none")
+        raise ConfigError(
+            "--pool types and --words FILE go together", remedy="give both, or none", code="config.missing-option"
+        )
     streams = pool != "types" and out.suffix != ".vec"
     if resume and not streams:
-        raise ConfigError("--resume is for .safetensors and folders of sentences or words", remedy="leave it out")
+        raise ConfigError(
+            "--resume is for .safetensors and folders of sentences or words",
+            remedy="leave it out",
+            code="config.conflicting-options",
+        )
     if out.suffix == ".vec":
         if layers == "all" or len(layers) != 1:
-            raise ConfigError("a .vec holds one layer", remedy="choose one, such as --layers -1")
+            raise ConfigError(
+                "a .vec holds one layer", remedy="choose one, such as --layers -1", code="config.not-supported"
+            )
         if pool in ("words", "word-first"):
-            raise ConfigError("a .vec holds each word once", remedy="write .safetensors, or choose --pool types")
+            raise ConfigError(
+                "a .vec holds each word once",
+                remedy="write .safetensors, or choose --pool types",
+                code="config.not-supported",
+            )
     elif out.suffix in (".npy", ".npz", ".txt", ".json", ".pt"):
         raise ConfigError(
             f"--out {shown(str(out))} ends in none of the formats",
             remedy="end it in .safetensors or .vec, or name a folder for one .npy a layer",
+            code="config.malformed-option",
         )
 
 
@@ -160,17 +177,29 @@ def _embeddings(
 
     for option, value in given.items():
         if value:
-            raise ConfigError(f"{option} and --pool embeddings exclude each other", remedy="leave it out")
+            raise ConfigError(
+                f"{option} and --pool embeddings exclude each other",
+                remedy="leave it out",
+                code="config.conflicting-options",
+            )
     if out.suffix != ".vec":
-        raise ConfigError(f"--out {shown(str(out))} is no .vec", remedy="vectors of words are text: name it words.vec")
+        raise ConfigError(
+            f"--out {shown(str(out))} is no .vec",
+            remedy="vectors of words are text: name it words.vec",
+            code="config.malformed-option",
+        )
     if words is not None and dictionary:
-        raise ConfigError("--words and --dictionary exclude each other", remedy="give one of them")
+        raise ConfigError(
+            "--words and --dictionary exclude each other", remedy="give one of them", code="config.conflicting-options"
+        )
     asked = None if words is None else read_words(words)
     for pair, files in parse_pairs(dictionary).items() if dictionary else ():
         code = None if lang is None else language_code(lang)
         if code not in pair:
             raise ConfigError(
-                f"--dictionary is of {' and '.join(pair)}, --lang {shown(lang)}", remedy=f"give --lang {pair[0]}"
+                f"--dictionary is of {' and '.join(pair)}, --lang {shown(lang)}",
+                remedy=f"give --lang {pair[0]}",
+                code="config.other-language",
             )
         entries = [entry for file in files for entry in read_dictionary(file)]
         asked = [*(asked or ()), *(entry.source if code == pair[0] else entry.target for entry in entries)]
@@ -203,6 +232,7 @@ def _single_words(text: Path) -> list[str]:
             raise InputError(
                 f"{shown(line)} is not one word, and a .vec holds words",
                 remedy="write .safetensors instead",
+                code="input.malformed-line",
                 file=text,
                 line=number,
             )

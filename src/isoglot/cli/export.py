@@ -60,7 +60,11 @@ def export(
     for option, value in own.items():
         if value is not None:
             other = "packed" if layout == "hf" else "hf"
-            raise ConfigError(f"{option} is for --format {other}", remedy=f"leave it out, or add --format {other}")
+            raise ConfigError(
+                f"{option} is for --format {other}",
+                remedy=f"leave it out, or add --format {other}",
+                code="config.conflicting-options",
+            )
     encoder = load_native_encoder(model, device="cpu")
     if layout == "hf":
         _to_hf(output, encoder, folder, lang)
@@ -100,6 +104,7 @@ def _to_packed(
         raise ConfigError(
             f"--step {step:g}, and {model} is packed already: its weights stay what they are",
             remedy="leave it out, or export the encoder it was packed from",
+            code="config.conflicting-options",
         )
     about = {} if origin is None else read_about(origin)
     known = own_known(model) if means is None else read_known(means)

@@ -68,10 +68,18 @@ def two_langs(text: str) -> tuple[str, str]:
     """
     codes = [code.strip() for code in text.split(",")]
     if len(codes) != 2:
-        raise ConfigError(f"--langs {shown(text)} is not two languages", remedy="write them as --langs en,fr")
+        raise ConfigError(
+            f"--langs {shown(text)} is not two languages",
+            remedy="write them as --langs en,fr",
+            code="config.malformed-option",
+        )
     first, second = language_code(codes[0]), language_code(codes[1])
     if first == second:
-        raise ConfigError(f"--langs {shown(text)} is {first} twice", remedy="name two languages: --langs en,fr")
+        raise ConfigError(
+            f"--langs {shown(text)} is {first} twice",
+            remedy="name two languages: --langs en,fr",
+            code="config.duplicate",
+        )
     return first, second
 
 
@@ -89,13 +97,19 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
         ConfigError: There is nothing, no ``=``, no such language or file, or the same file twice for a language.
     """
     if not values:
-        raise ConfigError(f"{option} is missing", remedy=f"name a file for each language: {option} en=file.txt")
+        raise ConfigError(
+            f"{option} is missing",
+            remedy=f"name a file for each language: {option} en=file.txt",
+            code="config.missing-option",
+        )
     named: dict[str, list[Path]] = {}
     for value in values:
         language, equals, name = value.partition("=")
         if not equals or not language.strip() or not name.strip():
             raise ConfigError(
-                f"{option} {shown(value)} is not language=path", remedy=f"write it as {option} en=file.txt"
+                f"{option} {shown(value)} is not language=path",
+                remedy=f"write it as {option} en=file.txt",
+                code="config.malformed-option",
             )
         try:
             code = language_code(language.strip())
@@ -105,10 +119,16 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
             ) from error
         path = Path(name).expanduser()  # a shell leaves the ~ in en=~/file.txt alone
         if not path.exists():
-            raise ConfigError(f"{option} {shown(value)}: no such file", remedy="check the spelling of the path")
+            raise ConfigError(
+                f"{option} {shown(value)}: no such file",
+                remedy="check the spelling of the path",
+                code="config.missing-file",
+            )
         paths = named.setdefault(code, [])
         if path in paths:
-            raise ConfigError(f"{option} {shown(value)} is given twice", remedy="name each file once")
+            raise ConfigError(
+                f"{option} {shown(value)} is given twice", remedy="name each file once", code="config.duplicate"
+            )
         paths.append(path)
     return named
 
@@ -122,7 +142,11 @@ def one_each(named: list[str], option: str) -> dict[str, Path]:
     files = parse_named(named, option)
     for code, paths in files.items():
         if len(paths) > 1:
-            raise ConfigError(f"{option} {code}={paths[1]}: {code} has a file already", remedy="join them into one")
+            raise ConfigError(
+                f"{option} {code}={paths[1]}: {code} has a file already",
+                remedy="join them into one",
+                code="config.duplicate",
+            )
     return {code: paths[0] for code, paths in files.items()}
 
 
@@ -149,17 +173,24 @@ def parse_pairs(values: list[str], option: str = "--dictionary") -> dict[tuple[s
         pair, equals, name = value.partition("=")
         if not equals or not name.strip():
             raise ConfigError(
-                f"{option} {shown(value)} is not from-to=path", remedy=f"write it as {option} en-fr=file.txt"
+                f"{option} {shown(value)} is not from-to=path",
+                remedy=f"write it as {option} en-fr=file.txt",
+                code="config.malformed-option",
             )
         languages = _two_languages(pair.strip())
         if languages is None:
             raise ConfigError(
                 f"{option} {shown(value)}: {shown(pair)} is not two languages",
                 remedy=f"write them as {option} en-fr={name}",
+                code="config.malformed-option",
             )
         path = Path(name).expanduser()
         if not path.exists():
-            raise ConfigError(f"{option} {shown(value)}: no such file", remedy="check the spelling of the path")
+            raise ConfigError(
+                f"{option} {shown(value)}: no such file",
+                remedy="check the spelling of the path",
+                code="config.missing-file",
+            )
         named.setdefault(languages, []).append(path)
     return named
 
@@ -207,17 +238,24 @@ def read_sets(
     whole = [Path(value).expanduser() for value in parallel if is_path(value)]
     if not whole:
         if codes:
-            raise ConfigError("--langs chooses from a table or folder", remedy="leave it out: the files name theirs")
+            raise ConfigError(
+                "--langs chooses from a table or folder",
+                remedy="leave it out: the files name theirs",
+                code="config.conflicting-options",
+            )
         read = pairs_set if pairs else aligned_set
         return [read(one_each(parallel, "--parallel"), limit=limit)]
     if len(parallel) > 1:
         raise ConfigError(
             f"--parallel {shown(str(whole[0]))} is a whole set, and there is more",
             remedy=f"name the language of a file: --parallel en={whole[0]}; or give one table or folder",
+            code="config.conflicting-options",
         )
     if not whole[0].exists():
         raise ConfigError(
-            f"--parallel {shown(parallel[0])}: no such file", remedy="write en=file.txt, or name a table or folder"
+            f"--parallel {shown(parallel[0])}: no such file",
+            remedy="write en=file.txt, or name a table or folder",
+            code="config.missing-file",
         )
     if whole[0].is_dir():
         return tatoeba_sets(whole[0], codes, limit=limit)
@@ -250,7 +288,9 @@ def two_sides(
     if is_table(named):
         if not table.is_file():
             raise ConfigError(
-                f"{option} {shown(named[0])}: no such file", remedy=f"write {option} en=a.txt {option} fr=b.txt"
+                f"{option} {shown(named[0])}: no such file",
+                remedy=f"write {option} en=a.txt {option} fr=b.txt",
+                code="config.missing-file",
             )
         codes = list(next(read_parallel(table), ()))
         if langs is not None:
@@ -258,18 +298,25 @@ def two_sides(
             missing = [code for code in wanted if code not in codes]
             if missing:
                 raise ConfigError(
-                    f"{option} {table} has no {missing[0]}", remedy=f"it has {', '.join(codes) or 'none'}"
+                    f"{option} {table} has no {missing[0]}",
+                    remedy=f"it has {', '.join(codes) or 'none'}",
+                    code="config.missing-data",
                 )
             codes = list(wanted)
     else:
         if langs is not None:
-            raise ConfigError("--langs chooses from a table", remedy="leave it out: the files name theirs")
+            raise ConfigError(
+                "--langs chooses from a table",
+                remedy="leave it out: the files name theirs",
+                code="config.conflicting-options",
+            )
         files = one_each(named, option)
         codes = list(files)
     if len(codes) != 2:
         raise ConfigError(
             f"{option} names {', '.join(codes) or 'no language'}",
             remedy=f"name two languages: {option} en=a.txt {option} fr=b.txt",
+            code="config.other-language",
         )
     return (codes[0], codes[1]), files or table
 
@@ -287,6 +334,7 @@ def one_bitext(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str
         raise ConfigError(
             "--parallel is missing",
             remedy="give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
+            code="config.missing-option",
         )
     return two_langs(langs), {}
 
@@ -306,6 +354,7 @@ def two_bitexts(
         raise ConfigError(
             "--test-parallel without --parallel",
             remedy="give --parallel too, or leave it out: built-in sentences have a test of their own",
+            code="config.missing-option",
         )
     languages, files = one_bitext(parallel, langs)
     if not test:
@@ -315,6 +364,7 @@ def two_bitexts(
         raise ConfigError(
             f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",
             remedy="score on the languages that were aligned",
+            code="config.other-language",
         )
     return languages, files, tests
 
@@ -399,6 +449,7 @@ class EstimatesOption:
             raise ConfigError(
                 f"{self.folder} has means of tokens, and --pool {pool} {takes}",
                 remedy="name other text instead: --means-from en=FILE",
+                code="config.conflicting-options",
             )
         means = LanguageMeans.load(_means_file(self.folder, MEANS))
         means.check_encoder(encoder, remedy="learn those of this one: isoglot steer fit MODEL --out means/")
@@ -410,7 +461,11 @@ class EstimatesOption:
         there = set(known)
         for code in languages:
             if code not in there:
-                raise ConfigError(f"--means-from has nothing of {code}", remedy=f"give its {remedy.format(code)}")
+                raise ConfigError(
+                    f"--means-from has nothing of {code}",
+                    remedy=f"give its {remedy.format(code)}",
+                    code="config.missing-data",
+                )
 
 
 def _means_file(folder: Path, name: str) -> Path:
@@ -437,11 +492,17 @@ def parse_estimates(
         folder = Path(values[0]).expanduser()
         if not folder.is_dir():
             remedy = nearest_name(values[0], ("folds", "own"))
-            raise ConfigError(f"--means-from {shown(values[0])}: no such source or folder", remedy=remedy)
+            raise ConfigError(
+                f"--means-from {shown(values[0])}: no such source or folder", remedy=remedy, code="config.missing-file"
+            )
     else:
         texts = parse_named(values, "--means-from")
     if csls_from == "text" and not texts:
-        raise ConfigError("--csls-from text needs text", remedy="name it: --means-from en=FILE --means-from de=FILE")
+        raise ConfigError(
+            "--csls-from text needs text",
+            remedy="name it: --means-from en=FILE --means-from de=FILE",
+            code="config.missing-option",
+        )
     origin = str(folder) if folder is not None else ", ".join(str(path) for paths in texts.values() for path in paths)
     neighborhoods: From = "given" if csls_from == "text" else csls_from
     estimates = Estimates(means=source, neighborhoods=neighborhoods, folds=folds or FOLDS, origin=origin)

@@ -68,7 +68,9 @@ def model_config(
             values["layer"] = layer if layer == "auto" else int(layer)
         except ValueError:
             raise ConfigError(
-                f"--layer {shown(layer)} is no layer", remedy="write --layer auto, or a number such as --layer 4"
+                f"--layer {shown(layer)} is no layer",
+                remedy="write --layer auto, or a number such as --layer 4",
+                code="config.malformed-option",
             ) from None
     given = {name: value for name, value in values.items() if value is not None}
     return build_config(EncoderLinksConfig, values=given, settings=settings or ())

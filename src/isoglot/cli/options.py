@@ -156,7 +156,9 @@ def parse_layers(text: str) -> Literal["all"] | list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise ConfigError(
-            f"--layers {shown(text)} is no list of numbers", remedy="write --layers all, or --layers 0,4,-1"
+            f"--layers {shown(text)} is no list of numbers",
+            remedy="write --layers all, or --layers 0,4,-1",
+            code="config.malformed-option",
         ) from None
 
 
@@ -178,7 +180,11 @@ def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
         ConfigError: Both are asked for.
     """
     if leave_out_known and allow_leak:
-        raise ConfigError("--leave-out-known and --allow-leak exclude each other", remedy="give one of them")
+        raise ConfigError(
+            "--leave-out-known and --allow-leak exclude each other",
+            remedy="give one of them",
+            code="config.conflicting-options",
+        )
 
 
 def left_out(words: int) -> str:

@@ -118,7 +118,11 @@ def _config(recipe: str | None, budget: str | None, plan: str | None, settings: 
     from isoglot.pretrain.schedule import parse_budget
 
     if recipe is None:
-        raise ConfigError("RECIPE is missing", remedy="name one, such as micro; isoglot pretrain --list shows all")
+        raise ConfigError(
+            "RECIPE is missing",
+            remedy="name one, such as micro; isoglot pretrain --list shows all",
+            code="config.missing-option",
+        )
     if budget is not None:
         parse_budget(budget)
     values = {"seed": seed} | ({} if budget is None else {"budget": budget})
@@ -149,9 +153,13 @@ def _given(
 
     texts = _shards(shards)
     if vocab is None:
-        raise ConfigError("--vocab is missing", remedy="name the vocabulary the shards were made with")
+        raise ConfigError(
+            "--vocab is missing", remedy="name the vocabulary the shards were made with", code="config.missing-option"
+        )
     if out is None:
-        raise ConfigError("--out is missing", remedy="name a folder for the run: --out runs/first")
+        raise ConfigError(
+            "--out is missing", remedy="name a folder for the run: --out runs/first", code="config.missing-option"
+        )
     return _Given(texts, open_vocabulary(vocab), out, _dictionaries(dictionary), *_parallel(parallel))
 
 
@@ -191,6 +199,7 @@ def _shards(named: list[str] | None) -> Mapping[str, Shards]:
             raise ConfigError(
                 f"--shards {code}={folders[1]}: {code} has shards already",
                 remedy="build one folder from all its text",
+                code="config.duplicate",
             )
         found[code] = Shards.open(folders[0])
     return found
@@ -214,7 +223,11 @@ def _parallel(named: list[str]) -> tuple[list[dict[str, str]], Provenance | None
         return [], None
     files = one_each(named, "--parallel")
     if len(files) < 2:
-        raise ConfigError("--parallel names one language", remedy="name two: --parallel en=a.txt --parallel fr=b.txt")
+        raise ConfigError(
+            "--parallel names one language",
+            remedy="name two: --parallel en=a.txt --parallel fr=b.txt",
+            code="config.other-language",
+        )
     check_as_written(*files.values())
     return list(read_aligned(files)), derived(files.values(), {"step": "pair", "languages": sorted(files)})
 

@@ -336,7 +336,9 @@ def words(
         met |= {"--text": text, "--layers": layers != "all"}
         _refuse(met, "--words-as embeddings", remedy="leave it out: there is one row a word, from no text")
     if len(model or ()) > 1 and mapping is not None:
-        raise ConfigError("--map is of one model, and there are several", remedy="give one --model")
+        raise ConfigError(
+            "--map is of one model, and there are several", remedy="give one --model", code="config.conflicting-options"
+        )
     models: list[str | None] = [*model] if model else [None]
     chosen = parse_layers(layers)
     score = partial(_score(method, center, neighborhood, resamples, seed, device, output), candidates=candidates)
@@ -414,7 +416,9 @@ def _of_files(
 def _check_origin(source: Path | None, target: Path | None, of_model: Mapping[str, object]) -> None:
     """Refuse half of a pair of files, and what is for a model beside them."""
     if (source is None) != (target is None):
-        raise ConfigError("--source and --target go together", remedy="give both, or a --model")
+        raise ConfigError(
+            "--source and --target go together", remedy="give both, or a --model", code="config.missing-option"
+        )
     if source is not None:
         _refuse(of_model, "--source FILE", remedy="give vectors, or a model")
 
@@ -423,7 +427,9 @@ def _refuse(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
     """Refuse options that would have no effect beside another."""
     for option, value in options.items():
         if value:
-            raise ConfigError(f"{option} and {beside} exclude each other", remedy=remedy)
+            raise ConfigError(
+                f"{option} and {beside} exclude each other", remedy=remedy, code="config.conflicting-options"
+            )
 
 
 def _score(
@@ -464,7 +470,9 @@ def _texts(text: list[str] | None, languages: Iterable[str]) -> dict[str, list[P
     texts = parse_named(text, "--text") if text else {}
     for code in languages if texts else ():
         if code not in texts:
-            raise ConfigError(f"--text has no {code}", remedy=f"name its text: --text {code}=file.txt")
+            raise ConfigError(
+                f"--text has no {code}", remedy=f"name its text: --text {code}=file.txt", code="config.missing-data"
+            )
     return texts
 
 
@@ -479,7 +487,11 @@ def _encoder(model: str | None, device: str) -> tuple[EncoderLike, str]:
 def _one_dictionary(values: list[str]) -> Path:
     """The file of the one dictionary that vectors are scored by, with or without its languages before it."""
     if len(values) > 1:
-        raise ConfigError("two files of vectors have one dictionary", remedy="give --dictionary once")
+        raise ConfigError(
+            "two files of vectors have one dictionary",
+            remedy="give --dictionary once",
+            code="config.conflicting-options",
+        )
     return Path(values[0]).expanduser() if is_path(values[0]) else next(iter(parse_pairs(values).values()))[0]
 
 
@@ -487,12 +499,16 @@ def _dictionaries(values: list[str]) -> dict[tuple[str, str], list[Path]]:
     for value in values:
         if "=" not in value:
             raise ConfigError(
-                f"--dictionary {shown(value)} names no languages", remedy=f"write --dictionary en-fr={value}"
+                f"--dictionary {shown(value)} names no languages",
+                remedy=f"write --dictionary en-fr={value}",
+                code="config.malformed-option",
             )
     found = parse_pairs(values)
     for pair in found:
         if pair[0] == pair[1]:
-            raise ConfigError(f"--dictionary {'-'.join(pair)} is of one language", remedy="name two")
+            raise ConfigError(
+                f"--dictionary {'-'.join(pair)} is of one language", remedy="name two", code="config.other-language"
+            )
     return found
 
 

@@ -122,7 +122,9 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
     inputs = {real_path(path) for path in read}
     for path in written:
         if real_path(path) in inputs:
-            raise ConfigError(f"{path} would be written while it is read", remedy="name another --out")
+            raise ConfigError(
+                f"{path} would be written while it is read", remedy="name another --out", code="config.would-overwrite"
+            )
 
 
 def take_folder(context: typer.Context, out: Path | None) -> Path | None:
@@ -141,7 +143,9 @@ def take_folder(context: typer.Context, out: Path | None) -> Path | None:
             case {"command": str(command)}:
                 verb = _verb(command, context)
                 if not f"{context.command_path} ".startswith(f"{verb} "):
-                    raise ConfigError(f"{out} holds a run of {verb}", remedy="name another --out")
+                    raise ConfigError(
+                        f"{out} holds a run of {verb}", remedy="name another --out", code="config.run-exists"
+                    )
     return out
 
 
@@ -167,7 +171,9 @@ def take_vectors(context: typer.Context, out: Path) -> Path:
 
     take_file(context, out)
     if (out / RECORD).exists():
-        raise ConfigError(f"{out} holds another verb's run ({RECORD})", remedy="name another --out")
+        raise ConfigError(
+            f"{out} holds another verb's run ({RECORD})", remedy="name another --out", code="config.run-exists"
+        )
     return out
 
 

@@ -127,17 +127,25 @@ def vectors(
 
     output = Output(json=json, quiet=quiet)
     if out.suffix != ".vec":
-        raise ConfigError(f"--out {shown(str(out))} is no .vec", remedy="vectors of words are text: name it words.vec")
+        raise ConfigError(
+            f"--out {shown(str(out))} is no .vec",
+            remedy="vectors of words are text: name it words.vec",
+            code="config.malformed-option",
+        )
     wanted = None if words is None else [line.strip() for _, line in read_lines(words) if line.strip()]
     if wanted == []:
-        raise InputError("there are no words", remedy="write one a line", file=words)
+        raise InputError("there are no words", remedy="write one a line", code="input.empty", file=words)
     if (model / INDEX).exists():
         table = open_table(model)
         origin = table.provenance
         found = word_vectors(table, wanted, lang)
         found = Vectors(found.words[:first], found.matrix_ND[:first])
     elif model.is_dir():
-        raise ConfigError(f"{model} holds no static vectors", remedy="make them with isoglot static train")
+        raise ConfigError(
+            f"{model} holds no static vectors",
+            remedy="make them with isoglot static train",
+            code="config.not-supported",
+        )
     else:
         origin = provenance_of(model)
         found = baseline(model, first)
@@ -161,7 +169,9 @@ def _opened(named: list[str]) -> dict[str, Shards]:
     for code, folders in parse_named(named, "--shards").items():
         if len(folders) > 1:
             raise ConfigError(
-                f"--shards {code}={folders[1]}: {code} has shards already", remedy="build one folder from all its text"
+                f"--shards {code}={folders[1]}: {code} has shards already",
+                remedy="build one folder from all its text",
+                code="config.duplicate",
             )
         found[code] = Shards.open(folders[0])
     return found

@@ -117,7 +117,11 @@ def fit(
     numbers = parse_layers(layers)
     named = parse_named(text) if text else {}
     if named and langs:
-        raise ConfigError("--langs chooses from the built-in text", remedy="leave it out: --text names languages")
+        raise ConfigError(
+            "--langs chooses from the built-in text",
+            remedy="leave it out: --text names languages",
+            code="config.conflicting-options",
+        )
     texts = read_texts(named, sentences or MOST) if named else {}
     encoder = load_encoder(model, device=device)
     if not texts:
@@ -126,6 +130,7 @@ def fit(
             raise ConfigError(
                 f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
                 remedy="give text of them: --text en=a.txt --text de=b.txt",
+                code="config.built-in-language",
             )
         texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
     with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
@@ -227,11 +232,17 @@ def translate(
     dictionaries = Dictionaries(dictionary, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
     entries = dictionaries.of(*codes)
     if dictionary and entries is None:
-        raise ConfigError(f"--dictionary has no {'-'.join(codes)}", remedy=f"write --dictionary {'-'.join(codes)}=FILE")
+        raise ConfigError(
+            f"--dictionary has no {'-'.join(codes)}",
+            remedy=f"write --dictionary {'-'.join(codes)}=FILE",
+            code="config.missing-data",
+        )
     references = None
     if parallel:
         if text is not None or file is not None:
-            raise ConfigError("a text and --parallel together", remedy="give the one or the other")
+            raise ConfigError(
+                "a text and --parallel together", remedy="give the one or the other", code="config.conflicting-options"
+            )
         lines, references = two_sides(read_sets(parallel, langs, sentences, pairs=protocol.reads == "pairs"), *codes)
     else:
         lines = read_text(text, file)[:sentences]
@@ -362,7 +373,11 @@ def sweep(
 
     output = Output(json=json, quiet=quiet)
     if save_choice and means is None:
-        raise ConfigError("--save-choice without --means", remedy="name the folder that isoglot steer fit wrote")
+        raise ConfigError(
+            "--save-choice without --means",
+            remedy="name the folder that isoglot steer fit wrote",
+            code="config.missing-option",
+        )
     protocol = protocol_of(preset, reads=reads, special=special, bleu_tokens=bleu_tokens)
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
     asked, no_bleu = parse_layers(layers), why_no_bleu()
@@ -492,7 +507,11 @@ def erase(
     asked = parse_layers(layers)
     given = read_sets(parallel, langs, count) if parallel else []
     if len(given) > 1:
-        raise ConfigError("several sets of sentences", remedy="choose one language beside English: --langs de")
+        raise ConfigError(
+            "several sets of sentences",
+            remedy="choose one language beside English: --langs de",
+            code="config.conflicting-options",
+        )
     encoder = load_encoder(model, device=device)
     sentences = dict((given[0] if given else builtin_set(encoder, langs, count, seed)).sentences)
     with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:

@@ -35,7 +35,9 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
 
     if text is not None and text != "-":
         if file is not None:
-            raise ConfigError("TEXT and --text are both given", remedy="give one of them")
+            raise ConfigError(
+                "TEXT and --text are both given", remedy="give one of them", code="config.conflicting-options"
+            )
         lines, where = _typed(text).splitlines(), "the text"
     elif file is not None:
         check_as_written(file)
@@ -44,11 +46,13 @@ def read_text(text: str | None, file: Path | None) -> list[str]:
         lines, where = _piped().splitlines(), "standard input"
     else:
         raise ConfigError(
-            "no text to translate", remedy='write it in quotes: isoglot steer translate "Yes." --from en --to de'
+            "no text to translate",
+            remedy='write it in quotes: isoglot steer translate "Yes." --from en --to de',
+            code="config.missing-option",
         )
     found = [line.strip() for line in lines if line.strip()]
     if not found:
-        raise InputError(f"{where} is empty", remedy="give at least one sentence, one a line")
+        raise InputError(f"{where} is empty", remedy="give at least one sentence, one a line", code="input.empty")
     return found
 
 
@@ -62,7 +66,7 @@ def _typed(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"the text is not UTF-8: character {error.start + 1} cannot be read", remedy=_CONVERT
+            f"the text is not UTF-8: character {error.start + 1} cannot be read", remedy=_CONVERT, code="input.not-utf8"
         ) from error
     return text
 
@@ -76,7 +80,9 @@ def _piped() -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"standard input is not UTF-8: {error.reason}", remedy=_CONVERT) from error
+        raise InputError(
+            f"standard input is not UTF-8: {error.reason}", remedy=_CONVERT, code="input.not-utf8"
+        ) from error
 
 
 def read_texts(named: dict[str, list[Path]], most: int) -> dict[str, list[str]]:
@@ -94,7 +100,12 @@ def read_texts(named: dict[str, list[Path]], most: int) -> dict[str, list[str]]:
     found = {code: list(islice(lines_of(paths), most)) for code, paths in named.items()}
     for code, lines in found.items():
         if not lines:
-            raise InputError(f"there is no sentence of {code}", remedy="give at least one line", file=named[code][0])
+            raise InputError(
+                f"there is no sentence of {code}",
+                remedy="give at least one line",
+                code="input.empty",
+                file=named[code][0],
+            )
     return found
 
 
@@ -199,7 +210,12 @@ class Dictionaries:
 def _entries(paths: Sequence[Path], read: Callable[[Path], list[Entry]]) -> list[Entry]:
     found = [entry for path in paths for entry in read(path)]
     if not found:
-        raise InputError("the dictionary has no entries", remedy="write source, a blank, target a line", file=paths[0])
+        raise InputError(
+            "the dictionary has no entries",
+            remedy="write source, a blank, target a line",
+            code="input.empty",
+            file=paths[0],
+        )
     return found
 
 
@@ -214,7 +230,11 @@ def two_sides(sets: Sequence[ParallelSet], source: str, target: str) -> tuple[li
             return list(one.sentences[source]), list(one.sentences[target])
     found = sorted({code for one in sets for code in one.sentences})
     missing = next((code for code in (source, target) if code not in found), f"{source} with {target}")
-    raise ConfigError(f"--parallel has no {missing}, only {', '.join(found)}", remedy=f"name a file of {missing} too")
+    raise ConfigError(
+        f"--parallel has no {missing}, only {', '.join(found)}",
+        remedy=f"name a file of {missing} too",
+        code="config.missing-data",
+    )
 
 
 def parse_alphas(values: Sequence[float] | None, default: Sequence[float]) -> list[float]:
@@ -228,9 +248,11 @@ def parse_alphas(values: Sequence[float] | None, default: Sequence[float]) -> li
     found = list(values) if values else list(default)
     for alpha in found:
         if not math.isfinite(alpha):
-            raise ConfigError(f"--alpha {alpha}", remedy="give a number such as 1.5")
+            raise ConfigError(f"--alpha {alpha}", remedy="give a number such as 1.5", code="config.invalid-value")
         if found.count(alpha) > 1:
-            raise ConfigError(f"--alpha {shown(alpha)} is given twice", remedy="give each once")
+            raise ConfigError(
+                f"--alpha {shown(alpha)} is given twice", remedy="give each once", code="config.duplicate"
+            )
     return found
 
 
@@ -287,5 +309,6 @@ def _two_or_more(encoder: EncoderLike, langs: str | None) -> list[str]:
         raise ConfigError(
             f"{', '.join(known) or 'no language'} of the encoder's is built in, and two are needed",
             remedy="give sentences: --parallel en=a.txt --parallel de=b.txt",
+            code="config.built-in-language",
         )
     return known

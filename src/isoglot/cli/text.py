@@ -185,7 +185,9 @@ def switch(
     entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in pairs.items()}
     for pair, found in entries.items():
         if not found:
-            raise InputError("no entries", remedy="name a dictionary that has some", file=pairs[pair][0])
+            raise InputError(
+                "no entries", remedy="name a dictionary that has some", code="input.empty", file=pairs[pair][0]
+            )
     used = [
         each
         for pair, paths in pairs.items()
@@ -259,12 +261,20 @@ def overlap(
     from isoglot.text.formats.test_sentences import held_out_sentences
 
     if remove and out is None:
-        raise ConfigError("--remove writes text, and there is no --out", remedy="name a folder: --out without/")
+        raise ConfigError(
+            "--remove writes text, and there is no --out",
+            remedy="name a folder: --out without/",
+            code="config.missing-option",
+        )
     tests = parse_named(test, "--test")
     texts = parse_named(text)
     unused = sorted(set(tests) - set(texts))
     if unused:
-        raise ConfigError(f"--test {unused[0]}=… has no text", remedy=f"give --text {unused[0]}=file.txt as well")
+        raise ConfigError(
+            f"--test {unused[0]}=… has no text",
+            remedy=f"give --text {unused[0]}=file.txt as well",
+            code="config.missing-data",
+        )
 
     def work(language: str, paths: list[Path], target: Path | None, skip: Skip, output: Output) -> dict[str, Any]:
         given = columns.split(",") if columns else None
@@ -275,7 +285,7 @@ def overlap(
         finder = OverlapFinder(sets, language, shortest=shortest)
         for path in tests.get(language, []):
             if not finder.items[str(path)]:
-                raise InputError("no sentences", remedy="name a test set that has some", file=path)
+                raise InputError("no sentences", remedy="name a test set that has some", code="input.empty", file=path)
         report = find_overlap(paths, finder, target=target, workers=workers, skip=skip, progress=output.progress)
         return report.facts()
 
@@ -428,7 +438,11 @@ def _refuse_clashes(names: Sequence[str], texts: Mapping[str, Sequence[Path]], o
         return
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"two files are named {name}", remedy="do them one at a time, into folders of their own")
+            raise ConfigError(
+                f"two files are named {name}",
+                remedy="do them one at a time, into folders of their own",
+                code="config.duplicate",
+            )
     refuse_overwriting((out / name for name in names), (path for paths in texts.values() for path in paths))
 
 

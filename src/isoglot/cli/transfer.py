@@ -265,11 +265,17 @@ def _run(
 def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str] | None, langs: list[str]) -> None:
     """Files of training without files to choose by are a mistake; what is built in is not like the user's data."""
     if train and not dev:
-        raise ConfigError("--dev is missing", remedy="an epoch is chosen by it: --dev en=dev.tsv")
+        raise ConfigError(
+            "--dev is missing", remedy="an epoch is chosen by it: --dev en=dev.tsv", code="config.missing-option"
+        )
     if train and not test and not langs:
-        raise ConfigError("--test is missing", remedy="name what to test on: --test de=test.tsv")
+        raise ConfigError(
+            "--test is missing", remedy="name what to test on: --test de=test.tsv", code="config.missing-option"
+        )
     if dev and not train:
-        raise ConfigError("--train is missing", remedy="name what to learn from: --train en=train.tsv")
+        raise ConfigError(
+            "--train is missing", remedy="name what to learn from: --train en=train.tsv", code="config.missing-option"
+        )
 
 
 def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str], sentences: int | None) -> Sets:
@@ -285,7 +291,9 @@ def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str],
     if not train:
         if not known:
             raise ConfigError(
-                "the encoder knows none of the built-in languages", remedy="give files: --train, --dev and --test"
+                "the encoder knows none of the built-in languages",
+                remedy="give files: --train, --dev and --test",
+                code="config.built-in-language",
             )
         train, dev, _ = builtin_sets(task, builtin_source(known), (), sentences, spaced=spaced)
     for code in langs or ([] if test else known):

@@ -111,4 +111,9 @@ def model_folder(folder: Path) -> Path:
         best = Path(str(found))
         inside = folder / best.parent.name / best.name  # the folder may have been moved since
         return inside if inside.exists() else best
-    raise StorageError("no fine-tuned model in this folder", remedy="make one with isoglot transfer", file=folder)
+    raise StorageError(
+        "no fine-tuned model in this folder",
+        remedy="make one with isoglot transfer",
+        code="storage.not-found",
+        file=folder,
+    )

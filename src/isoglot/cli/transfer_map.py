@@ -230,7 +230,9 @@ def _maps_given(
 ) -> dict[str, dict[str, Path]]:
     """The folders that were named, by models and language."""
     if bilingual_maps and bilingual is None:
-        raise ConfigError("--bilingual-maps without --bilingual", remedy="name the model they are of")
+        raise ConfigError(
+            "--bilingual-maps without --bilingual", remedy="name the model they are of", code="config.missing-option"
+        )
     return {
         "monolingual": _folders(maps, "--maps", others),
         "bilingual": _folders(bilingual_maps, "--bilingual-maps", others),
@@ -247,10 +249,18 @@ def _models(values: Sequence[str]) -> dict[str, str]:
     for value in values:
         code, equals, where = value.partition("=")
         if not equals or not code.strip() or not where.strip():
-            raise ConfigError(f"--other {shown(value)} is not language=model", remedy="write it as --other de=MODEL")
+            raise ConfigError(
+                f"--other {shown(value)} is not language=model",
+                remedy="write it as --other de=MODEL",
+                code="config.malformed-option",
+            )
         code = language_code(code.strip())
         if code in found:
-            raise ConfigError(f"--other {shown(value)}: {code} has a model already", remedy="name one for each")
+            raise ConfigError(
+                f"--other {shown(value)}: {code} has a model already",
+                remedy="name one for each",
+                code="config.duplicate",
+            )
         found[code] = where.strip()
     return found
 
@@ -260,7 +270,9 @@ def _folders(values: list[str] | None, option: str, others: Mapping[str, str]) -
     for code in found:
         if code not in others:
             raise ConfigError(
-                f"{option} {code}={found[code]}: no model reads {code}", remedy=f"name it: --other {code}=MODEL"
+                f"{option} {code}={found[code]}: no model reads {code}",
+                remedy=f"name it: --other {code}=MODEL",
+                code="config.other-language",
             )
     return found
 
@@ -274,13 +286,18 @@ def _examples(
     if any(files):
         missing = [option for option, values in zip(OPTIONS, files, strict=True) if not values]
         if missing:
-            raise ConfigError(f"{missing[0]} is missing", remedy="give --train, --dev and --test, or none of them")
+            raise ConfigError(
+                f"{missing[0]} is missing",
+                remedy="give --train, --dev and --test, or none of them",
+                code="config.missing-option",
+            )
         return read_sets(task, files, sentences)
     known = [code for code in builtin_languages(encoder.vocabulary.languages) if code not in others]
     if not known:
         raise ConfigError(
             "the model knows no built-in language but those of other models",
             remedy="give files: --train, --dev and --test",
+            code="config.built-in-language",
         )
     source = builtin_source(known)
     spaced = any("-x-" in code for code in (source, *others))
@@ -309,10 +326,16 @@ class _Bitexts:
         if parallel:
             self.files = Path(parallel[0]).expanduser() if is_table(parallel) else one_each(parallel, "--parallel")
             if isinstance(self.files, dict) and source not in self.files:
-                raise ConfigError(f"--parallel has no {source}", remedy=f"give it too: --parallel {source}=FILE")
+                raise ConfigError(
+                    f"--parallel has no {source}",
+                    remedy=f"give it too: --parallel {source}=FILE",
+                    code="config.missing-data",
+                )
         self.links = one_each(links, "--links") if links else {}
         if self.links and not parallel:
-            raise ConfigError("--links without --parallel", remedy="give both, or neither")
+            raise ConfigError(
+                "--links without --parallel", remedy="give both, or neither", code="config.missing-option"
+            )
         self._tell = beside_own_files
         self._made: dict[str, Bitext] = {}
 
@@ -335,6 +358,7 @@ class _Bitexts:
                         raise ConfigError(
                             f"no map of {code} and no sentences to fit one from",
                             remedy=f"give --maps {code}=DIR or --parallel {code}=FILE",
+                            code="config.missing-data",
                         )
                     files = {each: files[each] for each in languages}
                 found = linked_words(files, languages, self.links.get(code), progress=self.progress)

@@ -111,7 +111,11 @@ def shift(
     choose, alphas = _alpha(alpha, grid)
     numbers = None if layers is None else parse_layers(layers)
     if means is not None and (text or learn_from):
-        raise ConfigError("--means and text to learn them from", remedy="give one of --means and --text")
+        raise ConfigError(
+            "--means and text to learn them from",
+            remedy="give one of --means and --text",
+            code="config.conflicting-options",
+        )
     if task is not None:
         load_task_file(task)
     tuned = load_tuned(model_folder(run), device=device)
@@ -152,7 +156,7 @@ def _alpha(text: str, grid: str | None) -> tuple[Choose, Sequence[float]]:
     from isoglot.transfer.shift_protocol import GRID, checked_alphas
 
     if grid is not None and text != "dev":
-        raise ConfigError("--grid is for --alpha dev", remedy="leave it out")
+        raise ConfigError("--grid is for --alpha dev", remedy="leave it out", code="config.conflicting-options")
     if text == "rule":
         return "rule", GRID
     if text == "dev":
@@ -166,7 +170,9 @@ def _numbers(text: str, option: Literal["--alpha", "--grid"]) -> list[float]:
     except ValueError:
         other = "dev, rule or " if option == "--alpha" else ""
         raise ConfigError(
-            f"{option} {shown(text)} is no list of numbers", remedy=f"write {other}numbers such as 0.5,1,2"
+            f"{option} {shown(text)} is no list of numbers",
+            remedy=f"write {other}numbers such as 0.5,1,2",
+            code="config.malformed-option",
         ) from None
 
 
@@ -185,10 +191,16 @@ def _data(
     tests, devs = read_examples(task, "--test", test, sentences), read_examples(task, "--dev", dev)
     if tests:
         if langs:
-            raise ConfigError("--langs chooses from built-in examples", remedy="leave it out: --test names languages")
+            raise ConfigError(
+                "--langs chooses from built-in examples",
+                remedy="leave it out: --test names languages",
+                code="config.conflicting-options",
+            )
         return tests, devs
     if devs:
-        raise ConfigError("--test is missing", remedy="name what to test on: --test de=test.tsv")
+        raise ConfigError(
+            "--test is missing", remedy="name what to test on: --test de=test.tsv", code="config.missing-option"
+        )
     known = builtin_languages(tuned.encoder.vocabulary.languages)
     spaced = any("-x-" in code for code in known)
     codes, count = langs or list(known), sentences or EXAMPLES
@@ -221,13 +233,18 @@ def _means(
         texts: Mapping[str, Sequence[str]] = read_texts(parse_named(text), learn_from or MOST)
         missing = next((code for code in codes if code not in texts), None)
         if missing is not None:
-            raise ConfigError(f"--text has no {missing}", remedy=f"name a file of it too: --text {missing}=FILE")
+            raise ConfigError(
+                f"--text has no {missing}",
+                remedy=f"name a file of it too: --text {missing}=FILE",
+                code="config.missing-data",
+            )
     elif builtin or learn_from:
         texts = builtin_text(codes, learn_from or TEXT_SENTENCES, seed=seed)
     else:
         raise ConfigError(
             "there are no means of the fine-tuned model's languages",
             remedy=f"give text to learn them from: --text {codes[0]}=FILE --text {codes[-1]}=FILE, or --means FOLDER",
+            code="config.missing-data",
         )
     return LanguageMeans.fit(tuned.encoder, texts, layers=shifted_layers(tuned, layers), progress=progress)
 

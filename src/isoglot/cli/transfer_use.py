@@ -140,11 +140,16 @@ def _predict(
 
     if model is None or lang is None:
         missing = "--model" if model is None else "--lang"
-        raise ConfigError(f"{missing} is missing", remedy="name the folder that isoglot transfer wrote, and a language")
+        raise ConfigError(
+            f"{missing} is missing",
+            remedy="name the folder that isoglot transfer wrote, and a language",
+            code="config.missing-option",
+        )
     if (text is None) == (file is None):
         raise ConfigError(
             "there is no text" if text is None else "TEXT and --text are both given",
             remedy="give one of TEXT and --text",
+            code="config.missing-option",
         )
     tuned = load_tuned(model_folder(model), device=device)
     task = tuned.task

@@ -111,6 +111,7 @@ def train(
         raise ConfigError(
             f"{out} holds a vocabulary already, and what was made with it would not fit another",
             remedy="name another --out, or delete the folder",
+            code="config.run-exists",
         )
     with recorded(out, (path for paths in texts.values() for path in paths), seed=seed) as run:
         vocabulary = train_vocabulary(
@@ -159,7 +160,7 @@ def inspect(
 
     if (folder is None) == (vocab is None):
         problem = "no vocabulary is named" if folder is None else "VOCAB and --vocab are both given"
-        raise ConfigError(problem, remedy="give one: isoglot vocab inspect isoglot-mini")
+        raise ConfigError(problem, remedy="give one: isoglot vocab inspect isoglot-mini", code="config.missing-option")
     output = Output(json=json, quiet=quiet)
     vocabulary = open_vocabulary(folder or vocab or "")
     facts = _facts(vocabulary)
@@ -194,13 +195,21 @@ def _grading(keep: Keep | None, band: str | None, dictionary: list[str] | None) 
 
     if keep is None:
         if band or dictionary:
-            raise ConfigError("--band and --dictionary belong to --keep", remedy="say what to keep, or leave them out")
+            raise ConfigError(
+                "--band and --dictionary belong to --keep",
+                remedy="say what to keep, or leave them out",
+                code="config.conflicting-options",
+            )
         return None
     ranks = None
     if band is not None:
         first, _, last = band.partition("-")
         if not (first.isdecimal() and last.isdecimal()):
-            raise ConfigError(f"--band {shown(band)} is not first-last", remedy="write it as --band 1-1000")
+            raise ConfigError(
+                f"--band {shown(band)} is not first-last",
+                remedy="write it as --band 1-1000",
+                code="config.malformed-option",
+            )
         ranks = int(first), int(last)
     return Grading(keep=keep, band=ranks, dictionaries=parse_pairs(dictionary or []))
 

@@ -160,11 +160,19 @@ def judge(
 def _check(form: str, rows: int, draws: int, level: float) -> None:
     check_form(form)
     if not FEWEST_ROWS <= rows <= MOST_ROWS:
-        raise ConfigError(f"rows = {rows} is out of range", remedy=f"set {FEWEST_ROWS} to {MOST_ROWS:,}")
+        raise ConfigError(
+            f"rows = {rows} is out of range", remedy=f"set {FEWEST_ROWS} to {MOST_ROWS:,}", code="config.invalid-value"
+        )
     if draws < FEWEST_DRAWS:
-        raise ConfigError(f"draws = {draws} is too few", remedy=f"set at least {FEWEST_DRAWS}")
+        raise ConfigError(
+            f"draws = {draws} is too few", remedy=f"set at least {FEWEST_DRAWS}", code="config.invalid-value"
+        )
     if not 0 < level < 1:
-        raise ConfigError(f"level = {level} is not between 0 and 1", remedy="set a confidence level such as 0.95")
+        raise ConfigError(
+            f"level = {level} is not between 0 and 1",
+            remedy="set a confidence level such as 0.95",
+            code="config.invalid-value",
+        )
 
 
 def kernels(X: Array, Y: Array, form: Form) -> tuple[torch.Tensor, torch.Tensor]:

@@ -83,9 +83,11 @@ class CKAFitter:
         chunk: int = CHUNK,
     ) -> None:
         if precision not in ("given", "float64"):
-            raise ConfigError(f"no precision {shown(precision)}", remedy="choose given or float64")
+            raise ConfigError(
+                f"no precision {shown(precision)}", remedy="choose given or float64", code="config.unknown-name"
+            )
         if chunk < 1:
-            raise ConfigError(f"chunk={chunk}", remedy="give a number of rows")
+            raise ConfigError(f"chunk={chunk}", remedy="give a number of rows", code="config.invalid-value")
         self.precision: Precision = precision
         self.chunk = chunk
         self._sides = (Side("X", layers_x), Side("Y", layers_y))
@@ -149,6 +151,7 @@ class CKAFitter:
                 f"layers {list(other.layers_x)} and {list(other.layers_y)} cannot join "
                 f"{list(self.layers_x)} and {list(self.layers_y)}",
                 remedy="merge fitters of the same layers",
+                code="config.unknown-layer",
             )
         other._add_up()
         if not other._counted:
@@ -170,7 +173,11 @@ class CKAFitter:
             InputError: Fewer than 4 rows, or a layer that is the same in all rows.
         """
         if self.count < FEWEST_ROWS:
-            raise InputError(f"{counted(self.count, 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")
+            raise InputError(
+                f"{counted(self.count, 'rows')} to compare",
+                remedy=f"give at least {FEWEST_ROWS} items",
+                code="input.too-few",
+            )
         self._add_up()
         values = {name: np.empty((len(self.layers_x), len(self.layers_y))) for name in FORMS}
         own = [[self._norms(n, place) for place in range(len(side.layers))] for n, side in enumerate(self._sides)]
@@ -261,9 +268,15 @@ class CKAFitter:
         layer = f"layer {side.layers[place]} of {side.name}"
         products = self._products((number, place), (number, place), side.own(place))
         if not all(map(math.isfinite, products.values())):
-            raise InputError(f"the numbers of {layer} are too large to be squared", remedy="divide them by the largest")
+            raise InputError(
+                f"the numbers of {layer} are too large to be squared",
+                remedy="divide them by the largest",
+                code="input.too-large",
+            )
         if products["centered"] <= _SAME * products["paper"]:
-            raise InputError(f"{layer} is the same in all {self.count} rows", remedy="leave that layer out")
+            raise InputError(
+                f"{layer} is the same in all {self.count} rows", remedy="leave that layer out", code="input.constant"
+            )
         refuse_vanished(products["debiased"], products["centered"], layer, _VANISHED)
         return {name: math.sqrt(product) for name, product in products.items()}
 
@@ -346,7 +359,7 @@ def stream_layer_cka(
             of them, or what is no number.
     """
     if chunk < 1:
-        raise ConfigError(f"chunk={chunk}", remedy="give a number of sentences")
+        raise ConfigError(f"chunk={chunk}", remedy="give a number of sentences", code="config.invalid-value")
     encoders = (encoder_a, encoder_b)
     chosen = [chosen_layers(layers, encoder.depth) for encoder in encoders]
     codes = [language_for(encoder, code) for encoder, code in zip(encoders, languages, strict=True)]
@@ -360,6 +373,7 @@ def stream_layer_cka(
                 raise InputError(
                     f"{' and '.join(counts)} sentences on the two sides, or more",
                     remedy="give the same sentences in the same order on both sides",
+                    code="input.row-count",
                 )
             X, Y = (
                 extract(encoder, side, layers=list(own), pool=pool, language=code)

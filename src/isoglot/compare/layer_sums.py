@@ -118,7 +118,11 @@ class Side:
         self.name = name
         self.layers = tuple(layers)
         if not self.layers or len(set(self.layers)) != len(self.layers):
-            raise ConfigError(f"layers {list(self.layers)} of {name}", remedy="give at least one, and none twice")
+            raise ConfigError(
+                f"layers {list(self.layers)} of {name}",
+                remedy="give at least one, and none twice",
+                code="config.invalid-value",
+            )
         self.widths: dict[int, int] = {}
         """columns of each layer, once known"""
         self.columns: list[slice] = []
@@ -131,7 +135,9 @@ class Side:
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
             raise ConfigError(
-                f"a batch without layer {missing[0]} of {self.name}", remedy="give every batch all layers"
+                f"a batch without layer {missing[0]} of {self.name}",
+                remedy="give every batch all layers",
+                code="config.unknown-layer",
             )
         taken = {layer: _checked(batch[layer], f"layer {layer} of {self.name}") for layer in self.layers}
         counts = {len(rows_BD) for rows_BD in taken.values()}
@@ -139,6 +145,7 @@ class Side:
             raise InputError(
                 f"layers of {self.name} have {min(counts)} and {max(counts)} rows",
                 remedy="give each layer the same items",
+                code="input.row-count",
             )
         if self.widths:
             self.check_widths({layer: rows_BD.shape[1] for layer, rows_BD in taken.items()})
@@ -151,6 +158,7 @@ class Side:
                 raise ConfigError(
                     f"layer {layer} of {self.name} has {widths[layer]} columns where {width} came before",
                     remedy="keep different encoders apart",
+                    code="config.other-size",
                 )
 
     def make_sums(self, widths: dict[int, int], device: torch.device) -> None:

@@ -76,4 +76,6 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
         remedy = f"give at least {most} for {names}, or leave these measures out"
     if sentences < FEWEST_ROWS:
         remedy = f"give at least {FEWEST_ROWS}" + (f", and {most} for {names}" if names else "")
-    raise InputError(f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy=remedy)
+    raise InputError(
+        f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy=remedy, code="input.too-few"
+    )

@@ -41,7 +41,11 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
     N, D = given_ND.shape
     most = max(min(N - 1, D) - 1, 0)
     if not 0 <= k <= most:
-        raise ConfigError(f"{k} top components of {N} rows with {D} columns", remedy=f"take out 0 to {most}")
+        raise ConfigError(
+            f"{k} top components of {N} rows with {D} columns",
+            remedy=f"take out 0 to {most}",
+            code="config.invalid-value",
+        )
     if k == 0:
         return X
     X_ND = exact(given_ND)

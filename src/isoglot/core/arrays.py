@@ -48,7 +48,11 @@ def to_tensor(value: ArrayLike | Sequence[float], name: str = "the array") -> to
     if isinstance(value, torch.Tensor):
         return value.detach()
     if not isinstance(value, np.ndarray | list | tuple):
-        raise InputError(f"{name} is a {type(value).__name__}", remedy="give an array, a tensor or a list of lists")
+        raise InputError(
+            f"{name} is a {type(value).__name__}",
+            remedy="give an array, a tensor or a list of lists",
+            code="input.type",
+        )
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:  # lists of unequal lengths, or of tensors on a GPU
@@ -61,7 +65,9 @@ def to_tensor(value: ArrayLike | Sequence[float], name: str = "the array") -> to
         try:
             return torch.from_numpy(native)
         except TypeError as error:
-            raise InputError(f"{name} holds {array.dtype}", remedy="convert it to float32") from error
+            raise InputError(
+                f"{name} holds {array.dtype}", remedy="convert it to float32", code="input.type"
+            ) from error
 
 
 def to_matrix(X: ArrayLike, name: str = "X") -> torch.Tensor:
@@ -72,9 +78,13 @@ def to_matrix(X: ArrayLike, name: str = "X") -> torch.Tensor:
     """
     matrix_ND = to_tensor(X, name)
     if matrix_ND.ndim != 2:
-        raise InputError(f"{name} has {matrix_ND.ndim} dimensions", remedy="give items as rows, features as columns")
+        raise InputError(
+            f"{name} has {matrix_ND.ndim} dimensions",
+            remedy="give items as rows, features as columns",
+            code="input.shape",
+        )
     if matrix_ND.dtype == torch.bool or matrix_ND.is_complex():
-        raise InputError(f"{name} holds {matrix_ND.dtype}", remedy="convert it to float32")
+        raise InputError(f"{name} holds {matrix_ND.dtype}", remedy="convert it to float32", code="input.type")
     if not matrix_ND.numel():
         rows, columns = matrix_ND.shape
         raise InputError(
@@ -98,7 +108,9 @@ def take_rows(X: ArrayLike, name: str = "X", *, width: int | None = None) -> tor
     rows_ND = rows_ND.to(_dtype(rows_ND))
     if width is not None and rows_ND.shape[1] != width:
         raise InputError(
-            f"{name} has {rows_ND.shape[1]} columns where {width} were fitted", remedy="give the space it was made for"
+            f"{name} has {rows_ND.shape[1]} columns where {width} were fitted",
+            remedy="give the space it was made for",
+            code="input.shape",
         )
     bad_N = ~torch.isfinite(rows_ND).all(dim=1)
     if bad_N.any():
@@ -135,7 +147,11 @@ def paired_rows(
     """
     x_ND, y_MD = to_matrix(X, "X"), to_matrix(Y, "Y")
     if x_ND.shape[1] != y_MD.shape[1]:
-        raise InputError(f"X has {x_ND.shape[1]} columns and Y {y_MD.shape[1]}", remedy="give vectors of one space")
+        raise InputError(
+            f"X has {x_ND.shape[1]} columns and Y {y_MD.shape[1]}",
+            remedy="give vectors of one space",
+            code="input.shape",
+        )
     place = torch.device(device) if device is not None else x_ND.device
     X_ND, Y_MD = _float32_rows(x_ND, "X", unit=unit, place=place), _float32_rows(y_MD, "Y", unit=unit, place=place)
     largest = 1.0 if unit else max(abs(float(end)) for rows in (X_ND, Y_MD) for end in rows.aminmax())
@@ -143,6 +159,7 @@ def paired_rows(
         raise InputError(
             f"the largest number is {largest:.1e}, whose square float32 cannot hold precisely",
             remedy="divide X and Y by it",
+            code="input.too-large",
         )
     return X_ND, Y_MD
 
@@ -159,7 +176,7 @@ def _float32_rows(matrix_ND: torch.Tensor, name: str, *, unit: bool, place: torc
         if bool(bad_C.any()):
             raise InputError(f"{_rows(bad_C, name, first)} not finite", remedy=_REMOVE, code="input.not-finite")
         if unit and not bool(length_C.all()):
-            raise InputError(f"{_rows(length_C == 0, name, first)} all zeros", remedy=_REMOVE)
+            raise InputError(f"{_rows(length_C == 0, name, first)} all zeros", remedy=_REMOVE, code="input.zero-row")
         rows_ND[first : first + _CHUNK] = chunk_CD / length_C[:, None] if unit else chunk_CD
     return rows_ND
 
@@ -180,14 +197,21 @@ def take_pairs(X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None) -> torch.Ten
         raise InputError(
             f"pairs is {tuple(pairs_P2.shape)} of {pairs_P2.dtype}",
             remedy="give integers, a row of X and a row of Y for each pair",
+            code="input.type",
         )
     if not len(pairs_P2):
-        raise InputError("there are no pairs", remedy="give at least one row of X with its row of Y")
+        raise InputError(
+            "there are no pairs", remedy="give at least one row of X with its row of Y", code="input.empty"
+        )
     for column, (name, count) in enumerate((("X", rows), ("Y", others))):
         low, high = int(pairs_P2[:, column].min()), int(pairs_P2[:, column].max())
         if low < 0 or high >= count:
             wrong = low if low < 0 else high
-            raise InputError(f"the pairs name row {wrong} of {name}, which has {count}", remedy="count rows from 0")
+            raise InputError(
+                f"the pairs name row {wrong} of {name}, which has {count}",
+                remedy="count rows from 0",
+                code="input.out-of-range",
+            )
     return pairs_P2.long()
 
 
@@ -199,7 +223,7 @@ def refuse_zeros(rows_ND: torch.Tensor, name: str = "X") -> None:
     """
     bad_N = ~rows_ND.any(dim=1)
     if bad_N.any():
-        raise InputError(f"{_rows(bad_N, name)} all zeros", remedy=_REMOVE)
+        raise InputError(f"{_rows(bad_N, name)} all zeros", remedy=_REMOVE, code="input.zero-row")
 
 
 def refuse_large(rows_ND: torch.Tensor, name: str = "X") -> None:
@@ -210,7 +234,11 @@ def refuse_large(rows_ND: torch.Tensor, name: str = "X") -> None:
     """
     bad_N = ~torch.isfinite(rows_ND.float()).all(dim=1)
     if bad_N.any():
-        raise InputError(f"{_rows(bad_N, name)} too large for float32", remedy="divide all rows by one number")
+        raise InputError(
+            f"{_rows(bad_N, name)} too large for float32",
+            remedy="divide all rows by one number",
+            code="input.too-large",
+        )
 
 
 # --- output ---

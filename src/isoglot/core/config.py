@@ -155,9 +155,13 @@ def _as_json(values: Mapping[str, Any], file: str | None) -> str:
     try:
         return json.dumps(values, default=str)  # TOML's dates and times are the only other things: as ISO text
     except RecursionError as error:
-        raise ConfigError("a key is nested too deeply", remedy="flatten it", file=file) from error
+        raise ConfigError(
+            "a key is nested too deeply", remedy="flatten it", code="config.invalid-value", file=file
+        ) from error
     except ValueError as error:  # TOML has hexadecimal numbers, which may be larger than Python writes in decimals
-        raise ConfigError("a number has too many digits", remedy="write a smaller number", file=file) from error
+        raise ConfigError(
+            "a number has too many digits", remedy="write a smaller number", code="config.invalid-value", file=file
+        ) from error
 
 
 # --- saying what is wrong ---------------------------------------------------------------------------------------

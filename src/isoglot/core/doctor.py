@@ -129,7 +129,11 @@ def check_up(
         progress: Shows how far the measuring is.
     """
     if measure is None and settings:
-        raise ConfigError(f"--set {settings[0]} changes no recipe here", remedy="add --measure quick")
+        raise ConfigError(
+            f"--set {settings[0]} changes no recipe here",
+            remedy="add --measure quick",
+            code="config.conflicting-options",
+        )
     recipe = None if measure is None else load_recipe(measure, room="core")
     config = None if recipe is None else build_config(PeakConfig, recipe=recipe, settings=settings)
     chosen = choose_device(device)

@@ -109,6 +109,7 @@ class Column:
             raise InputError(
                 f"column {shown(self.name)}: {shown(self.format)} is not a number format",
                 remedy="write .1f, +.2f or ,d",
+                code="input.malformed-line",
             )
 
     @property
@@ -262,7 +263,9 @@ class Table:
         place, rows = self._position(name), self.dicts()
         old = self.columns[place]
         if old.kind not in ("integer", "number"):
-            raise InputError(f"column {shown(name)} has no numbers", remedy="name a column of numbers")
+            raise InputError(
+                f"column {shown(name)} has no numbers", remedy="name a column of numbers", code="input.unknown-column"
+            )
         for key in (*baseline, *within):
             self._position(key)
         bases: dict[tuple[Cell, ...], dict[str, Cell]] = {}
@@ -271,7 +274,9 @@ class Table:
                 place_of_row = tuple(row[key] for key in within)
                 if place_of_row in bases:
                     raise InputError(
-                        f"two rows are the baseline {shown(dict(baseline))}", remedy="name more columns in within"
+                        f"two rows are the baseline {shown(dict(baseline))}",
+                        remedy="name more columns in within",
+                        code="input.duplicate",
                     )
                 bases[place_of_row] = row
         deltas = [_difference(row, bases.get(tuple(row[key] for key in within)), name) for row in rows]
@@ -515,7 +520,10 @@ class Table:
         ending = Path(path).suffix.lower()
         if ending not in _WRITERS:
             raise InputError(
-                f"tables are not written as {shown(ending)}", remedy=nearest_name(ending, _WRITERS), file=path
+                f"tables are not written as {shown(ending)}",
+                remedy=nearest_name(ending, _WRITERS),
+                code="input.unknown-format",
+                file=path,
             )
         written = _WRITERS[ending](self)
         write_bytes(path, written if isinstance(written, bytes) else (written.rstrip("\n") + "\n").encode())
@@ -666,7 +674,9 @@ def _typed(column: Column, cells: Sequence[Any]) -> tuple[Column, list[Cell]]:
         right = isinstance(cell, bool) if kind == "boolean" else _kind([cell]) in ("integer", kind)
         if cell is not None and not right:
             raise InputError(
-                f"column {shown(column.name)}: {shown(cell)} is no {kind}", remedy="give the column another kind"
+                f"column {shown(column.name)}: {shown(cell)} is no {kind}",
+                remedy="give the column another kind",
+                code="input.malformed-line",
             )
     typed = [float(cell) if kind == "number" and cell is not None else cell for cell in plain]
     return dataclasses.replace(column, kind=kind), typed

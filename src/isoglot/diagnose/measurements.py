@@ -109,7 +109,11 @@ class Sources(NamedTuple):
         found = self.others.get(code, {}).get(layer, Other())
         for wanted, there in ((self.estimates.means, found.mean_D), (self.estimates.neighborhoods, found.rows)):
             if wanted == "given" and there is None:
-                raise ConfigError(f"nothing is given of {code} in layer {layer}", remedy="give other text of it")
+                raise ConfigError(
+                    f"nothing is given of {code} in layer {layer}",
+                    remedy="give other text of it",
+                    code="config.unknown-layer",
+                )
         return found
 
 

@@ -47,7 +47,9 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
     """
     if len(languages) < 2:
         raise ConfigError(
-            f"one language, {', '.join(languages)}", remedy="name two or more, or give files with --parallel"
+            f"one language, {', '.join(languages)}",
+            remedy="name two or more, or give files with --parallel",
+            code="config.other-language",
         )
     rows = list(islice(unrepeated(builtin_rows(languages, seed=derive_seed(seed, "check-up"))), sentences))
     kept = {code: [row[place] for _, row in rows] for place, code in enumerate(languages)}
@@ -71,6 +73,7 @@ def distinct_rows(given: ParallelSet) -> ParallelSet:
         raise InputError(
             f"{counted(len(kept), 'different sentences')}",
             remedy=f"give at least {FEWEST}, better some hundreds",
+            code="input.too-few",
             file=given.name,
         )
     return kept
@@ -113,7 +116,11 @@ def encode_sets(
         pairs = one.pairs if config.pivot is None else [pair for pair in one.pairs if config.pivot in pair]
         if not pairs:
             there = ", ".join(one.sentences)
-            raise ConfigError(f"no pair of languages with {config.pivot} in {one.name}", remedy=f"choose among {there}")
+            raise ConfigError(
+                f"no pair of languages with {config.pivot} in {one.name}",
+                remedy=f"choose among {there}",
+                code="config.missing-data",
+            )
         remarks += [f"{said}." for said in one.remarks]
         vectors = {
             code: extract(encoder, texts, layers=layers, pool=pool, language=code, name=name, progress=progress)

@@ -66,7 +66,11 @@ def twin_tags(language: str) -> tuple[str, ...]:
     """
     tags = tuple(tag for tag in _split_code(language)[1] if tag in TWIN_TAGS)
     if not set(tags) <= set(_PARALLEL_TWINS):
-        raise ConfigError(f"sentences of {language} correspond to none of another language", remedy="name another twin")
+        raise ConfigError(
+            f"sentences of {language} correspond to none of another language",
+            remedy="name another twin",
+            code="config.other-language",
+        )
     return tags
 
 
@@ -124,7 +128,11 @@ def builtin_dictionary(source: str, target: str, *, seed: int = 0) -> list[Entry
     shifted = ["shift" in tags, "shift" in other_tags]
     if base != other_base:
         if any(shifted):
-            raise ConfigError(f"there is no built-in dictionary of {codes[0]} and {codes[1]}", remedy="give a file")
+            raise ConfigError(
+                f"there is no built-in dictionary of {codes[0]} and {codes[1]}",
+                remedy="give a file",
+                code="config.built-in-language",
+            )
         found = dictionary(base, other_base, seed=seed, sentences=_DICTIONARY_SENTENCES)
         return [*found.train, *found.test]
     texts = islice(documents(base, seed=seed), _DICTIONARY_SENTENCES // 5)
@@ -193,13 +201,17 @@ def builtin_rows(languages: Sequence[str], *, kind: Builtin | None = None, seed:
     same = next((place for place, each in enumerate(read) if each in read[:place]), None)
     if same is not None and len(codes) > 2:
         raise ConfigError(
-            f"{languages[read.index(read[same])]} and {languages[same]} are the same language", remedy="name one"
+            f"{languages[read.index(read[same])]} and {languages[same]} are the same language",
+            remedy="name one",
+            code="config.other-language",
         )
     if kind is None:
         kind = "translations" if same is None else "paraphrases"
     if kind == "paraphrases" and (len(codes) != 2 or bases[0] != bases[1]):
         raise ConfigError(
-            f"{' and '.join(languages)} are no paraphrases of each other", remedy="name one language twice"
+            f"{' and '.join(languages)} are no paraphrases of each other",
+            remedy="name one language twice",
+            code="config.other-language",
         )
     rows: Iterator[tuple[Sentence, ...]] = (
         paraphrases(bases[0], seed=seed, split="test")

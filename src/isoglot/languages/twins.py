@@ -104,6 +104,7 @@ def twin(
             raise ConfigError(
                 "frequency needs to read the sentences twice, and an iterator can be read once",
                 remedy="give a list of sentences, or counts",
+                code="config.not-supported",
             )
         counts = Counter(token for sentence in sentences for token in _tokens(sentence))
     return _resampled(sentences, counts, seed)
@@ -141,7 +142,9 @@ def as_twin(words: Sequence[str], tags: Iterable[str]) -> list[str]:
             case "shift" | "order":
                 found = next(twin([found], tag)).tokens
             case _:
-                raise ConfigError(f"no twin {shown(tag)} says the same", remedy="name shift or order")
+                raise ConfigError(
+                    f"no twin {shown(tag)} says the same", remedy="name shift or order", code="config.unknown-name"
+                )
     return found
 
 
@@ -155,29 +158,51 @@ def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, in
             f"no order {shown(order)}", remedy=nearest_name(order, get_args(Order)), code="config.unknown-name"
         )
     if not 0 <= degree <= 1:
-        raise ConfigError(f"degree {degree} is not between 0 and 1", remedy="0 is no change, 1 is reversed")
+        raise ConfigError(
+            f"degree {degree} is not between 0 and 1",
+            remedy="0 is no change, 1 is reversed",
+            code="config.invalid-value",
+        )
     if kind != "order" and order != "blend":
-        raise ConfigError(f"the kind {kind} has no order", remedy='leave order out, or use the kind "order"')
+        raise ConfigError(
+            f"the kind {kind} has no order",
+            remedy='leave order out, or use the kind "order"',
+            code="config.conflicting-options",
+        )
     if degree != 1 and (kind != "order" or order != "blend"):
         raise ConfigError(
-            f"{kind if kind != 'order' else order} has no degree", remedy='leave degree out, or use the order "blend"'
+            f"{kind if kind != 'order' else order} has no degree",
+            remedy='leave degree out, or use the order "blend"',
+            code="config.conflicting-options",
         )
     if not 0 <= kept <= 1:
-        raise ConfigError(f"kept {kept} is no share", remedy="0 keeps no word as it is, 1 all of them")
+        raise ConfigError(
+            f"kept {kept} is no share", remedy="0 keeps no word as it is, 1 all of them", code="config.invalid-value"
+        )
     if kept and kind != "shift":
-        raise ConfigError(f"the kind {kind} keeps no words", remedy='leave kept out, or use the kind "shift"')
+        raise ConfigError(
+            f"the kind {kind} keeps no words",
+            remedy='leave kept out, or use the kind "shift"',
+            code="config.conflicting-options",
+        )
     if counts is not None:
         if kind != "frequency":
-            raise ConfigError(f"the kind {kind} has no counts", remedy="leave counts out")
+            raise ConfigError(
+                f"the kind {kind} has no counts", remedy="leave counts out", code="config.conflicting-options"
+            )
         low = min(counts.values(), default=0)
         if low < 0 or (counts and not any(counts.values())):
-            raise ConfigError(f"counts go down to {low}", remedy="give counts of 0 or more, not all 0")
+            raise ConfigError(
+                f"counts go down to {low}", remedy="give counts of 0 or more, not all 0", code="config.invalid-value"
+            )
 
 
 def _tokens(sentence: Sequence[str] | Parsed) -> Sequence[str]:
     tokens = sentence.tokens if isinstance(sentence, Parsed) else sentence
     if isinstance(tokens, str):
-        raise ConfigError(f"{shown(tokens)} is not a list of tokens", remedy="split it into words first")
+        raise ConfigError(
+            f"{shown(tokens)} is not a list of tokens", remedy="split it into words first", code="config.invalid-value"
+        )
     return tokens
 
 
@@ -238,7 +263,9 @@ def unshift(text: str) -> str:
             trail = next(codes, 0) if _LEAD <= code < _LEAD + 0xF0 else 0
             if not _TRAIL <= trail < _TRAIL_END:
                 raise InputError(
-                    f"{shown(text)} is not in the private script", remedy="give what shift returned, whole"
+                    f"{shown(text)} is not in the private script",
+                    remedy="give what shift returned, whole",
+                    code="input.malformed-line",
                 )
             characters.append(chr(0x20000 + (code - _LEAD) * 0x1000 + trail - _TRAIL))
     return "".join(characters)
@@ -339,11 +366,16 @@ def _expected_inversions(size: int, decay: float) -> float:
 def _linearise(sentence: Sequence[str] | Parsed, size: int, order: Order) -> list[int]:
     """The first ``size`` positions in the order their tree gives them, each with its dependents around it."""
     if not isinstance(sentence, Parsed):
-        raise ConfigError(f"the order {order} needs trees", remedy="give Parsed(tokens, heads, tags) for each sentence")
+        raise ConfigError(
+            f"the order {order} needs trees",
+            remedy="give Parsed(tokens, heads, tags) for each sentence",
+            code="config.not-supported",
+        )
     if order == "verb-last" and len(sentence.tags) != len(sentence.tokens):
         raise ConfigError(
             f"the order verb-last needs a tag for each of {len(sentence.tokens)} tokens and has {len(sentence.tags)}",
             remedy="give Parsed(tokens, heads, tags) with universal part-of-speech tags",
+            code="config.not-supported",
         )
     dependents = _dependents(sentence, size)
     sources: list[int] = []
@@ -375,6 +407,7 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
         raise InputError(
             f"the heads {shown(list(heads))} of {len(sentence.tokens)} tokens",
             remedy="give each token the position of its head, from 1, or 0 for the root",
+            code="input.malformed-tree",
         )
     dependents: list[list[int]] = [[] for _ in range(size + 1)]
     for position in range(1, size + 1):
@@ -391,7 +424,9 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
         reached.extend(dependents[position])
     if len(reached) != size:
         raise InputError(
-            f"the heads {shown(list(heads))} have a cycle", remedy="hang every token under the root at last"
+            f"the heads {shown(list(heads))} have a cycle",
+            remedy="hang every token under the root at last",
+            code="input.malformed-tree",
         )
     return dependents
 
@@ -409,7 +444,11 @@ def _resampled(sentences: Iterable[Sequence[str] | Parsed], counts: Mapping[str,
     for sentence in sentences:
         size = len(_tokens(sentence))
         if size and not words:
-            raise ConfigError("there are no counts to draw tokens from", remedy="leave counts out, or give some")
+            raise ConfigError(
+                "there are no counts to draw tokens from",
+                remedy="leave counts out, or give some",
+                code="config.missing-data",
+            )
         draws_T = stream.integers(bounds_V[-1], size=size) if size else ()
         yield Twin([words[i] for i in np.searchsorted(bounds_V, draws_T, side="right")], [])
 

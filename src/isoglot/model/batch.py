@@ -70,7 +70,7 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
     import numpy as np
 
     if not sentences:
-        raise ConfigError("a batch of no sentences", remedy="give at least one")
+        raise ConfigError("a batch of no sentences", remedy="give at least one", code="config.missing-data")
     layout = vocabulary.layout
     check_room(vocabulary, length)
     kept = [sentence[: length - layout.size] for sentence in sentences]
@@ -98,7 +98,11 @@ def check_room(vocabulary: Vocabulary, length: int) -> None:
     """
     least = vocabulary.layout.size + 1
     if length < least:
-        raise ConfigError(f"a length of {length} leaves no room for a token", remedy=f"give {least} or more")
+        raise ConfigError(
+            f"a length of {length} leaves no room for a token",
+            remedy=f"give {least} or more",
+            code="config.invalid-value",
+        )
 
 
 def first_places(vocabulary: Vocabulary, sizes_B: np.ndarray, width: int) -> np.ndarray:

@@ -59,7 +59,9 @@ def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> t
     found_BTD = change(hidden_BTD, ids_BT)
     if found_BTD.shape != hidden_BTD.shape:
         raise ConfigError(
-            f"an edit makes {tuple(found_BTD.shape)} of {tuple(hidden_BTD.shape)}", remedy="keep the shape"
+            f"an edit makes {tuple(found_BTD.shape)} of {tuple(hidden_BTD.shape)}",
+            remedy="keep the shape",
+            code="config.other-size",
         )
     return found_BTD
 

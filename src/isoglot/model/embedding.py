@@ -51,6 +51,7 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
             raise ConfigError(
                 "the encoder has parts for each language and none is named",
                 remedy=f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
+                code="config.missing-option",
             )
         if language not in self:
             raise ConfigError(
@@ -134,6 +135,7 @@ class Embedding(nn.Module):
             raise ConfigError(
                 f"{ids_BT.shape[1]} tokens in a row for an encoder of {self.config.max_length}",
                 remedy="cut the input to that length",
+                code="config.invalid-value",
             )
         table, given_BT = self.tokens.of(language), ids_BT
         if SHARED not in self.tokens:

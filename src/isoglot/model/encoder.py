@@ -83,6 +83,7 @@ class Encoder(EncoderBase, nn.Module):
             raise ConfigError(
                 f"an encoder for {config.vocabulary_size:,} subwords with a vocabulary of {len(vocabulary):,}",
                 remedy="use the vocabulary it was made for",
+                code="config.other-size",
             )
         plan = config.sharing
         self.config = config
@@ -130,7 +131,11 @@ class Encoder(EncoderBase, nn.Module):
             ConfigError: It was built without one.
         """
         if self._vocabulary is None:
-            raise ConfigError("the encoder has no vocabulary", remedy="load it with its tokenizer, or give it one")
+            raise ConfigError(
+                "the encoder has no vocabulary",
+                remedy="load it with its tokenizer, or give it one",
+                code="config.not-supported",
+            )
         return self._vocabulary
 
     @property
@@ -422,6 +427,7 @@ def _members(
             raise ConfigError(
                 "private embeddings or softmaxes need the ids of each language",
                 remedy="pass the vocabulary",
+                code="config.not-supported",
             )
         members = {code: vocabulary.ids_of(code) for code in config.languages}
     found = {}

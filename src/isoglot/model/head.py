@@ -198,4 +198,5 @@ def no_head(why: str = "its weights came without one") -> ConfigError:
     return ConfigError(
         f"the encoder has no softmax over pieces: {why}",
         remedy="use one that was saved with its head for masked language modeling",
+        code="config.not-supported",
     )

@@ -146,7 +146,7 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     if (path / TABLE).exists():
         return open_table(path).to(place)
     if str(source) == EMBEDDED and not path.exists():
-        raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS)
+        raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS, code="config.not-supported")
     if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
         raise StorageError(
             f"no encoder in this folder: neither {INDEX} nor config.json",
@@ -175,9 +175,12 @@ def load_native_encoder(source: str | Path, *, device: str = "auto", weights: We
         raise ConfigError(
             f"{source} holds static vectors, which cannot be exported as an encoder",
             remedy=f"write a .vec file: isoglot static vectors {source} --words FILE --lang LANG --out FILE.vec",
+            code="config.not-supported",
         )
     raise ConfigError(
-        f"{source} is a Hugging Face model without a counterpart in isoglot", remedy="copy its folder instead"
+        f"{source} is a Hugging Face model without a counterpart in isoglot",
+        remedy="copy its folder instead",
+        code="config.not-supported",
     )
 
 

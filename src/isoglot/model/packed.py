@@ -63,7 +63,7 @@ def quantise(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
     with np.errstate(over="ignore"):  # what float32 does not have becomes infinite, and is refused as that
         exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
     if not (np.abs(exact_RD) <= _TOO_LARGE).all():
-        raise InputError(f"the matrix {_NOT_FINITE}", remedy=_REMEDY)
+        raise InputError(f"the matrix {_NOT_FINITE}", remedy=_REMEDY, code="input.not-finite")
     largest_R = np.abs(exact_RD).max(axis=1, initial=0.0)
     there_R = largest_R > 0
     # The finest step at which the largest entry is no more than 127 of it.
@@ -85,7 +85,9 @@ def quantise(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
 
 
 def _no_step(step: float) -> ConfigError:
-    return ConfigError(f"a step of {step}", remedy=f"give a share of a row's spread such as {STEP:.3g}")
+    return ConfigError(
+        f"a step of {step}", remedy=f"give a share of a row's spread such as {STEP:.3g}", code="config.invalid-value"
+    )
 
 
 def _even(numbers_RD: np.ndarray) -> np.ndarray:
@@ -123,7 +125,7 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapp
         tensor = given.detach().cpu().contiguous()
         tensors[name] = tensor = tensor.float() if tensor.is_floating_point() else tensor
         if tensor.is_floating_point() and not bool((tensor.abs() <= _TOO_LARGE).all()):
-            raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY)
+            raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY, code="input.not-finite")
         if tensor.is_floating_point() and tensor.dim() > 1:
             rows_RD = tensor.reshape(tensor.shape[:-1].numel(), tensor.shape[-1])
             factor = next((factor for part, factor in finer.items() if part in name), 1.0)

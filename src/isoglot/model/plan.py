@@ -68,7 +68,11 @@ class SharingPlan:
                 top = last if depth is None else depth
                 if not 1 <= first <= last <= top:
                     there = "from 1" if depth is None else f"1 to {depth}"
-                    raise ConfigError(f"plan {shown(text)}: no layers {item}", remedy=f"layers count {there}")
+                    raise ConfigError(
+                        f"plan {shown(text)}: no layers {item}",
+                        remedy=f"layers count {there}",
+                        code="config.malformed-option",
+                    )
                 layers.update(range(first, last + 1))
             elif named and item == "emb":
                 private |= SEPARATE_EMBEDDINGS
@@ -76,7 +80,11 @@ class SharingPlan:
                 private.add(item)
             else:
                 near = nearest_name(written, NAMES) if named else nearest_name(item, PARTS)
-                raise ConfigError(f"plan {shown(text)}: {shown(item)} is no part; {near}", remedy=_REMEDY)
+                raise ConfigError(
+                    f"plan {shown(text)}: {shown(item)} is no part; {near}",
+                    remedy=_REMEDY,
+                    code="config.malformed-option",
+                )
         return cls(frozenset(private), frozenset(layers))
 
     @property

@@ -163,7 +163,9 @@ class EncoderBase:
     def token_table(self, language: str | None = None) -> TokenTable:
         """Refuse: the encoder does not expose its token embeddings."""
         raise ConfigError(
-            f"a {type(self).__name__} shows no embedding matrix", remedy="use layer 0 of extract or word_types"
+            f"a {type(self).__name__} shows no embedding matrix",
+            remedy="use layer 0 of extract or word_types",
+            code="config.not-supported",
         )
 
     def untrained(self, seed: int) -> EncoderLike:
@@ -171,6 +173,7 @@ class EncoderBase:
         raise ConfigError(
             f"no untrained encoder can be made like a {type(self).__name__}",
             remedy="give one that load_encoder opens, or make the untrained one yourself",
+            code="config.not-supported",
         )
 
     def is_body(self, name: str) -> bool:

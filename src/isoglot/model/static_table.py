@@ -67,6 +67,7 @@ class TableEncoder(EncoderBase, nn.Module):
             raise ConfigError(
                 f"{tuple(vectors_VD.shape)} numbers for a vocabulary of {len(vocabulary):,}",
                 remedy="give a vector for every id",
+                code="config.other-size",
             )
         self.register_buffer("weight", vectors_VD * known_V[:, None])
         self.register_buffer("known", known_V)
@@ -157,7 +158,11 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
     from safetensors.torch import save
 
     if not torch.isfinite(table.weight).all():
-        raise InputError("a number of the vectors is not finite", remedy="learn them again with a lower rate")
+        raise InputError(
+            "a number of the vectors is not finite",
+            remedy="learn them again with a lower rate",
+            code="input.not-finite",
+        )
     tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
     own = [f"{VOCABULARY}/{name}" for name in vocabulary_files(Path(folder) / VOCABULARY)]
     with renewed_folder(folder, INDEX, stale=own) as target:

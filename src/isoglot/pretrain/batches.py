@@ -149,6 +149,7 @@ class Batches:
                 raise ConfigError(
                     f"{count} rows cannot be shared by {world.size} processes in {parts} parts each",
                     remedy="set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
+                    code="config.invalid-value",
                 )
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
@@ -277,6 +278,7 @@ class Batches:
             raise ConfigError(
                 f"the run has counted rows of pairs as {rows}, not by their length ({', '.join(self.pair_rows)})",
                 remedy="an earlier version wrote it: go on with that one, or begin anew with another --out",
+                code="config.other-settings",
             )
         self.pair_rows = dict(rows)
 
@@ -292,6 +294,7 @@ class Batches:
                 raise ConfigError(
                     "these settings switch words by a dictionary, and there is none",
                     remedy="give one with --dictionary en-fr=FILE, or take another recipe",
+                    code="config.missing-data",
                 )
             return {}
         check_switching(self.config.sharing)
@@ -301,6 +304,7 @@ class Batches:
             raise ConfigError(
                 f"a dictionary is for {code}, and there are no shards of it",
                 remedy=f"leave it out, or add --shards {code}=…",
+                code="config.other-language",
             )
         tables = build_switch_tables(dictionaries, vocabulary, [code for code in shards if code in known])
         return {

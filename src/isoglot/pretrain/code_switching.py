@@ -109,11 +109,16 @@ class DeviceSwitcher:
     ) -> None:
         for name, value in (("rate", rate), ("cap", cap)):
             if not 0 <= value <= 1:
-                raise ConfigError(f"the {name} {value} is not a share", remedy="give a number from 0 to 1")
+                raise ConfigError(
+                    f"the {name} {value} is not a share",
+                    remedy="give a number from 0 to 1",
+                    code="config.invalid-value",
+                )
         if not 1 <= length <= window < 1 << _PLACE_BITS:
             raise ConfigError(
                 f"a row of {length} ids from a window of {window}",
                 remedy=f"a window is as long as the row or longer, and below {1 << _PLACE_BITS:,}",
+                code="config.invalid-value",
             )
         self.language, self.window, self.length = table.language, window, length
         self._rate, self._cap = round(rate * 2**RATE_BITS), round(cap * 2**CAP_BITS)

@@ -177,6 +177,7 @@ def build_switch_tables(
         raise ConfigError(
             "a tokenizer from elsewhere does not show where words begin",
             remedy="train a vocabulary, or switch the text itself with isoglot text switch",
+            code="config.not-supported",
         )
     entries = {
         pair: [one for one in found if one.source.strip() and one.target.strip()]
@@ -192,7 +193,9 @@ def _table(
     vocabulary = pieces.vocabulary
     if code not in switcher.languages:
         raise ConfigError(
-            f"no dictionary has {shown(code)}", remedy=f"those given are for {', '.join(switcher.languages) or 'none'}"
+            f"no dictionary has {shown(code)}",
+            remedy=f"those given are for {', '.join(switcher.languages) or 'none'}",
+            code="config.missing-data",
         )
     choices = {word: switcher.probabilities(word, code) for word in _words_of(entries, code)}
     unused = [word for word, choice in choices.items() if not choice]
@@ -225,7 +228,9 @@ def _table(
                 )
     if not table:
         raise ConfigError(
-            f"no word of the {code} dictionaries is a word in this vocabulary", remedy="is it a dictionary of words?"
+            f"no word of the {code} dictionaries is a word in this vocabulary",
+            remedy="is it a dictionary of words?",
+            code="config.missing-data",
         )
     left_out = tuple(word for word in choices if word not in found)
     if apart[code]:
@@ -375,6 +380,7 @@ def check_switching(plan: SharingPlan) -> None:
         raise ConfigError(
             f"switching puts words of one language into another's text, and {' and '.join(private)} are private",
             remedy="share them (plan default or sep-l1-3, say), or switch nothing",
+            code="config.not-supported",
         )
 
 

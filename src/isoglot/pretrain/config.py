@@ -186,6 +186,7 @@ class PretrainConfig(Config):
             raise ConfigError(
                 f"batch.sequence_length is {self.batch.sequence_length}, and the encoder takes {longest} tokens",
                 remedy=f"set model.max_length={self.batch.sequence_length}, or shorter rows",
+                code="config.invalid-value",
             )
         return self
 

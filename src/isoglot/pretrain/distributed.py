@@ -107,6 +107,7 @@ def join_world(device: str = "auto") -> Iterator[World]:
             raise ConfigError(
                 f"process {local} of this machine finds {torch.cuda.device_count()} CUDA devices",
                 remedy="start as many processes on a machine as it has devices: torchrun --nproc-per-node=…",
+                code="config.requirement",
             )
         chosen = torch.device("cuda", local)
         torch.cuda.set_device(chosen)
@@ -152,5 +153,9 @@ def _first_failure(world: World, error: Exception) -> BaseException:
 def _number(name: str, default: int) -> int:
     text = os.environ.get(name, str(default))
     if not text.isdecimal():
-        raise ConfigError(f"{name}={text!r} in the environment is not a number", remedy="start with torchrun")
+        raise ConfigError(
+            f"{name}={text!r} in the environment is not a number",
+            remedy="start with torchrun",
+            code="config.malformed-option",
+        )
     return int(text)

@@ -154,7 +154,9 @@ def random_pools(
         pools[language] = np.setdiff1d(own, special)
         if not len(pools[language]):
             raise ConfigError(
-                f"the vocabulary has no pieces for {language!r}", remedy="train it on text of that language"
+                f"the vocabulary has no pieces for {language!r}",
+                remedy="train it on text of that language",
+                code="config.unknown-language",
             )
     return pools
 

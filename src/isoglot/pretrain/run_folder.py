@@ -80,17 +80,21 @@ def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], voc
         ConfigError: Shards of another language or vocabulary, or none at all.
     """
     if not shards:
-        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR")
+        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
     made = {one.index["vocabulary"]["hash"] for one in shards.values()}
     if len(made) > 1:
         ways = ", ".join(f"{code} with {one.index['vocabulary']['hash'][:12]}…" for code, one in shards.items())
         raise ConfigError(
-            f"the shards were made with different vocabularies: {ways}", remedy="build all of them with one"
+            f"the shards were made with different vocabularies: {ways}",
+            remedy="build all of them with one",
+            code="config.other-vocabulary",
         )
     for code, one in shards.items():
         if one.language != code:
             raise ConfigError(
-                f"{one.folder}: shards of {one.language}, named {code}", remedy=f"write --shards {one.language}=…"
+                f"{one.folder}: shards of {one.language}, named {code}",
+                remedy=f"write --shards {one.language}=…",
+                code="config.other-language",
             )
         one.check_vocabulary(vocabulary)
         vocabulary.ids_of(code)  # refuses a language it does not have

@@ -66,10 +66,16 @@ class LanguageSampler:
 
     def __init__(self, text: Mapping[str, int], config: SamplingConfig | None = None, *, seed: int = 0) -> None:
         if not text:
-            raise ConfigError("no language to sample from", remedy="name the shards of at least one")
+            raise ConfigError(
+                "no language to sample from", remedy="name the shards of at least one", code="config.missing-data"
+            )
         for language, count in text.items():
             if count < 1:
-                raise ConfigError(f"{language!r} has no text", remedy="leave it out or build its shards anew")
+                raise ConfigError(
+                    f"{language!r} has no text",
+                    remedy="leave it out or build its shards anew",
+                    code="config.missing-data",
+                )
         self.config = config or SamplingConfig()
         self.seed = seed
         total = sum(text.values())
@@ -118,5 +124,6 @@ class LanguageSampler:
             raise ConfigError(
                 f"the checkpoint is of a run on {', '.join(sorted(state))}, not on {', '.join(self.rows)}",
                 remedy="resume with the shards the run was started with",
+                code="config.other-settings",
             )
         self.rows = {language: int(state[language]) for language in self.rows}

@@ -182,6 +182,7 @@ def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int
         f"a step needs more than {whole / parts / 1e9:,.0f} GB for {rows // parts} rows of {length} tokens at once, "
         f"and this machine has {memory / 1e9:,.0f}",
         remedy=f"add --set batch.gradient_accumulation={enough}, or train a smaller model.size or batch.size",
+        code="config.requirement",
     )
 
 

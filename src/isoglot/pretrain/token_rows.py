@@ -81,6 +81,7 @@ class TextConfig(Config):
                 raise ConfigError(
                     f"text.tokens asks for {limit:,} tokens of {code}, and its training text has {there[code]:,}",
                     remedy="ask for fewer, or for as many as the smallest language has: text.tokens=least",
+                    code="config.missing-data",
                 )
         return found
 
@@ -131,7 +132,9 @@ class Rows:
         if length <= layout.size:
             least = layout.size + 1
             raise ConfigError(
-                f"a row of {length} tokens has no room for text", remedy=f"give a length of at least {least}"
+                f"a row of {length} tokens has no room for text",
+                remedy=f"give a length of at least {least}",
+                code="config.invalid-value",
             )
         self.shards, self.length, self.split, self.seed, self.ahead = shards, length, split, seed, ahead
         self.device = torch.device(device)
@@ -145,6 +148,7 @@ class Rows:
                 raise ConfigError(
                     "batch.windows=sentences has neither separators nor switched words",
                     remedy="set batch.separator=none and give no dictionary, or set batch.windows=stream",
+                    code="config.conflicting-options",
                 )
             self.pieces = sentence_pieces(shards, split, self.text, read)
             self.tokens = int(self.pieces.lengths_N.sum())
@@ -153,6 +157,7 @@ class Rows:
             raise ConfigError(
                 f"{shards.folder}: the {split} split has {self.tokens:,} ids, fewer than the {self.text:,} of one row",
                 remedy="give a shorter length or build the shards from more text",
+                code="config.missing-data",
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
         self._layout, self._pad = layout, pad

@@ -89,7 +89,9 @@ class Pairs:
         room = length - self.layout.pair_size
         if room < 2:
             least = self.layout.pair_size + 2
-            raise ConfigError(f"no pair fits a row of {length}", remedy=f"it takes {least} tokens or more")
+            raise ConfigError(
+                f"no pair fits a row of {length}", remedy=f"it takes {least} tokens or more", code="config.missing-data"
+            )
         codes = [language_code(language) for language in languages]
         sentences: dict[str, list[str]] = {code: [] for code in codes}
         columns: dict[str, tuple[int, list[str]]] = {}
@@ -119,6 +121,7 @@ class Pairs:
             raise ConfigError(
                 f"no pair of sentences fits a row of {length} ({self.left_out:,} are left out)",
                 remedy="give parallel text, or longer rows",
+                code="config.missing-data",
             )
         kept_N2 = np.stack(cut_evenly(whole_N2[:, 0], whole_N2[:, 1], room), 1)
         self.cut = int((kept_N2 != whole_N2).any(1).sum())
@@ -242,4 +245,5 @@ def check_pairs(plan: SharingPlan) -> None:
         raise ConfigError(
             f"a pair is in two languages at once, and in plan {shown(plan.text)} parts are private to each",
             remedy="pairs take plan default, where all is shared",
+            code="config.not-supported",
         )

@@ -247,7 +247,7 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
 def _read_folder(path: Path, check: Check) -> tuple[Header, dict[str, np.ndarray]]:
     if not (path / INDEX).exists():
         remedy = _UNFINISHED if (path / _JOURNAL).exists() else "make it with isoglot encode"
-        raise StorageError(f"no {INDEX} in this folder", remedy=remedy, file=path)
+        raise StorageError(f"no {INDEX} in this folder", remedy=remedy, code="storage.not-found", file=path)
     form = {"arrays": {...: {"type": tuple(_TYPES), "shape": [int], "sha256": str}}}
     header = read_index_file(path / INDEX, form, version=FORMAT, what=KIND, remedy=_REMEDY)
     del header["kind"]

@@ -120,9 +120,15 @@ def extract(
     """
     pool = sentence_pool(encoder) if pool is None else pool
     if pool not in _POOLS:
-        raise ConfigError(f"pool {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}")
+        raise ConfigError(
+            f"pool {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}", code="config.unknown-name"
+        )
     if resume and out is None:
-        raise ConfigError("nothing to resume: the result stays in memory", remedy="name a place to write to")
+        raise ConfigError(
+            "nothing to resume: the result stays in memory",
+            remedy="name a place to write to",
+            code="config.conflicting-options",
+        )
     kind, pooling = _POOLS[pool]
     facts = survey(sentences, kind)
     through = LayerPass(

@@ -121,7 +121,11 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     """
     if isinstance(layers, str):
         if layers != "all":
-            raise ConfigError(f"layers {shown(layers)}", remedy="give 'all' or numbers such as [0, 4, -1]")
+            raise ConfigError(
+                f"layers {shown(layers)}",
+                remedy="give 'all' or numbers such as [0, 4, -1]",
+                code="config.invalid-value",
+            )
         return tuple(range(depth + 1))
     found = []
     for layer in layers:
@@ -136,6 +140,7 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
         raise ConfigError(
             "no layer is chosen" if not found else f"a layer is named twice in {shown(list(layers))}",
             remedy="name each once, or all",
+            code="config.invalid-value",
         )
     return tuple(sorted(found))
 
@@ -150,7 +155,11 @@ def row_length(encoder: EncoderLike, length: int | None) -> int:
         return min(encoder.max_length, LENGTH)
     if length > encoder.max_length:
         longest = encoder.max_length
-        raise ConfigError(f"a length of {length} for an encoder of {longest} tokens", remedy="give that or less")
+        raise ConfigError(
+            f"a length of {length} for an encoder of {longest} tokens",
+            remedy="give that or less",
+            code="config.invalid-value",
+        )
     return length
 
 
@@ -163,7 +172,7 @@ def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
     if batch_tokens is None:
         return _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
     if batch_tokens < 1:
-        raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more")
+        raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more", code="config.invalid-value")
     return batch_tokens
 
 
@@ -220,9 +229,17 @@ class LayerPass:
         self.head = sentence_head_of(encoder) if pooling == "model" else None
         if pooling == "model":
             if self.head is None:
-                raise ConfigError("the model makes no vector of a sentence by itself", remedy="pool with mean or first")
+                raise ConfigError(
+                    "the model makes no vector of a sentence by itself",
+                    remedy="pool with mean or first",
+                    code="config.not-supported",
+                )
             if layers != "all" and self.layers != (encoder.depth,):
-                raise ConfigError("the model makes its vector of a sentence of the last layer", remedy="pool with mean")
+                raise ConfigError(
+                    "the model makes its vector of a sentence of the last layer",
+                    remedy="pool with mean",
+                    code="config.not-supported",
+                )
             self.layers = (encoder.depth,)
             longest = min(encoder.max_length, LENGTH if self.head.length is None else self.head.length)
             length = longest if length is None else length
@@ -231,9 +248,13 @@ class LayerPass:
         self.length = row_length(encoder, length)
         self.batch_tokens = batch_budget(encoder, batch_tokens)
         if precision not in ("float32", "bfloat16"):
-            raise ConfigError(f"precision {shown(precision)}", remedy="choose float32 or bfloat16")
+            raise ConfigError(
+                f"precision {shown(precision)}", remedy="choose float32 or bfloat16", code="config.unknown-name"
+            )
         if precision == "bfloat16" and not isinstance(encoder, nn.Module):
-            raise ConfigError("only a torch module can compute in bfloat16", remedy="choose float32")
+            raise ConfigError(
+                "only a torch module can compute in bfloat16", remedy="choose float32", code="config.not-supported"
+            )
         self.precision = precision
 
     @property

@@ -117,7 +117,11 @@ class LanguageMoments:
             ConfigError: These moments have no covariances.
         """
         if self.covariances_LDD is None:
-            raise ConfigError("these moments have means but no covariances", remedy="compute both from text")
+            raise ConfigError(
+                "these moments have means but no covariances",
+                remedy="compute both from text",
+                code="config.missing-data",
+            )
         return self.covariances_LDD
 
     def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
@@ -133,7 +137,9 @@ class LanguageMoments:
     def _at(self, layer: int) -> int:
         if layer not in self.layers:
             raise ConfigError(
-                f"layer {layer} is not available", remedy=f"choose one of {', '.join(map(str, self.layers))}"
+                f"layer {layer} is not available",
+                remedy=f"choose one of {', '.join(map(str, self.layers))}",
+                code="config.unknown-layer",
             )
         return self.layers.index(layer)
 
@@ -205,15 +211,25 @@ class LanguageStatistics:
         """
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
-            raise ConfigError(f"the batch has no layer {missing[0]}", remedy="give every batch the same layers")
+            raise ConfigError(
+                f"the batch has no layer {missing[0]}",
+                remedy="give every batch the same layers",
+                code="config.unknown-layer",
+            )
         rows = {layer: _float64(batch[layer]) for layer in self.layers}
         for rows_ND in rows.values():
             if rows_ND.dim() != 2:
-                raise ConfigError(f"a batch of shape {tuple(rows_ND.shape)}", remedy="give one row per item, N x D")
+                raise ConfigError(
+                    f"a batch of shape {tuple(rows_ND.shape)}",
+                    remedy="give one row per item, N x D",
+                    code="config.other-size",
+                )
         counts = [len(rows_ND) for rows_ND in rows.values()]
         if min(counts) != max(counts):
             raise ConfigError(
-                f"layers with {min(counts):,} and {max(counts):,} rows", remedy="give each layer the same rows"
+                f"layers with {min(counts):,} and {max(counts):,} rows",
+                remedy="give each layer the same rows",
+                code="config.other-size",
             )
         if not counts[0]:
             return
@@ -233,7 +249,9 @@ class LanguageStatistics:
         """
         if other.layers != self.layers:
             raise ConfigError(
-                f"layers {list(other.layers)} cannot be merged into {list(self.layers)}", remedy="fit the same layers"
+                f"layers {list(other.layers)} cannot be merged into {list(self.layers)}",
+                remedy="fit the same layers",
+                code="config.not-supported",
             )
         self._check_width({layer: len(mean_D) for layer, mean_D in other._sums.means.items()})
         self._sums.merge(other.count, other._sums.means, other._sums.scatters)
@@ -242,7 +260,9 @@ class LanguageStatistics:
         for layer, mean_D in self._sums.means.items():
             if layer in widths and widths[layer] != len(mean_D):
                 raise ConfigError(
-                    f"hidden size {widths[layer]}, and {len(mean_D)} in the rows before", remedy="use one encoder"
+                    f"hidden size {widths[layer]}, and {len(mean_D)} in the rows before",
+                    remedy="use one encoder",
+                    code="config.other-size",
                 )
 
     def result(self, about: Mapping[str, Any] | None = None) -> LanguageMoments:
@@ -252,7 +272,9 @@ class LanguageStatistics:
             ConfigError: There are no rows.
         """
         if not self.count:
-            raise ConfigError("no rows to compute moments of", remedy="call update with at least one row")
+            raise ConfigError(
+                "no rows to compute moments of", remedy="call update with at least one row", code="config.missing-data"
+            )
         means_LD = torch.stack([self._sums.means[layer] for layer in self.layers]).cpu().numpy()
         scatters_LDD = torch.stack([self._sums.scatters[layer, layer] for layer in self.layers]).cpu().numpy()
         covariances_LDD = scatters_LDD / max(self.count - 1, 1)

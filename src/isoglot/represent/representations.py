@@ -145,9 +145,17 @@ class Representations:
         from isoglot.text.formats.word_vectors import write_vectors
 
         if len(self._arrays) != 1:
-            raise ConfigError(f"{len(self._arrays)} layers for a .vec, which has one", remedy="choose one layer")
+            raise ConfigError(
+                f"{len(self._arrays)} layers for a .vec, which has one",
+                remedy="choose one layer",
+                code="config.not-supported",
+            )
         if self.words is None:
-            raise ConfigError("a .vec has a word a row, and these rows have no names", remedy="save as .safetensors")
+            raise ConfigError(
+                "a .vec has a word a row, and these rows have no names",
+                remedy="save as .safetensors",
+                code="config.missing-data",
+            )
         write_vectors(path, self.words, next(iter(self._arrays.values())), provenance=self.provenance)
 
     @classmethod
@@ -166,7 +174,9 @@ class Representations:
         header, arrays = read_arrays(path, check)
         names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
         if not names or not all(map(str.isdecimal, names.values())):
-            raise InputError("no representations", remedy="name what isoglot encode made", file=path)
+            raise InputError(
+                "no representations", remedy="name what isoglot encode made", code="input.empty", file=path
+            )
         layers = {int(number): arrays[name] for name, number in names.items()}
         return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))
 

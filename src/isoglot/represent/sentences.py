@@ -101,8 +101,10 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
             elif any(not word or word.isspace() for word in sentence):
                 problem = f"sentence {number} has an empty word"
         if problem is not None:
-            remedy = "join its words, or pool words" if "list" in problem else "leave it out: every row is a sentence"
-            raise InputError(problem, remedy=remedy, file=file, line=None if file is None else number)
+            listed = kind == "text" and not isinstance(sentence, str)
+            remedy = "join its words, or pool words" if listed else "leave it out: every row is a sentence"
+            code = "input.type" if listed else "input.empty"
+            raise InputError(problem, remedy=remedy, code=code, file=file, line=None if file is None else number)
         yield found
     if not number:
         raise InputError("there is no sentence", remedy="give at least one, one a line", code="input.empty", file=file)
@@ -126,7 +128,7 @@ def in_chunks(sentences: Sentences, kind: Kind, size: int, *, skip: int = 0) -> 
         ConfigError: A chunk is to hold nothing.
     """
     if size < 1:
-        raise ConfigError(f"chunks of {size} sentences", remedy="give 1 or more")
+        raise ConfigError(f"chunks of {size} sentences", remedy="give 1 or more", code="config.invalid-value")
     found = islice(read_sentences(sentences, kind), skip * size, None)
     while chunk := list(islice(found, size)):
         yield chunk

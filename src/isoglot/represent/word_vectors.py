@@ -84,6 +84,7 @@ def embedding_rows(
         raise InputError(
             f"0 of {len(ids_of):,} words are one subword",
             remedy="use a larger vocabulary, or word types over contexts",
+            code="input.no-match",
         )
     return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
 
@@ -156,7 +157,9 @@ def word_types(
     number = {word: index for index, word in enumerate(words)}
     if len(number) < len(words):
         double = next(word for word, count in Counter(words).items() if count > 1)
-        raise ConfigError(f"the word {shown(double)} is looked for twice", remedy="name each word once")
+        raise ConfigError(
+            f"the word {shown(double)} is looked for twice", remedy="name each word once", code="config.duplicate"
+        )
     facts = survey(sentences, "words")
     through = LayerPass(
         encoder,
@@ -192,12 +195,15 @@ def word_types(
         raise InputError(
             f"0 of {len(words):,} words are in the {facts.sentences:,} sentences",
             remedy="check that both are of one language, cut into words alike, and in the same case",
+            code="input.no-match",
         )
     has_vector_W = readable_W & sums_LWD.any(axis=2).all(axis=0)
     met = np.flatnonzero((counts_W > 0) & has_vector_W)
     if not len(met):
         raise InputError(
-            f"0 of {np.count_nonzero(counts_W):,} words that were met have a vector", remedy="check the language"
+            f"0 of {np.count_nonzero(counts_W):,} words that were met have a vector",
+            remedy="check the language",
+            code="input.no-match",
         )
     means_LWD = (sums_LWD[:, met] / counts_W[met][:, None]).astype(np.float32)
     header = {

@@ -55,7 +55,9 @@ def match_dictionary(
     """
     pairs = list(dict.fromkeys((entry.source, entry.target) for entry in entries))
     if not pairs:
-        raise InputError("the dictionary has no entries", remedy="write source, a blank, target a line")
+        raise InputError(
+            "the dictionary has no entries", remedy="write source, a blank, target a line", code="input.empty"
+        )
     source_row, target_row = ({word: row for row, word in enumerate(words)} for words in (source_words, target_words))
     rows = [(source_row[a], target_row[b]) for a, b in pairs if a in source_row and b in target_row]
     sources, targets = ({pair[side] for pair in pairs} for side in (0, 1))
@@ -66,7 +68,9 @@ def match_dictionary(
             for count, words, side in zip(known, (sources, targets), ("source", "target"), strict=True)
         )
         raise InputError(
-            f"no entry of the dictionary has both words: {counts} have vectors", remedy="check the two languages"
+            f"no entry of the dictionary has both words: {counts} have vectors",
+            remedy="check the two languages",
+            code="input.no-match",
         )
     gold = Gold.from_pairs(rows)
     return gold, Coverage(len(pairs), len(gold), len(sources), len(gold.sources), len(targets), len(gold.targets))
@@ -108,7 +112,9 @@ def score_dictionary(
     for side in (source, target):
         if side.items is None:
             raise InputError(
-                f"the rows of {side.name} have no words", remedy="give a .vec, or what encode --pool types made"
+                f"the rows of {side.name} have no words",
+                remedy="give a .vec, or what encode --pool types made",
+                code="input.empty",
             )
     source, target = source.with_vectors(), target.with_vectors()
     try:
@@ -161,6 +167,7 @@ def same_words(systems: Sequence[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
             raise InputError(
                 f"no {systems[0][side].name} word has a vector in all of {len(systems)} models",
                 remedy="score them one by one, or give text with more words",
+                code="input.no-match",
             )
         cut.append(
             [

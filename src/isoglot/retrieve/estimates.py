@@ -56,7 +56,7 @@ class Estimates:
 
     def __post_init__(self) -> None:
         if self.folds < 2:
-            raise ConfigError(f"folds = {self.folds}", remedy="give at least 2")
+            raise ConfigError(f"folds = {self.folds}", remedy="give at least 2", code="config.invalid-value")
 
     @property
     def means_in_words(self) -> str:
@@ -170,6 +170,7 @@ def views(inputs: Inputs, gold: Gold, center: Center, estimates: Estimates, *, s
             raise InputError(
                 f"{name} has {counted(len(side), 'rows')}, too few to estimate a mean on others",
                 remedy=f"give at least {FEWEST}, or --center none",
+                code="input.too-few",
             )
     totals = [_sum(side) for side in inputs.sides]
     found = []
@@ -191,10 +192,15 @@ def _whole_means(inputs: Inputs, estimates: Estimates) -> list[np.ndarray]:
                 raise InputError(
                     f"{name} has one row, and nothing is left of it without its mean",
                     remedy="give more, or --center none",
+                    code="input.zero-row",
                 )
             means.append(_sum(side) / len(side))
         elif other.mean_D is None:
-            raise ConfigError(f"no mean of {name} is given", remedy="give one for each language, or take folds or own")
+            raise ConfigError(
+                f"no mean of {name} is given",
+                remedy="give one for each language, or take folds or own",
+                code="config.missing-data",
+            )
         else:
             means.append(np.asarray(other.mean_D, dtype=np.float64))
     return means
@@ -209,6 +215,7 @@ def _view(inputs: Inputs, means: Sequence[np.ndarray], parts: list[Part]) -> Vie
             raise InputError(
                 f"{name}: row {int(rows[int((~kept).argmax())]) + 1} is the mean, and nothing is left of it without",
                 remedy="give --center none",
+                code="input.zero-row",
             )
         sides.append(centered)
     others = [

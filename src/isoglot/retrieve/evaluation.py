@@ -234,7 +234,11 @@ class _Search:
                 return None if part.sources_N.all() else apart_from(part, sides, self.gold)
             case "given":
                 if view.others[0] is None or view.others[1] is None:
-                    raise ConfigError("no rows for the neighborhoods are given", remedy="give text of both languages")
+                    raise ConfigError(
+                        "no rows for the neighborhoods are given",
+                        remedy="give text of both languages",
+                        code="config.missing-data",
+                    )
                 pools = paired_rows(view.others[0], view.others[1], unit=True, device=sides[0].device)
                 none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)
                 return Apart(pools, (none_E2, none_E2))

@@ -113,7 +113,9 @@ def other_text(
     for code, paths in texts.items():
         sentences = list(islice((line for path in paths for line in _lines(path, None)), limit))
         if not sentences:
-            raise InputError("there is no sentence", remedy="give text with a sentence a line", file=paths[0])
+            raise InputError(
+                "there is no sentence", remedy="give text with a sentence a line", code="input.empty", file=paths[0]
+            )
         by_layer = _by_layer(extract(encoder, sentences, layers=layers, pool=pool, language=code, progress=progress))
         found[code] = {
             layer: Other(rows_ND.mean(axis=0, dtype="float64"), rows_ND) for layer, rows_ND in by_layer.items()
@@ -161,7 +163,9 @@ def context_side(
     lines = (line for path in texts for line in _lines(path, limit))
     sentences = [cut for line in lines if (cut := split_words(line, language, method))]
     if not sentences:
-        raise InputError("there is no sentence", remedy="give text with a sentence a line", file=texts[0])
+        raise InputError(
+            "there is no sentence", remedy="give text with a sentence a line", code="input.empty", file=texts[0]
+        )
     frequent = frequent_words(sentences, vocabulary, case=compared)
     try:
         found = word_types(
@@ -286,6 +290,7 @@ class WordLookup(NamedTuple):
             raise ConfigError(
                 "--words-as contexts needs --text, unless all models are static vectors",
                 remedy="name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings",
+                code="config.missing-option",
             )
         return context_side(
             encoder,

@@ -43,9 +43,13 @@ class Gold:
         """
         pairs_P2 = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs), dtype=np.int64)
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or len(pairs_P2) == 0:
-            raise InputError(f"the gold has the shape {pairs_P2.shape}", remedy="give at least one pair of rows")
+            raise InputError(
+                f"the gold has the shape {pairs_P2.shape}", remedy="give at least one pair of rows", code="input.shape"
+            )
         if pairs_P2.min() < 0:
-            raise InputError(f"the gold has the row {pairs_P2.min()}", remedy="rows count from 0")
+            raise InputError(
+                f"the gold has the row {pairs_P2.min()}", remedy="rows count from 0", code="input.out-of-range"
+            )
         return cls(np.unique(pairs_P2, axis=0))
 
     def __len__(self) -> int:
@@ -73,13 +77,21 @@ class Gold:
         """
         pairs_P2 = self.pairs_P2
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or not len(pairs_P2) or pairs_P2.dtype.kind not in "iu":
-            raise InputError(f"the gold is {pairs_P2.shape} of {pairs_P2.dtype}", remedy="make it with Gold.from_pairs")
+            raise InputError(
+                f"the gold is {pairs_P2.shape} of {pairs_P2.dtype}",
+                remedy="make it with Gold.from_pairs",
+                code="input.type",
+            )
         beyond = ((pairs_P2 < 0) | (pairs_P2 >= (rows_X, rows_Y))).any(axis=1)
         if beyond.any():
             pair = tuple(pairs_P2[beyond.argmax()].tolist())
             raise InputError(
-                f"the gold pair {shown(pair)} is not in {rows_X} and {rows_Y} rows", remedy="rows count from 0"
+                f"the gold pair {shown(pair)} is not in {rows_X} and {rows_Y} rows",
+                remedy="rows count from 0",
+                code="input.out-of-range",
             )
         more_X, more_Y = np.diff(pairs_P2.astype(np.int64), axis=0).T
         if not ((more_X > 0) | ((more_X == 0) & (more_Y > 0))).all():
-            raise InputError("the gold is not sorted, each pair once", remedy="make it with Gold.from_pairs")
+            raise InputError(
+                "the gold is not sorted, each pair once", remedy="make it with Gold.from_pairs", code="input.duplicate"
+            )

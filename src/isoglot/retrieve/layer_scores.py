@@ -87,7 +87,11 @@ class Side:
         if present_N.all():
             return self
         if not present_N.any():
-            raise InputError(f"{self.name}: every vector is all zeros", remedy="check what the vectors were made from")
+            raise InputError(
+                f"{self.name}: every vector is all zeros",
+                remedy="check what the vectors were made from",
+                code="input.zero-row",
+            )
         frequent = None if self.frequent is None else int(present_N[: self.frequent].sum())
         left_out = self.without_vector + int((~present_N).sum())
         kept = self.only(np.flatnonzero(present_N).tolist())
@@ -371,6 +375,7 @@ def _common_layers(source: Side, target: Side) -> list[tuple[int | None, int | N
         raise InputError(
             f"no layer is in both: {source.name} has {lists[0]}, {target.name} {lists[1]}",
             remedy="make both with the same --layers, or choose one layer of each",
+            code="input.no-match",
         )
     return both
 
@@ -387,6 +392,7 @@ def _check_sizes(source: Side, target: Side, layers: tuple[int | None, int | Non
         raise InputError(
             f"{source.name} is {widths[0]} wide, {target.name} {widths[1]}",
             remedy="give vectors of one space, or a map from one to the other",
+            code="input.shape",
         )
 
 
@@ -396,11 +402,15 @@ def _check_rows(side: Side, layer: int | None) -> None:
     where = side.name if layer is None else f"{side.name}, layer {layer}"
     for first in range(0, len(matrix), _CHUNK):
         part = matrix[first : first + _CHUNK]
-        for bad, problem in ((~np.isfinite(part).all(axis=1), "not finite"), (~part.any(axis=1), "all zeros")):
+        for bad, problem, code in (
+            (~np.isfinite(part).all(axis=1), "not finite", "input.not-finite"),
+            (~part.any(axis=1), "all zeros", "input.zero-row"),
+        ):
             if bad.any():
                 row = first + int(bad.argmax())
                 what = "" if side.items is None else f" ({shown(side.items[row], 40)})"
                 raise InputError(
                     f"{where}: row {row + 1}{what} is {problem}",
                     remedy="leave it out on both sides" if side.items is None else "leave it out",
+                    code=code,
                 )

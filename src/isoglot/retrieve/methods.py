@@ -186,9 +186,11 @@ def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> N
         )
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         if value < 1:
-            raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbor")
+            raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbor", code="config.invalid-value")
     if not 0 < sharpness < float("inf"):
-        raise ConfigError(f"sharpness is {sharpness}", remedy="give a number above 0, such as 30")
+        raise ConfigError(
+            f"sharpness is {sharpness}", remedy="give a number above 0, such as 30", code="config.invalid-value"
+        )
 
 
 class Apart(NamedTuple):

@@ -105,7 +105,11 @@ def precision_at_k(neighbors: Neighbors | Array, gold: Gold | None = None, k: in
     found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
     indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
     if not 1 <= k <= indices_NK.shape[1]:
-        raise ConfigError(f"k is {k}, of {indices_NK.shape[1]} neighbors", remedy="search for at least k neighbors")
+        raise ConfigError(
+            f"k is {k}, of {indices_NK.shape[1]} neighbors",
+            remedy="search for at least k neighbors",
+            code="config.invalid-value",
+        )
     gold = Gold.one_to_one(len(indices_NK)) if gold is None else gold
     gold.check(len(indices_NK), np.iinfo(np.int64).max)
     rows_P, right_P = gold.pairs_P2.T
@@ -189,7 +193,9 @@ def bootstrap(
     """
     if resamples < 1 or not 0 < level < 1:
         raise ConfigError(
-            f"{resamples} resamples at the level {level}", remedy="give at least 1, and a level below 1 such as 0.95"
+            f"{resamples} resamples at the level {level}",
+            remedy="give at least 1, and a level below 1 such as 0.95",
+            code="config.invalid-value",
         )
     both = np.concatenate([sums_QF, counts_QF], axis=1).astype(float)
     drawn = _resampled(both, resamples, seed)

@@ -53,7 +53,11 @@ class ParallelSet:
         """
         lists = {language_code(code): list(texts) for code, texts in sentences.items()}
         if len(lists) < 2:
-            raise ConfigError(f"sentences of {counted(len(lists), 'languages')}", remedy="give lists of two or more")
+            raise ConfigError(
+                f"sentences of {counted(len(lists), 'languages')}",
+                remedy="give lists of two or more",
+                code="config.other-language",
+            )
         (first, texts), *others = lists.items()
         for code, other in others:
             if len(other) != len(texts):
@@ -109,6 +113,7 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
         raise ConfigError(
             f"--parallel names one language, {next(iter(files))}",
             remedy="name two: --parallel en=a.txt --parallel de=b.txt",
+            code="config.other-language",
         )
     check_as_written(*files.values())
     first = next(iter(files.values()))
@@ -132,6 +137,7 @@ def pairs_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paralle
             raise InputError(
                 f"{len(found):,} pairs of {code} for {len(rows):,} of {first}",
                 remedy="give files with the same pairs line by line",
+                code="input.row-count",
                 file=files[code],
             )
     numbers = list(range(1, len(rows) + 1))
@@ -160,13 +166,23 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
         rows, first_line = read_parallel(path, languages=languages), 1
         first = next(rows, None)
     if first is None:
-        raise InputError("there are no sentences", remedy="write them below the line of languages", file=path)
+        raise InputError(
+            "there are no sentences", remedy="write them below the line of languages", code="input.empty", file=path
+        )
     wanted = [language_code(code) for code in languages] or list(first)
     missing = [code for code in wanted if code not in first]
     if missing:
-        raise ConfigError(f"{path} has no column {missing[0]}", remedy=f"choose among {', '.join(first)}")
+        raise ConfigError(
+            f"{path} has no column {missing[0]}",
+            remedy=f"choose among {', '.join(first)}",
+            code="config.unknown-language",
+        )
     if len(set(wanted)) < 2:
-        raise ConfigError(f"one language, {wanted[0]}, of {path}", remedy=f"choose two among {', '.join(first)}")
+        raise ConfigError(
+            f"one language, {wanted[0]}, of {path}",
+            remedy=f"choose two among {', '.join(first)}",
+            code="config.other-language",
+        )
     return _collected(_chained(first, rows), wanted, path, first_line=first_line, limit=limit)
 
 
@@ -184,6 +200,7 @@ def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = 
         raise ConfigError(
             f"--parallel {shown(str(folder))} is a folder of test sets with English, and no language is chosen",
             remedy="choose some, such as --langs de,fr",
+            code="config.missing-option",
         )
     found = []
     for code in others:
@@ -220,6 +237,9 @@ def _collected(
         pass
     if not numbers:
         raise InputError(
-            f"no row has a sentence in all of {', '.join(sentences)}", remedy="give at least one", file=path
+            f"no row has a sentence in all of {', '.join(sentences)}",
+            remedy="give at least one",
+            code="input.no-match",
+            file=path,
         )
     return ParallelSet(name=str(path), sentences=sentences, numbers=numbers, left_out=left_out)

@@ -50,7 +50,9 @@ def read_side(path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all
     if not path.is_dir() and path.suffix != ".safetensors":
         table = read_vectors(path, limit=limit)
         if not table.words:
-            raise InputError("there are no vectors", remedy="write a word and its numbers a line", file=path)
+            raise InputError(
+                "there are no vectors", remedy="write a word and its numbers a line", code="input.empty", file=path
+            )
         return Side(name=path.name, layers={None: table.matrix_ND}, items=table.words)
     found = Representations.open(path)
     depth = int(found.header.get("depth", max(found.layers)))
@@ -93,6 +95,7 @@ def _read_npy(path: Path) -> list[np.ndarray]:
         raise InputError(
             f"an array of {cut(str(dtype), 80)} with the shape {shown(shape)}",
             remedy="give float32, a row for each item: N x D, or layers x N x D",
+            code="input.type",
             file=path,
         )
     if math.prod(shape) * dtype.itemsize > size - begin:

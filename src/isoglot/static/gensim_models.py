@@ -103,6 +103,7 @@ class Shallow:
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the vectors have run away, to {most:.3g}",
                 remedy=f"lower the rate: --set learning_rate={lower_rate(config):g}",
+                code="config.diverged",
             )
         self.epoch += 1
 
@@ -222,7 +223,9 @@ def word_stream(sentences: Iterable[Sequence[str]], min_count: int, most: int) -
     kept = [index for index in order[:most].tolist() if counts[index] >= min_count]
     if not kept:
         raise InputError(
-            f"no word occurs {min_count} times in {len(ids):,} words of text", remedy="give more text, or min_count=1"
+            f"no word occurs {min_count} times in {len(ids):,} words of text",
+            remedy="give more text, or min_count=1",
+            code="input.too-few",
         )
     rank = np.full(len(number), -1, dtype=np.int32)
     rank[kept] = np.arange(len(kept), dtype=np.int32)

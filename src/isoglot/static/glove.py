@@ -90,6 +90,7 @@ class Glove:
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the loss is not finite",
                 remedy=f"lower the rate: --set learning_rate={lower_rate(config):g}",
+                code="config.diverged",
             )
         self.epoch += 1
         self.losses.append(loss)

@@ -60,11 +60,13 @@ def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
         ConfigError: There are none, or some are not what they are said to be.
     """
     if not shards:
-        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR")
+        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
     for code, one in shards.items():
         if one.language != code:
             raise ConfigError(
-                f"{one.folder}: shards of {one.language}, named {code}", remedy=f"write --shards {one.language}=…"
+                f"{one.folder}: shards of {one.language}, named {code}",
+                remedy=f"write --shards {one.language}=…",
+                code="config.other-language",
             )
         one.check_vocabulary(vocabulary)
 
@@ -89,7 +91,7 @@ def frequent(shards: Mapping[str, Shards], vocabulary: Vocabulary, min_count: in
     counts[counts < min_count] = 0
     if not counts.any():
         text = f"no subword occurs {min_count} times in the {sum(map(len, streams)):,} of the shards"
-        raise InputError(text, remedy="give more text, or --set min_count=1")
+        raise InputError(text, remedy="give more text, or --set min_count=1", code="input.too-few")
     return counts
 
 

@@ -169,7 +169,11 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
     if not path.exists():
         for name in _OF_OTHERS:
             if (out / name).exists():
-                raise ConfigError(f"{out} holds {name}, which is of something else", remedy="name another --out")
+                raise ConfigError(
+                    f"{out} holds {name}, which is of something else",
+                    remedy="name another --out",
+                    code="config.would-overwrite",
+                )
         write_sealed(path, identity)
         return
     there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
@@ -180,7 +184,11 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
         return
     if not resume:
         state = "already" if (out / FINISHED).exists() else "that are not finished"
-        raise ConfigError(f"{out} holds static vectors {state}", remedy="go on by --resume, or name another --out")
+        raise ConfigError(
+            f"{out} holds static vectors {state}",
+            remedy="go on by --resume, or name another --out",
+            code="config.run-exists",
+        )
     parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
     check_same(out, there, identity, parts)
     sweep(out / FOLDER)
@@ -243,7 +251,9 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
         blocks = open_blocks(folder)
     if not blocks:
         raise InputError(
-            f"no two of {len(work.stream):,} subwords stand near each other", remedy="give text with longer documents"
+            f"no two of {len(work.stream):,} subwords stand near each other",
+            remedy="give text with longer documents",
+            code="input.too-few",
         )
     return blocks
 

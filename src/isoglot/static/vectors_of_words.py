@@ -47,7 +47,9 @@ def word_vectors(table: TableEncoder, words: Sequence[str] | None = None, langua
             found[word] = matrix[kept].mean(axis=0, dtype=np.float64).astype(np.float32)
     if not found:
         raise InputError(
-            f"0 of {len(each):,} words have a vector", remedy="check the language, and the case of the words"
+            f"0 of {len(each):,} words have a vector",
+            remedy="check the language, and the case of the words",
+            code="input.no-match",
         )
     return Vectors(list(found), np.stack(list(found.values())))
 
@@ -67,7 +69,9 @@ def baseline(path: str | Path, first: int | None = None) -> Vectors:
     """
     found = read_vectors(path, limit=first)
     if not found.words:
-        raise InputError("there are no vectors", remedy="write a word and its numbers a line", file=path)
+        raise InputError(
+            "there are no vectors", remedy="write a word and its numbers a line", code="input.empty", file=path
+        )
     return found
 
 
@@ -85,6 +89,8 @@ def same_words(vectors: Vectors, words: Iterable[str]) -> Vectors:
     found = vectors.only(wanted)
     if not found.words:
         raise InputError(
-            f"none of {len(vectors):,} words is among the other {len(wanted):,}", remedy="check language and case"
+            f"none of {len(vectors):,} words is among the other {len(wanted):,}",
+            remedy="check language and case",
+            code="input.no-match",
         )
     return found

@@ -78,11 +78,15 @@ def alpha_by_dev(score: Callable[[float], float], alphas: Sequence[float]) -> Ch
         InputError: A score is no number.
     """
     if not alphas:
-        raise ConfigError("no alpha to try", remedy="give some, such as 0, 0.5, 1, 1.5, 2")
+        raise ConfigError("no alpha to try", remedy="give some, such as 0, 0.5, 1, 1.5, 2", code="config.invalid-value")
     tried = {float(alpha): float(score(alpha)) for alpha in sorted(alphas, key=abs)}
     for alpha, value in tried.items():
         if math.isnan(value):
-            raise InputError(f"the score of alpha {alpha:g} is no number", remedy="check the development set")
+            raise InputError(
+                f"the score of alpha {alpha:g} is no number",
+                remedy="check the development set",
+                code="input.not-finite",
+            )
     return ChosenAlpha(alpha=max(tried, key=lambda alpha: tried[alpha]), rule="target dev set", tried=tried)
 
 
@@ -102,7 +106,11 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
     _check_share(share)
     difference_D = means.difference(source, target, layer)
     if not difference_D.any():
-        raise ConfigError(f"{source} and {target} have the same mean in layer {layer}", remedy="choose another layer")
+        raise ConfigError(
+            f"{source} and {target} have the same mean in layer {layer}",
+            remedy="choose another layer",
+            code="config.not-supported",
+        )
     own_DD, their_DD = means.covariance(source, layer), means.covariance(target, layer)
     within_DD = (own_DD + their_DD) / 2
     scale_D = np.sqrt(np.diag(within_DD))
@@ -152,7 +160,7 @@ def alpha_by_decoding(
     _check_share(share)
     (number,) = chosen_layers([layer], encoder.depth)
     if (known := known_sets(encoder.vocabulary, sets, source, target)) is None:
-        raise ConfigError("which tokens are whose is not known", remedy="give token sets")
+        raise ConfigError("which tokens are whose is not known", remedy="give token sets", code="config.missing-data")
     tried: dict[float, float] = {}
 
     def enough(alpha: float) -> bool:
@@ -176,4 +184,6 @@ def alpha_by_decoding(
 
 def _check_share(share: float) -> None:
     if not 0 < share < 1:
-        raise ConfigError(f"a share of {share}", remedy="give one above 0 and below 1, such as 0.9")
+        raise ConfigError(
+            f"a share of {share}", remedy="give one above 0 and below 1, such as 0.9", code="config.invalid-value"
+        )

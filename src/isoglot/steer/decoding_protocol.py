@@ -42,7 +42,11 @@ class TranslationProtocol:
         for name, choices in (("reads", Reads), ("special", Special), ("bleu_tokens", BleuTokens)):
             value = getattr(self, name)
             if value not in get_args(choices):
-                raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(get_args(choices))}")
+                raise ConfigError(
+                    f"no {name} {shown(value)}",
+                    remedy=f"choose one of {', '.join(get_args(choices))}",
+                    code="config.unknown-name",
+                )
 
 
 PROTOCOLS: dict[Preset, TranslationProtocol] = {

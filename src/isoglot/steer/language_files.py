@@ -39,10 +39,15 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     place = folder.parent if folder.name == MEANS else folder
     if not (place / MEANS).exists():
         problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
-        raise StorageError(problem, remedy="make one: isoglot steer fit MODEL --out means/", file=folder)
+        raise StorageError(
+            problem, remedy="make one: isoglot steer fit MODEL --out means/", code="storage.not-found", file=folder
+        )
     if not is_stored(place / SETS):
         raise StorageError(
-            f"{MEANS} without {SETS} or {SETS}{ENDING}", remedy="copy the folder again, whole", file=folder
+            f"{MEANS} without {SETS} or {SETS}{ENDING}",
+            remedy="copy the folder again, whole",
+            code="storage.not-found",
+            file=folder,
         )
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
@@ -148,6 +153,7 @@ def languages_known(
             raise ConfigError(
                 f"there is no mean of {code} and no built-in text to learn it from",
                 remedy=f"learn means: isoglot steer fit {model} --text {code}=FILE … --out means/, then --means means/",
+                code="config.built-in-language",
             )
     texts = builtin_text(languages, learn_from, seed=seed)
     means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)

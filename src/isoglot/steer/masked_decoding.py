@@ -111,7 +111,11 @@ def masked_languages(
     above = code  # whose layers and softmax come after the shift
     if alpha != 0:
         if means is None or target is None:
-            raise ConfigError(f"a shift by {alpha:g} has no way to go", remedy="give the means and a target language")
+            raise ConfigError(
+                f"a shift by {alpha:g} has no way to go",
+                remedy="give the means and a target language",
+                code="config.not-supported",
+            )
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
     size = row_length(encoder, None)
     rows = RowMaker(vocabulary, code, "text", size).rows(list(read_sentences(sentences, "text")))

@@ -86,12 +86,18 @@ class LanguageMeans:
             StorageError: A file cannot be read.
         """
         if not texts:
-            raise ConfigError("no language to learn the mean of", remedy="give sentences of at least one")
+            raise ConfigError(
+                "no language to learn the mean of", remedy="give sentences of at least one", code="config.missing-data"
+            )
         moments: dict[str, LanguageMoments] = {}
         for given, sentences in texts.items():
             code = language_code(given)
             if code in moments:
-                raise ConfigError(f"the language {code} is given twice", remedy="give all of its sentences at once")
+                raise ConfigError(
+                    f"the language {code} is given twice",
+                    remedy="give all of its sentences at once",
+                    code="config.duplicate",
+                )
             moments[code] = language_statistics(
                 encoder,
                 sentences,
@@ -155,6 +161,7 @@ class LanguageMeans:
             raise ConfigError(
                 "the means came without covariances, which transport and erasers need",
                 remedy="learn both from text: isoglot steer fit MODEL --out means/, then --means means/",
+                code="config.missing-data",
             )
         return moments.covariance(layer)
 
@@ -226,11 +233,16 @@ class LanguageMeans:
         """
         for key in ("encoder_sha256", "vocabulary_sha256", "depth", "hidden_size"):
             if self.about.get(key) != other.about.get(key):
-                raise ConfigError("means of different encoders cannot be merged", remedy="learn them with one encoder")
+                raise ConfigError(
+                    "means of different encoders cannot be merged",
+                    remedy="learn them with one encoder",
+                    code="config.other-encoder",
+                )
         if self.layers != other.layers:
             raise ConfigError(
                 f"means of layers {list(other.layers)} cannot join those of {list(self.layers)}",
                 remedy="learn the same layers",
+                code="config.unknown-layer",
             )
         moments = dict(self.moments)
         for code, more in other.moments.items():

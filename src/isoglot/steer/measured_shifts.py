@@ -61,7 +61,11 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         ConfigError: There is no BLEU-1, or too many tokens are of neither language in every cell.
     """
     if sweep.kind != "mean":
-        raise ConfigError(f"a choice of {sweep.kind} shifts", remedy="choose among shifts of kind mean")
+        raise ConfigError(
+            f"a choice of {sweep.kind} shifts",
+            remedy="choose among shifts of kind mean",
+            code="config.conflicting-options",
+        )
     cells = {
         cell: one.bleu.score
         for cell, one in sweep.scores.items()
@@ -72,6 +76,7 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         raise ConfigError(
             f"{sweep.source} to {sweep.target}: nothing to choose from: {why}",
             remedy="sweep parallel sentences with sacrebleu installed, and more layers and alphas",
+            code="config.not-supported",
         )
     best = best_cell({cell: (score, sweep.scores[cell].convert_rate or 0.0) for cell, score in cells.items()})
     found = sweep.scores[best]

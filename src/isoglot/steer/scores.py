@@ -168,7 +168,7 @@ def scored(
     """The same with what is known of the source side made before, for many translations of the same sentences."""
     sets, source, target = translation.sets, translation.source, translation.target
     if sets is None:
-        raise ConfigError("which tokens are whose is not known", remedy="give token sets")
+        raise ConfigError("which tokens are whose is not known", remedy="give token sets", code="config.missing-data")
     given_N, made_N = np.concatenate(translation.given), np.concatenate(translation.made)
     switched_N = np.concatenate(translation.switched)
     verdict = None if judge is None else judge.verdict(translation.made)
@@ -250,7 +250,9 @@ class Judge:
         self._blank = blank_before_words(vocabulary, target)
         listed = translations_by_word(dictionary)
         if not listed:
-            raise InputError("the dictionary has no entries", remedy="write source, a blank, target a line")
+            raise InputError(
+                "the dictionary has no entries", remedy="write source, a blank, target a line", code="input.empty"
+            )
         self._begins: dict[str, frozenset[int]] = {}
         self._spans: list[list[tuple[int, int, str, frozenset[str]]]] = []
         for ids_N in given:

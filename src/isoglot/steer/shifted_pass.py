@@ -144,12 +144,18 @@ def decode_shifted(
     """
     source, target = language_code(source), language_code(target)
     if source == target:
-        raise ConfigError(f"from {source} to {target} there is no way", remedy="name two languages")
+        raise ConfigError(
+            f"from {source} to {target} there is no way", remedy="name two languages", code="config.other-language"
+        )
     check_softmax(encoder)
     chosen = chosen_layers(layers, encoder.depth)
     alphas = [float(alpha) for alpha in alphas]
     if not alphas or len(set(alphas)) < len(alphas):
-        raise ConfigError("no alpha" if not alphas else f"an alpha is there twice in {alphas}", remedy="give each once")
+        raise ConfigError(
+            "no alpha" if not alphas else f"an alpha is there twice in {alphas}",
+            remedy="give each once",
+            code="config.invalid-value",
+        )
     shifts: dict[int, list[Shift]] = {}
     for layer in chosen:
         at = partial(make_shift, encoder, means, source, target, layer, options=options)
@@ -198,6 +204,7 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[Rows, tuple[int, 
             raise InputError(
                 f"line {number} is no pair: {shown(line)}",
                 remedy="write two texts with a tab between them, or read sentences",
+                code="input.malformed-line",
             )
         pairs.append(pair)
     first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))

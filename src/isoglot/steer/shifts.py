@@ -111,7 +111,11 @@ class Shift:
             ConfigError: It treats some tokens apart.
         """
         if self.alphas_V is not None:
-            raise ConfigError("a shift that treats some tokens apart has several alphas", remedy="make it again")
+            raise ConfigError(
+                "a shift that treats some tokens apart has several alphas",
+                remedy="make it again",
+                code="config.not-supported",
+            )
         return replace(self, alpha=float(alpha))
 
     def __call__(self, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
@@ -165,7 +169,11 @@ class ShiftOptions:
             ("other_encoder", self.other_encoder, get_args(OtherEncoder)),
         ):
             if value not in choices:
-                raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(choices)}")
+                raise ConfigError(
+                    f"no {name} {shown(value)}",
+                    remedy=f"choose one of {', '.join(choices)}",
+                    code="config.unknown-name",
+                )
         _check_finite("shared_alpha", self.shared_alpha)
 
 
@@ -261,7 +269,7 @@ def _made(
 
 def _check_finite(name: str, number: float) -> None:
     if not math.isfinite(number):
-        raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5")
+        raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5", code="config.invalid-value")
 
 
 def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.Tensor | None:
@@ -275,7 +283,9 @@ def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.
         wrong = ids[(ids < 0) | (ids >= len(alphas_V))]
         if len(wrong):
             raise ConfigError(
-                f"there is no token {wrong[0]} to treat apart", remedy=f"give ids from 0 to {len(alphas_V) - 1}"
+                f"there is no token {wrong[0]} to treat apart",
+                remedy=f"give ids from 0 to {len(alphas_V) - 1}",
+                code="config.unknown-name",
             )
         alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha)
     special = torch.tensor(sorted(vocabulary.special.values()))

@@ -96,6 +96,7 @@ class Sweep:
             raise ConfigError(
                 f"no cell of layer {layer} and alpha {alpha:g}",
                 remedy=f"layers are {list(self.layers)}, alphas {list(self.alphas)}",
+                code="config.unknown-layer",
             )
         found = self.scores[cell]
         if figure == "bleu":
@@ -263,7 +264,7 @@ def sweep_shifts(
     """
     sets = known_sets(encoder.vocabulary, sets, source, target)
     if sets is None:
-        raise ConfigError("which tokens are whose is not known", remedy="give token sets")
+        raise ConfigError("which tokens are whose is not known", remedy="give token sets", code="config.missing-data")
     if references is not None and not isinstance(sentences, str) and hasattr(sentences, "__len__"):
         check_references(len(sentences), len(references))
     decoded = decode_shifted(

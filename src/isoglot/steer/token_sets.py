@@ -61,17 +61,25 @@ class TokenSets:
         import numpy as np
 
         if not counts:
-            raise ConfigError("token sets of no language", remedy="give text of at least one")
+            raise ConfigError(
+                "token sets of no language", remedy="give text of at least one", code="config.missing-data"
+            )
         if threshold is None:
             threshold = max(1, round(min(int(np.sum(count)) for count in counts.values()) / _ONCE_IN))
         if threshold < 1:
-            raise ConfigError(f"a threshold of {threshold}", remedy="a token must have been met once at least")
+            raise ConfigError(
+                f"a threshold of {threshold}",
+                remedy="a token must have been met once at least",
+                code="config.invalid-value",
+            )
         self.counts = {language_code(code): np.asarray(count, dtype=np.int64) for code, count in counts.items()}
         self.threshold = threshold
         self.vocabulary = vocabulary
         self.size = len(next(iter(self.counts.values())))
         if any(count.shape != (self.size,) for count in self.counts.values()):
-            raise ConfigError("counts of different vocabularies", remedy="count with one")
+            raise ConfigError(
+                "counts of different vocabularies", remedy="count with one", code="config.other-vocabulary"
+            )
         self._masks = {code: count >= threshold for code, count in self.counts.items()}
 
     # --- making ---
@@ -125,6 +133,7 @@ class TokenSets:
                 raise ConfigError(
                     f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}",
                     remedy="count with this vocabulary",
+                    code="config.other-size",
                 )
             plain[code] = np.array(count, dtype=np.int64)
             plain[code][list(vocabulary.special.values())] = 0
@@ -206,7 +215,11 @@ class TokenSets:
         """
         wrong = ids_N[(ids_N < 0) | (ids_N >= self.size)]
         if len(wrong):
-            raise ConfigError(f"there is no token {wrong[0]}", remedy=f"give ids from 0 to {self.size - 1}")
+            raise ConfigError(
+                f"there is no token {wrong[0]}",
+                remedy=f"give ids from 0 to {self.size - 1}",
+                code="config.unknown-name",
+            )
 
     def check_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Refuse a vocabulary whose ids mean something else.
@@ -235,10 +248,12 @@ class TokenSets:
                 raise ConfigError(
                     f"no token of {code} was met {self.threshold:,} times",
                     remedy=f"set the threshold to {most:,} at most",
+                    code="config.missing-data",
                 )
             raise ConfigError(
                 f"the text of {code} has no token that the vocabulary knows",
                 remedy="leave the language out, or take an encoder that knows it",
+                code="config.missing-data",
             )
 
     def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:

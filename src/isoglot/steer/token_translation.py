@@ -291,7 +291,9 @@ def shift_options(
     if shared_alpha is None:
         return ShiftOptions(kind=kind, positions=positions, other_encoder=other_encoder)
     if sets is None:
-        raise ConfigError("which tokens both languages have is not known", remedy="give token sets")
+        raise ConfigError(
+            "which tokens both languages have is not known", remedy="give token sets", code="config.missing-data"
+        )
     shared = sets.shared(source, target).tolist()
     return ShiftOptions(
         kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions, other_encoder=other_encoder

@@ -121,7 +121,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     built.left_out = list(left_out)
     if not built.measurements:
         problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
-        raise ConfigError(problem, remedy="give it the data that it needs")
+        raise ConfigError(problem, remedy="give it the data that it needs", code="config.missing-data")
     return built
 
 
@@ -143,7 +143,11 @@ def _builders(
 
 def _check_model(name: str, options: StudyOptions, recipes: tuple[StudyRecipe, ...]) -> None:
     if options.model is not None and not all(recipe.is_multilingual for recipe in recipes if recipe.measures):
-        raise ConfigError(f"{name} pretrains its encoders", remedy="run a recipe of liu2020 with a released model")
+        raise ConfigError(
+            f"{name} pretrains its encoders",
+            remedy="run a recipe of liu2020 with a released model",
+            code="config.conflicting-options",
+        )
 
 
 def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]:
@@ -163,7 +167,9 @@ def _check_arms(names: tuple[str, ...], recipes: tuple[StudyRecipe, ...]) -> Non
     known = list(dict.fromkeys(arm for recipe in recipes for arm in recipe.arms))
     unknown = [name for name in names if name not in known]
     if unknown and known:
-        raise ConfigError(f"unknown arm {unknown[0]!r}", remedy=nearest_name(unknown[0], known))
+        raise ConfigError(
+            f"unknown arm {unknown[0]!r}", remedy=nearest_name(unknown[0], known), code="config.unknown-name"
+        )
 
 
 def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Measurement]:
@@ -176,17 +182,27 @@ def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]
     first = "en" if "en" in languages else languages[0]
     pairs = tuple(f"{first}-{code}" for code in languages if code != first)
     if not pairs:
-        raise ConfigError(f"there is text of {first} alone", remedy="give text of another language: --text de=FILE")
+        raise ConfigError(
+            f"there is text of {first} alone",
+            remedy="give text of another language: --text de=FILE",
+            code="config.missing-data",
+        )
     return pairs
 
 
 def _check_pair(pair: str, data: StudyData) -> None:
     for code in pair.split("-"):
         if data.text and code not in data.text:
-            raise ConfigError(f"no text of {code}, for the pair {pair}", remedy=f"give some: --text {code}=FILE")
+            raise ConfigError(
+                f"no text of {code}, for the pair {pair}",
+                remedy=f"give some: --text {code}=FILE",
+                code="config.missing-data",
+            )
         if not data.text and code not in LANGUAGES:
             raise ConfigError(
-                f"{code} is not a built-in language", remedy=f"give text: --text {code}=FILE, or name another --pair"
+                f"{code} is not a built-in language",
+                remedy=f"give text: --text {code}=FILE, or name another --pair",
+                code="config.built-in-language",
             )
 
 

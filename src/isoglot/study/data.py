@@ -112,7 +112,9 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"malformed TOML: {error}", remedy="correct it there", file=path) from error
+        raise ConfigError(
+            f"malformed TOML: {error}", remedy="correct it there", code="config.malformed-toml", file=path
+        ) from error
 
 
 def study_data(
@@ -170,12 +172,16 @@ def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | P
     """
     for name in tables:
         if name not in TABLES:
-            raise ConfigError(f"unknown table [{name}]", remedy=nearest_name(name, TABLES), file=file)
+            raise ConfigError(
+                f"unknown table [{name}]", remedy=nearest_name(name, TABLES), code="config.unknown-key", file=file
+            )
 
     def table(name: str) -> dict[str, Any]:
         found = tables.get(name, {})
         if not isinstance(found, dict):
-            raise ConfigError(f"{name} is not a table", remedy=f"write [{name}]", file=file)
+            raise ConfigError(
+                f"{name} is not a table", remedy=f"write [{name}]", code="config.invalid-value", file=file
+            )
         return found
 
     def texts(name: str) -> dict[str, tuple[SourceFile, ...]]:
@@ -219,7 +225,9 @@ def pair_name(text: str) -> str:
     one, dash, other = text.partition("-")
     codes = [language_code(code) for code in (one, other) if code]
     if not dash or len(set(codes)) != 2:
-        raise ConfigError(f"{shown(text)} is not a pair of languages", remedy="write it as en-de")
+        raise ConfigError(
+            f"{shown(text)} is not a pair of languages", remedy="write it as en-de", code="config.malformed-option"
+        )
     return "-".join(codes)
 
 
@@ -229,7 +237,9 @@ def _listed(value: object) -> list[Any]:
 
 def _source(folder: Path, value: object, file: str | Path | None) -> SourceFile:
     if not isinstance(value, str):
-        raise ConfigError(f"{shown(value)} is not a path", remedy="write it in quotes", file=file)
+        raise ConfigError(
+            f"{shown(value)} is not a path", remedy="write it in quotes", code="config.malformed-option", file=file
+        )
     path = (folder / value).expanduser()
     return SourceFile(str(path.absolute()), source_hash(path))
 
@@ -241,7 +251,12 @@ def _pair_files(folder: Path, key: str, value: object, file: str | Path | None) 
         found = {language_code(code): _source(folder, one, file) for code, one in value.items()}
         missing = [code for code in codes if code not in found]
         if missing:
-            raise ConfigError(f"{key} has no file of {missing[0]}", remedy=f"name one: {missing[0]} = …", file=file)
+            raise ConfigError(
+                f"{key} has no file of {missing[0]}",
+                remedy=f"name one: {missing[0]} = …",
+                code="config.missing-data",
+                file=file,
+            )
         return {code: found[code] for code in codes}
     path = (folder / str(value)).expanduser()
     if path.is_dir():
@@ -257,7 +272,12 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
     if isinstance(value, dict):
         for split in value:
             if split not in SPLITS:
-                raise ConfigError(f"unknown split {split!r} of {name}", remedy=nearest_name(split, SPLITS), file=file)
+                raise ConfigError(
+                    f"unknown split {split!r} of {name}",
+                    remedy=nearest_name(split, SPLITS),
+                    code="config.unknown-name",
+                    file=file,
+                )
         return {split: _source(folder, one, file) for split, one in value.items()}
     path = (folder / str(value)).expanduser()
     if not path.is_dir():
@@ -268,11 +288,15 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
         fitting = [one for one in names if split in one and (name in one.replace("_", ".").split(".") or name in one)]
         if len(fitting) > 1:
             problem = f"{path} has several files for {name} {split}: {', '.join(fitting[:3])}"
-            raise ConfigError(problem, remedy="name the file itself", file=file)
+            raise ConfigError(problem, remedy="name the file itself", code="config.duplicate", file=file)
         if fitting:
             found[split] = _source(path, fitting[0], file)
     if not found:
-        raise ConfigError(f"{path} has no file named after {name} and train, dev or test", remedy="name the files")
+        raise ConfigError(
+            f"{path} has no file named after {name} and train, dev or test",
+            remedy="name the files",
+            code="config.missing-data",
+        )
     return found
 
 
@@ -312,6 +336,7 @@ def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
         raise InputError(
             f"text of {code} is too small for {tokens:,} tokens an arm: it would be read over {MOST_EPOCHS:,} times",
             remedy="give more text, or a smaller --scale or --set tokens=…",
+            code="input.too-few",
             file=files[0].path,
         )
 
@@ -328,6 +353,7 @@ def _check_leak(train: SourceFile, test: SourceFile) -> None:
             f"{len(shared):,} of {len(asked):,} source words of the test dictionary are in {train.path} too, "
             f"such as {shared[0]!r}",
             remedy="remove them from one of the two",
+            code="input.leak",
             file=test.path,
         )
 
@@ -346,7 +372,11 @@ def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:
         for value in values:
             name, equals, path = value.partition("=")
             if not equals or not name or not path:
-                raise ConfigError(f"--{table} {shown(value)} names no file", remedy=f"write --{table} de=FILE")
+                raise ConfigError(
+                    f"--{table} {shown(value)} names no file",
+                    remedy=f"write --{table} de=FILE",
+                    code="config.malformed-option",
+                )
             entries = found.setdefault(table, {})
             if table in ("text", "other-text"):
                 entries.setdefault(name, []).append(path)
@@ -355,7 +385,9 @@ def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:
             place = entries.setdefault(key, {}) if dot else entries
             last = split if dot else key
             if not isinstance(place, dict) or last in place:
-                raise ConfigError(f"--{table} {shown(value)}: {name} is named twice", remedy="name it once")
+                raise ConfigError(
+                    f"--{table} {shown(value)}: {name} is named twice", remedy="name it once", code="config.duplicate"
+                )
             place[last] = path
     return found
 
@@ -370,7 +402,11 @@ def named_values(option: str, values: Iterable[str]) -> dict[str, str]:
     for value in values:
         name, equals, rest = value.partition("=")
         if not equals or not rest:
-            raise ConfigError(f"--{option} {shown(value)} names no language", remedy=f"write --{option} zh=VALUE")
+            raise ConfigError(
+                f"--{option} {shown(value)} names no language",
+                remedy=f"write --{option} zh=VALUE",
+                code="config.malformed-option",
+            )
         found[language_code(name)] = rest
     return found
 

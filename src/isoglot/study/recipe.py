@@ -214,7 +214,7 @@ def load_scale(name: str, settings: tuple[str, ...] = ()) -> ScaleConfig:
     """
     known = _scales()
     if name not in known:
-        raise ConfigError(f"unknown scale {name!r}", remedy=nearest_name(name, known))
+        raise ConfigError(f"unknown scale {name!r}", remedy=nearest_name(name, known), code="config.unknown-name")
     return build_config(ScaleConfig, values=known[name], settings=settings)
 
 

@@ -93,7 +93,9 @@ def kind_function(kind: str) -> Run:
 
 def _check_kind(kind: str) -> None:
     if kind not in KINDS:
-        raise ConfigError(f"unknown kind of step {kind!r}", remedy=nearest_name(kind, KINDS))
+        raise ConfigError(
+            f"unknown kind of step {kind!r}", remedy=nearest_name(kind, KINDS), code="config.unknown-name"
+        )
 
 
 # --- steps ---
@@ -177,7 +179,9 @@ def canonical(value: object) -> str:
     try:
         return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"a setting has no canonical form: {error}", remedy="use plain JSON values") from error
+        raise ConfigError(
+            f"a setting has no canonical form: {error}", remedy="use plain JSON values", code="config.not-supported"
+        ) from error
 
 
 def _plain(value: object) -> object:

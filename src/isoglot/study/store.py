@@ -211,7 +211,9 @@ class Store:
             if isinstance(one, StepClass):
                 if not self.is_whole(one.key):
                     raise StorageError(
-                        f"input {name} of {step.title or step.key} is not there", remedy="run the study, which makes it"
+                        f"input {name} of {step.title or step.key} is not there",
+                        remedy="run the study, which makes it",
+                        code="storage.not-found",
                     )
                 found[name] = self.folder(one.key)
             else:
@@ -392,6 +394,9 @@ def _checked_file(path: str, sha256: str) -> Path:
     if source_hash(path) != sha256:
         what = "folder" if Path(path).is_dir() else "file"
         raise StorageError(
-            f"the {what} has changed since the study was planned", remedy="restore it, or plan a new study", file=path
+            f"the {what} has changed since the study was planned",
+            remedy="restore it, or plan a new study",
+            code="storage.changed",
+            file=path,
         )
     return Path(path)

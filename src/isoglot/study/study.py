@@ -106,7 +106,11 @@ class Study:
         study = cls(out, about, built.steps, built.measurements, built.left_out)
         path = study.out
         if path.is_dir() and any(path.iterdir()) and not (path / INDEX).exists() and not (path / "steps").exists():
-            raise ConfigError(f"{path} holds something that is not a study", remedy="name another --out")
+            raise ConfigError(
+                f"{path} holds something that is not a study",
+                remedy="name another --out",
+                code="config.would-overwrite",
+            )
         study.save()
         return study
 
@@ -144,6 +148,7 @@ class Study:
             raise StorageError(
                 f"no study in this folder: there is no {INDEX}",
                 remedy="name the --out of isoglot study run",
+                code="storage.not-found",
                 file=out,
             )
         found = read_index_file(path, _FORM, version=FORMAT, what="study", remedy="run the study again")
@@ -164,6 +169,7 @@ class Study:
                 raise StorageError(
                     f"step {key} of the study has another key in this version of isoglot",
                     remedy="run the study again into another folder, or use the version that made it",
+                    code="storage.changed",
                     file=path,
                 )
         measurements = [Measurement(steps[one["key"]], one["at"]) for one in found["measurements"]]
@@ -230,7 +236,7 @@ class Study:
         found = [step for one, step in self.steps.items() if one.startswith(key)]
         if len(found) != 1:
             problem = f"{len(found)} steps of the study have keys that begin with {key!r}"
-            raise ConfigError(problem, remedy=f"isoglot study status {self.out} lists them")
+            raise ConfigError(problem, remedy=f"isoglot study status {self.out} lists them", code="config.unknown-name")
         return found[0]
 
     def counts(self, queued: Mapping[str, str] | None = None) -> Counter[Status]:
@@ -301,7 +307,7 @@ def merge_studies(
         StorageError: A folder has no study, or cannot be written.
     """
     if not folders:
-        raise ConfigError("no studies to merge", remedy="name at least one")
+        raise ConfigError("no studies to merge", remedy="name at least one", code="config.missing-data")
     target = Path(out)
     studies = [Study.open(folder) for folder in (*([target] if (target / INDEX).exists() else []), *folders)]
     steps = {key: step for study in studies for key, step in study.steps.items()}

@@ -132,7 +132,11 @@ class Switcher:
     ) -> None:
         for name, value in (("rate", rate), ("cap", cap)):
             if value is not None and not 0 <= value <= 1:
-                raise ConfigError(f"the {name} {value} is not a share", remedy="give a number from 0 to 1")
+                raise ConfigError(
+                    f"the {name} {value} is not a share",
+                    remedy="give a number from 0 to 1",
+                    code="config.invalid-value",
+                )
         self.rate, self.cap, self.seed = rate, cap, seed
         entries = {pair: list(found) for pair, found in dictionaries.items()}
         self.used = [use_entries(*pair, found) for pair, found in entries.items()] if used is None else list(used)
@@ -175,7 +179,9 @@ class Switcher:
         code = language_code(language)
         if code not in self._choices:
             raise ConfigError(
-                f"no dictionary has {shown(code)}", remedy=f"those given are for {', '.join(self.languages) or 'none'}"
+                f"no dictionary has {shown(code)}",
+                remedy=f"those given are for {', '.join(self.languages) or 'none'}",
+                code="config.missing-data",
             )
         choices, known = self._choices[code], self._known[code]
         split = segmenter(code, method or word_method(code))
@@ -220,13 +226,17 @@ def _choices(dictionaries: Mapping[tuple[str, str], Iterable[Entry]]) -> dict[st
     for (source, target), entries in dictionaries.items():
         one, other = language_code(source), language_code(target)
         if one == other:
-            raise ConfigError(f"a dictionary from {one} to itself", remedy="name two languages")
+            raise ConfigError(
+                f"a dictionary from {one} to itself", remedy="name two languages", code="config.other-language"
+            )
         here = weights.setdefault(one, {})
         there = weights.setdefault(other, {})
         for entry in entries:
             if entry.weight < 0:
                 raise ConfigError(
-                    f"the weight {entry.weight} of {shown(entry.source)} is below 0", remedy="weights are 0 or more"
+                    f"the weight {entry.weight} of {shown(entry.source)} is below 0",
+                    remedy="weights are 0 or more",
+                    code="config.invalid-value",
                 )
             for table, word, language, translation in (
                 (here, entry.source, other, entry.target),

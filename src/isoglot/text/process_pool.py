@@ -68,7 +68,9 @@ def map_chunks(work: Callable[[ChunkT], ResultT], chunks: Iterable[ChunkT], *, w
         WorkerError: A process was killed, or could not start.
     """
     if workers < 1:
-        raise ConfigError(f"{workers} processes cannot do the work", remedy="give --workers 1 or more")
+        raise ConfigError(
+            f"{workers} processes cannot do the work", remedy="give --workers 1 or more", code="config.invalid-value"
+        )
     if workers == 1:
         yield from map(work, chunks)
         return

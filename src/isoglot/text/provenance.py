@@ -420,7 +420,9 @@ def declare(path: str | Path) -> Path:
         StorageError: The text cannot be read, or the record cannot be written.
     """
     if read_provenance(path) is not None:
-        raise ConfigError(f"{path} has a record of its provenance", remedy="leave it as it is")
+        raise ConfigError(
+            f"{path} has a record of its provenance", remedy="leave it as it is", code="config.would-overwrite"
+        )
     step = {"step": "declare", "dictionaries": "none"}
     return write_provenance(path, Provenance((Source(Path(path).name, steps=(step,)),)))
 

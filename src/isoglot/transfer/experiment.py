@@ -323,7 +323,9 @@ def check_experiment(
             refuses, or dev or test examples of which all or nearly all are in training.
     """
     if seeds < 1 or not test:
-        raise ConfigError("no seeds" if seeds < 1 else "no test data", remedy="give at least one")
+        raise ConfigError(
+            "no seeds" if seeds < 1 else "no test data", remedy="give at least one", code="config.missing-data"
+        )
     train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
     for setting in config.settings().values():
         check_setting(encoder, task, setting)
@@ -359,6 +361,7 @@ def _check_all(out: Path, places: Container[Path]) -> None:
             raise ConfigError(
                 f"{out} has finished {path.parent.relative_to(out)}, which this grid and these seeds leave out",
                 remedy="resume with the grid and seeds it has, or more, or name another --out",
+                code="config.other-settings",
             )
 
 

@@ -58,16 +58,22 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
         raise ConfigError(
             f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
             remedy=f"fit them with isoglot align words, --source the {wanted[0]} model, --target the {wanted[1]} one",
+            code="config.other-language",
         )
     crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]
     if crossed:
         raise ConfigError(
             f"{folder} maps layer {crossed[0]['layer']} to layer {crossed[0]['target_layer']}",
             remedy="fit maps between layers of one number",
+            code="config.unknown-layer",
         )
     found = {layer: mapping for layer, mapping in read_maps(folder).items() if layer is not None}
     if not found:
-        raise ConfigError(f"the map in {folder} is of no layer", remedy="fit one with isoglot align words")
+        raise ConfigError(
+            f"the map in {folder} is of no layer",
+            remedy="fit one with isoglot align words",
+            code="config.unknown-layer",
+        )
     return found
 
 
@@ -205,6 +211,7 @@ def check_maps(
             raise ConfigError(
                 f"there is no map of layer {layer} from {way}",
                 remedy=f"fit one, or choose among --layers {','.join(map(str, sorted(maps)))}",
+                code="config.unknown-layer",
             )
         widths = maps[layer].widths_[:2]
         if widths != (other.hidden_size, source.hidden_size):
@@ -212,6 +219,7 @@ def check_maps(
                 f"the map of layer {layer} from {way} is for widths {widths[0]} and {widths[1]}, and the models have "
                 f"{other.hidden_size} and {source.hidden_size}",
                 remedy="fit the maps with these two models",
+                code="config.other-size",
             )
         check_end(maps[layer], "source", headers[0], layer)
         check_end(maps[layer], "target", headers[1], layer)

@@ -122,6 +122,7 @@ class Points:
                 raise ConfigError(
                     f"{self.out} is another run: the map of {changed[0]} in layer {layer} has changed",
                     remedy="resume with the same, or name another --out",
+                    code="config.other-settings",
                 )
         return (models, layer, seed) in self._known
 

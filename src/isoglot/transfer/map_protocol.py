@@ -85,12 +85,14 @@ class MapTransferConfig(TuneConfig):
                 raise ConfigError(
                     f"{key} is set, and in map transfer the new layers learn and all below are frozen",
                     remedy="leave it out, or choose another recipe",
+                    code="config.conflicting-options",
                 )
         for key in self.grid:
             if key in _SHARED:
                 raise ConfigError(
                     f"a grid of {key}, which all settings of map transfer share",
                     remedy="give it one value; a grid may have batch, epochs, rates, decay, dropout or new layers",
+                    code="config.conflicting-options",
                 )
         own = {name: self.model_dump(mode="json")[name] for name in TuneConfig.model_fields}
         return build_config(TuneConfig, values=own | {"keep": 1, "seed": seed, "grid": {}})
@@ -289,33 +291,49 @@ def check_before(
     config.tuning(config.seed)
     if len(train) != 1:
         raise ConfigError(
-            f"training data of {' and '.join(train) or 'no language'}", remedy="give that of one language: --train en=…"
+            f"training data of {' and '.join(train) or 'no language'}",
+            remedy="give that of one language: --train en=…",
+            code="config.other-language",
         )
     (source,) = train
     if source not in dev:
-        raise ConfigError(f"there is no dev data of {source}", remedy=f"an epoch is chosen by it: --dev {source}=…")
+        raise ConfigError(
+            f"there is no dev data of {source}",
+            remedy=f"an epoch is chosen by it: --dev {source}=…",
+            code="config.missing-data",
+        )
     if not models or len({each.name for each in models}) < len(models):
-        raise ConfigError("no models, or two of one name", remedy="give monolingual ones, and a bilingual one if any")
+        raise ConfigError(
+            "no models, or two of one name",
+            remedy="give monolingual ones, and a bilingual one if any",
+            code="config.duplicate",
+        )
     for each in models:
         for code in test:
             if code != source and code not in each.others:
                 raise ConfigError(
                     f"no {each.name} model reads {code}",
                     remedy=f"name one, --other {code}=MODEL, or leave its test out",
+                    code="config.other-language",
                 )
         for code in each.others:
             if code == source:
                 raise ConfigError(
-                    f"another model for {code}, which is learnt from", remedy="name the models of other languages"
+                    f"another model for {code}, which is learnt from",
+                    remedy="name the models of other languages",
+                    code="config.other-language",
                 )
             if code not in test:
                 raise ConfigError(
-                    f"there is no test data of {code}", remedy=f"give some, --test {code}=…, or leave its model out"
+                    f"there is no test data of {code}",
+                    remedy=f"give some, --test {code}=…, or leave its model out",
+                    code="config.missing-data",
                 )
         if set(each.maps) - set(each.others):
             raise ConfigError(
                 f"maps of {', '.join(sorted(set(each.maps) - set(each.others)))}, which no {each.name} model reads",
                 remedy="leave them out, or name the model: --other",
+                code="config.other-language",
             )
         for some in (dev[source], test.get(source, dev[source])):
             check_scored(each.source, {source: some}, config.max_length)

@@ -75,7 +75,9 @@ def read_unlabelled(
         if counts is not None:
             counts["blank, left out"] += len(lines) - len(there)
     if not found:
-        raise InputError("there is nothing to predict", remedy="give text, a sentence a line", file=path)
+        raise InputError(
+            "there is nothing to predict", remedy="give text, a sentence a line", code="input.empty", file=path
+        )
     return found
 
 
@@ -94,7 +96,7 @@ def of_line(task: Task[Any], text: str, language: str) -> Example:
         InputError: There is nothing in it.
     """
     if not text.strip():
-        raise InputError("there is nothing to predict", remedy="give some text")
+        raise InputError("there is nothing to predict", remedy="give some text", code="input.empty")
     if task.kind == "classification":
         return _passage(task, text, None, None)
     return _of_text(task.kind, text.strip(), segmenter(language, word_method(language))(text))
@@ -107,6 +109,7 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
         raise InputError(
             f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
             remedy="write the two with a tab between" if wanted == 2 else "write one a line",
+            code="input.malformed-line",
             file=path,
             line=number,
         )
@@ -125,7 +128,7 @@ def _of_text(
 ) -> Example:
     if "\t" in text:
         remedy = "write a sentence a line, or in every line a word and a tab"
-        raise InputError(f"a tab in {shown(text)}", remedy=remedy, file=path, line=number)
+        raise InputError(f"a tab in {shown(text)}", remedy=remedy, code="input.malformed-line", file=path, line=number)
     spans = word_spans(text, words)
     blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
     return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
@@ -165,7 +168,9 @@ def check_format(task: Task[Any], form: str) -> None:
     """
     if form not in FORMATS[task.kind]:
         raise ConfigError(
-            f"{task.title} cannot be written as {form}", remedy=f"choose {' or '.join(FORMATS[task.kind])}"
+            f"{task.title} cannot be written as {form}",
+            remedy=f"choose {' or '.join(FORMATS[task.kind])}",
+            code="config.not-supported",
         )
 
 

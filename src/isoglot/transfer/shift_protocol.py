@@ -254,10 +254,18 @@ def check_shift(
     """
     targets = [code for code in test if code != tuned.languages[0]]
     if not targets:
-        raise ConfigError("there is no language to shift", remedy=f"test another one than {tuned.languages[0]}")
+        raise ConfigError(
+            "there is no language to shift",
+            remedy=f"test another one than {tuned.languages[0]}",
+            code="config.missing-data",
+        )
     for code in targets if choose == "dev" else ():
         if code not in dev:
-            raise ConfigError(f"there is no dev set of {code} to choose alpha by", remedy="give it, or use the rule")
+            raise ConfigError(
+                f"there is no dev set of {code} to choose alpha by",
+                remedy="give it, or use the rule",
+                code="config.missing-data",
+            )
     for data in (test, {code: dev[code] for code in targets} if choose == "dev" else {}):
         check_scored(tuned.encoder, data, tuned.config.max_length)
         for some in data.values():
@@ -329,6 +337,7 @@ def whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> st
         raise ConfigError(
             f"the means are of the encoder before fine-tuning, which has changed layer {changed}",
             remedy=f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
+            code="config.other-encoder",
         )
     means.check_encoder(tuned.encoder, remedy="learn those of the fine-tuned encoder from text")
     return "of the fine-tuned encoder"
@@ -365,13 +374,15 @@ def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
         ConfigError: One is not finite or there twice, or none is left and the rule does not find one.
     """
     if choose not in ("dev", "rule", "given"):
-        raise ConfigError(f"choose {shown(choose)}", remedy="choose dev, rule or given")
+        raise ConfigError(f"choose {shown(choose)}", remedy="choose dev, rule or given", code="config.unknown-name")
     found = [float(alpha) for alpha in alphas]
     for alpha in found:
         if not math.isfinite(alpha) or found.count(alpha) > 1:
             problem = f"alpha {alpha:g} is there twice" if math.isfinite(alpha) else f"alpha = {alpha}"
-            raise ConfigError(problem, remedy="give numbers such as 0.5, 1 and 2, each once")
+            raise ConfigError(
+                problem, remedy="give numbers such as 0.5, 1 and 2, each once", code="config.invalid-value"
+            )
     found = [alpha for alpha in found if alpha]
     if not found and choose != "rule":
-        raise ConfigError("no alpha but 0", remedy="give some, such as 0.5, 1 and 2")
+        raise ConfigError("no alpha but 0", remedy="give some, such as 0.5, 1 and 2", code="config.invalid-value")
     return found

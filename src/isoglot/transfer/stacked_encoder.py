@@ -93,6 +93,7 @@ class Continued(EncoderBase, nn.Module):
             raise ConfigError(
                 f"layers of hidden size {self.hidden_size} on states of {below.hidden_size}",
                 remedy="map them into that hidden size",
+                code="config.other-size",
             )
         other = copy.copy(self)
         other.below = below
@@ -159,7 +160,9 @@ class Continued(EncoderBase, nn.Module):
         Raises:
             ConfigError: Always.
         """
-        raise ConfigError("new layers of a task guess no words", remedy="ask the encoder below them")
+        raise ConfigError(
+            "new layers of a task guess no words", remedy="ask the encoder below them", code="config.not-supported"
+        )
 
     def edited(self, layer: int, change: object) -> NoReturn:
         """There is nothing to edit.
@@ -167,7 +170,9 @@ class Continued(EncoderBase, nn.Module):
         Raises:
             ConfigError: Always.
         """
-        raise ConfigError("new layers of a task cannot be edited", remedy="edit the encoder below them")
+        raise ConfigError(
+            "new layers of a task cannot be edited", remedy="edit the encoder below them", code="config.not-supported"
+        )
 
     def _reset(self, seed: int) -> None:
         """Initial values by seed and name, as an encoder's: matrices normal with deviation 0.02, biases 0, norms 1."""

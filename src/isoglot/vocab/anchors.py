@@ -194,6 +194,7 @@ def anchor_report(
         raise ConfigError(
             f"counts of {counted(len(counts), 'languages')}, where a pair takes two",
             remedy="name text or shards of at least two languages",
+            code="config.other-language",
         )
     friends = read_friends(dictionaries or {}, counts)
     ordinary = _ordinary(vocabulary, counts)
@@ -223,7 +224,7 @@ def _ordinary(vocabulary: Vocabulary, counts: Mapping[str, np.ndarray]) -> dict[
         ordinary[code] = np.array(count, dtype=np.int64)
         ordinary[code][list(vocabulary.special.values())] = 0
         if not ordinary[code].any():
-            raise ConfigError(f"no tokens of {code}", remedy="name text of that language")
+            raise ConfigError(f"no tokens of {code}", remedy="name text of that language", code="config.missing-data")
     return ordinary
 
 

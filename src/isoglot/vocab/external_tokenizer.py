@@ -71,7 +71,11 @@ class RowLayout:
             ConfigError: Nothing does.
         """
         if not self.after:
-            raise ConfigError("the tokenizer puts no separator after a text", remedy="set batch.separator to none")
+            raise ConfigError(
+                "the tokenizer puts no separator after a text",
+                remedy="set batch.separator to none",
+                code="config.not-supported",
+            )
         return self.after[-1]
 
     def framed(self, parts: Sequence[Sequence[int]]) -> list[int]:
@@ -111,7 +115,11 @@ def _layout(processor: Mapping[str, Any] | None) -> RowLayout:
         single = _template(processor["single"], ids, "A")
         pair = _template(processor["pair"], ids, "AB")
         return RowLayout(single[0], single[1], pair[0], pair[1], pair[2])
-    raise ConfigError(f"the tokenizer has a post-processor {shown(kind)}", remedy="choose another tokenizer")
+    raise ConfigError(
+        f"the tokenizer has a post-processor {shown(kind)}",
+        remedy="choose another tokenizer",
+        code="config.not-supported",
+    )
 
 
 def _around(outer: RowLayout, inner: RowLayout) -> RowLayout:
@@ -143,6 +151,7 @@ def _template(steps: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids], texts:
         raise ConfigError(
             f"the tokenizer's template has the texts {shown(seen)} where {shown(texts)} is needed",
             remedy="choose a tokenizer that takes each text once, in order",
+            code="config.not-supported",
         )
     return found
 
@@ -172,6 +181,7 @@ def own_code(source: str | Path) -> InputError:
     return InputError(
         "it needs Python code of its own (auto_map), which isoglot never runs",
         remedy="choose a model that transformers has itself",
+        code="input.unknown-format",
         file=source,
     )
 
@@ -310,7 +320,10 @@ def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
         return Tokenizer.from_str(text)
     except Exception as error:  # tokenizers raises the bare class
         raise InputError(
-            f"not a tokenizer: {one_line(str(error))[:120]}", remedy="name a tokenizer.json", file=origin
+            f"not a tokenizer: {one_line(str(error))[:120]}",
+            remedy="name a tokenizer.json",
+            code="input.unknown-format",
+            file=origin,
         ) from error
 
 

@@ -55,6 +55,8 @@ def id_type(size: int) -> np.dtype[np.unsignedinteger]:
 class LongChunkError(InputError):
     """A run of characters without a blank that is too long to be text."""
 
+    code = "input.line-length"
+
     def __init__(self, length: int) -> None:
         super().__init__(f"{length:,} characters without a blank", remedy="is this text? Put blanks or line ends in it")
         self.length = length

@@ -128,13 +128,23 @@ def build_shards(
 
 def _check(paths: list[Path], window: int, sentences: int | None, dev_share: float) -> None:
     if not paths:
-        raise ConfigError("no text", remedy="name at least one file")
+        raise ConfigError("no text", remedy="name at least one file", code="config.missing-data")
     if window < 1:
-        raise ConfigError(f"no window of {window} ids", remedy="a window has at least one id")
+        raise ConfigError(
+            f"no window of {window} ids", remedy="a window has at least one id", code="config.invalid-value"
+        )
     if sentences is not None and sentences < 1:
-        raise ConfigError(f"no {sentences} sentences", remedy="ask for at least one, or leave it out for all")
+        raise ConfigError(
+            f"no {sentences} sentences",
+            remedy="ask for at least one, or leave it out for all",
+            code="config.invalid-value",
+        )
     if not 0 <= dev_share < 1:
-        raise ConfigError(f"dev share {dev_share} is not a share", remedy="choose at least 0 and less than 1")
+        raise ConfigError(
+            f"dev share {dev_share} is not a share",
+            remedy="choose at least 0 and less than 1",
+            code="config.invalid-value",
+        )
 
 
 # --- reading ---

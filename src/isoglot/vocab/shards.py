@@ -64,7 +64,9 @@ class Windows:
 
     def __init__(self, ids: np.ndarray, size: int) -> None:
         if size < 1:
-            raise ConfigError(f"no window of {size} ids", remedy="a window has at least one id")
+            raise ConfigError(
+                f"no window of {size} ids", remedy="a window has at least one id", code="config.invalid-value"
+            )
         self.ids = ids
         self.size = size
 

@@ -157,14 +157,23 @@ class Grading:
             )
         if self.keep == "band":
             if self.band is None:
-                raise ConfigError("a band is missing", remedy="say which ranks of anchors to keep, such as 1-1000")
+                raise ConfigError(
+                    "a band is missing",
+                    remedy="say which ranks of anchors to keep, such as 1-1000",
+                    code="config.missing-option",
+                )
             first, last = self.band
             if not 1 <= first <= last:
-                raise ConfigError(f"no band {first}-{last}", remedy="ranks count from 1, the lower one first")
+                raise ConfigError(
+                    f"no band {first}-{last}",
+                    remedy="ranks count from 1, the lower one first",
+                    code="config.invalid-value",
+                )
         elif not self.dictionaries:
             raise ConfigError(
                 f"to keep {self.keep} takes a dictionary",
                 remedy="name one for each pair of languages, in MUSE's layout",
+                code="config.missing-option",
             )
 
 
@@ -178,7 +187,9 @@ def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends
     for first, second in combinations(languages, 2):
         if grading.keep != "band" and (first, second) not in friends:
             raise ConfigError(
-                f"no dictionary for {first}-{second}", remedy=f"to keep {grading.keep} takes one for every pair"
+                f"no dictionary for {first}-{second}",
+                remedy=f"to keep {grading.keep} takes one for every pair",
+                code="config.missing-data",
             )
     return friends
 

@@ -309,16 +309,25 @@ def _check(
                 code="config.unknown-name",
             )
     if not texts:
-        raise ConfigError("no text", remedy="name a file for each language")
+        raise ConfigError("no text", remedy="name a file for each language", code="config.missing-data")
     if (mode == "graded") != (grading is not None):
         raise ConfigError(
             f"mode {mode} {'takes' if grading is None else 'has no'} anchors to keep",
             remedy="say which anchors stay with mode graded, and only there",
+            code="config.conflicting-options",
         )
     if count == "merges" and model != "bpe":
-        raise ConfigError(f"{model} has no merges to count", remedy="count subwords, or choose model bpe")
+        raise ConfigError(
+            f"{model} has no merges to count",
+            remedy="count subwords, or choose model bpe",
+            code="config.conflicting-options",
+        )
     if model == "wordpiece" and unknown == "bytes":
-        raise ConfigError("WordPiece cannot fall back on bytes", remedy="choose unknown unk, or another model")
+        raise ConfigError(
+            "WordPiece cannot fall back on bytes",
+            remedy="choose unknown unk, or another model",
+            code="config.conflicting-options",
+        )
 
 
 # --- learning ---
@@ -361,6 +370,7 @@ class _Learner:
             raise ConfigError(
                 f"size {self.size} leaves no room beside {reserved} reserved pieces and {len(letters)} characters",
                 remedy=f"ask for more than {needed}, or lower the coverage",
+                code="config.invalid-value",
             )
         with progress.task(f"{label}: counting", total=None, unit="chunks") as task:
             counts, every = count_chunks(lines, HELD[self.model])

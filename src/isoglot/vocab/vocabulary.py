@@ -182,7 +182,9 @@ class Vocabulary:
         """
         if "[MASK]" not in self.special:
             raise ConfigError(
-                "the tokenizer has no mask token", remedy="choose a model that was trained by masked language modeling"
+                "the tokenizer has no mask token",
+                remedy="choose a model that was trained by masked language modeling",
+                code="config.not-supported",
             )
         return self.special["[MASK]"]
 
@@ -284,6 +286,7 @@ class Vocabulary:
             raise ConfigError(
                 "the vocabulary segments or cleans text by language and none is named",
                 remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
+                code="config.missing-option",
             )
         code = "und" if language is None else language_code(language)
         found = self._processing.get(code) or self._processing.get(code.partition("-")[0])
@@ -382,6 +385,7 @@ class Vocabulary:
             raise ConfigError(
                 f"a {self.mode} vocabulary encodes by language and none is named",
                 remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
+                code="config.missing-option",
             )
         return self.code_of(language)
 

@@ -65,7 +65,11 @@ class Reader:
 
     def __post_init__(self) -> None:
         if self.length < 5:
-            raise ConfigError(f"a length of {self.length} leaves no room for words", remedy="give 5 or more")
+            raise ConfigError(
+                f"a length of {self.length} leaves no room for words",
+                remedy="give 5 or more",
+                code="config.invalid-value",
+            )
 
     @property
     def room(self) -> int:

@@ -66,6 +66,7 @@ class CCA(LearnedMap):
             raise InputError(
                 f"{count} components of spaces that have {most} directions between them",
                 remedy="give fewer components, more pairs, or a penalty",
+                code="input.out-of-range",
             )
         U_DD, values, Vt_EE = torch.linalg.svd(whitening["xx"] @ moments.covariance("xy") @ whitening["yy"])
         source_DC, target_EC = whitening["xx"] @ U_DD[:, :count], whitening["yy"] @ Vt_EE.T[:, :count]

@@ -120,7 +120,9 @@ def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> li
         if len(here) > 1:
             names = " or ".join(f"--set {home}.{setting}" for home in here)
             raise ConfigError(
-                f"--set {setting}: both {method} and its normalization have {path[0]}", remedy=f"write {names}"
+                f"--set {setting}: both {method} and its normalization have {path[0]}",
+                remedy=f"write {names}",
+                code="config.conflicting-options",
             )
         found.append(f"{here[0]}.{setting}" if here else setting)
     return found
@@ -171,6 +173,7 @@ def make_map(config: AlignConfig) -> PairMap:
         raise ConfigError(
             f"normalization {config.normalize} has no options ({', '.join(config.normalization)})",
             remedy="choose one that has, such as iterative, or leave them out",
+            code="config.conflicting-options",
         )
     for step in steps:
         step.set_params(**config.normalization).check_options()

@@ -53,7 +53,11 @@ def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: in
         ConfigError: They are of another encoder, language or layer, or have been mapped already.
     """
     if header.get("mapped"):
-        raise ConfigError("these vectors have been mapped already", remedy="give them as isoglot encode wrote them")
+        raise ConfigError(
+            "these vectors have been mapped already",
+            remedy="give them as isoglot encode wrote them",
+            code="config.not-supported",
+        )
     ends = _ends(mapping)
     found = End(header.get("encoder_sha256"), header.get("language"), layer)
     wrong = _difference(ends[side], found)
@@ -65,7 +69,11 @@ def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: in
     remedy = f"give vectors of that {wrong}, or take a map that was made for these"
     if _difference(ends[other], found) is None:
         remedy = f"give them as its {other}"
-    raise ConfigError(f"the map's {side} is {wrong} {wanted}, and the vectors are of {wrong} {given}", remedy=remedy)
+    raise ConfigError(
+        f"the map's {side} is {wrong} {wanted}, and the vectors are of {wrong} {given}",
+        remedy=remedy,
+        code="config.other-encoder",
+    )
 
 
 def _ends(mapping: PairMap) -> dict[Side, End]:

@@ -122,7 +122,10 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         found = load_map(path)
         if not isinstance(found, cls):
             raise InputError(
-                f"a {type(found).__name__} where a {cls.__name__} is wanted", remedy="use load_map", file=path
+                f"a {type(found).__name__} where a {cls.__name__} is wanted",
+                remedy="use load_map",
+                code="input.unknown-format",
+                file=path,
             )
         return found
 
@@ -153,20 +156,26 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
 def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) -> None:  # noqa: ANN401
     if rule["choices"] is not None:
         if value not in rule["choices"]:
-            raise ConfigError(f"no {name} {shown(value)}", remedy=f"choose one of {', '.join(rule['choices'])}")
+            raise ConfigError(
+                f"no {name} {shown(value)}",
+                remedy=f"choose one of {', '.join(rule['choices'])}",
+                code="config.unknown-name",
+            )
         return
     whole = default is None or isinstance(default, int)
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     if default is None and value is None:
         return
     if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
-        raise ConfigError(f"{name} = {shown(value)} is no {'whole ' * whole}number", remedy="give one")
+        raise ConfigError(
+            f"{name} = {shown(value)} is no {'whole ' * whole}number", remedy="give one", code="config.invalid-value"
+        )
     least, most, above = rule["least"], rule["most"], rule["above"]
     if (least is not None and value < least) or (above is not None and value <= above):
         limit = f"at least {least}" if least is not None else f"more than {above}"
-        raise ConfigError(f"{name} = {value} is too small", remedy=f"give {limit}")
+        raise ConfigError(f"{name} = {value} is too small", remedy=f"give {limit}", code="config.invalid-value")
     if most is not None and value > most:
-        raise ConfigError(f"{name} = {value} is too large", remedy=f"give at most {most}")
+        raise ConfigError(f"{name} = {value} is too large", remedy=f"give at most {most}", code="config.invalid-value")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -341,6 +350,7 @@ class LearnedMap(PairMap):
             raise InputError(
                 f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
                 remedy=f"{type(self).__name__} needs spaces of one width; LeastSquares, Ridge and CCA do not",
+                code="input.shape",
             )
         for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
             refuse_zeros(rows, name)
@@ -456,7 +466,12 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: Module
     name = packed["estimator"]
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
-        raise InputError(f"no estimator {name!r} here", remedy="read it with the version that wrote it", file=file)
+        raise InputError(
+            f"no estimator {name!r} here",
+            remedy="read it with the version that wrote it",
+            code="input.unknown-format",
+            file=file,
+        )
     made = kind(**{option: _unpack(value, arrays, file, room) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():
         setattr(made, attribute, _unpack(value, arrays, file, room))

@@ -124,7 +124,9 @@ class GeneralizedProcrustes(Estimator):
                 total += float((mapped[a] * mapped[b]).sum(dim=1)[both_N].sum())
                 count += int(both_N.sum())
         if not count:
-            raise InputError("no item is in two spaces", remedy="give items that some spaces share")
+            raise InputError(
+                "no item is in two spaces", remedy="give items that some spaces share", code="input.no-match"
+            )
         return total / count
 
     def _map(self, language: str | int) -> torch.Tensor:
@@ -175,7 +177,9 @@ def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
         name = max(shared, key=lambda each: shared[each])
         if not shared[name]:
             raise InputError(
-                f"{name} shares no item with {', '.join(maps)}", remedy="leave it out, or give shared items"
+                f"{name} shares no item with {', '.join(maps)}",
+                remedy="leave it out, or give shared items",
+                code="input.no-match",
             )
         done = {each: rows[each] for each in maps}
         both_N1 = (present[name] & covered_N)[:, None]
@@ -194,7 +198,7 @@ def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matr
     """What was given by name, its rows in float64, and which of them are there; all on the device of the first."""
     given = _named(spaces, "spaces")
     if len(given) < 2:
-        raise InputError(f"{len(given)} space", remedy="give at least two")
+        raise InputError(f"{len(given)} space", remedy="give at least two", code="input.too-few")
     present = _masks(given, masks)
     rows = {name: _rows(matrix, name, present[name]) for name, matrix in given.items()}
     _check_shapes(rows)
@@ -211,7 +215,7 @@ def _named(spaces: Spaces, what: str) -> dict[str, Array]:
         return dict(spaces)
     if isinstance(spaces, Sequence):
         return {str(place): matrix for place, matrix in enumerate(spaces)}
-    raise InputError(f"{what} in a {type(spaces).__name__}", remedy="give a dict by name, or a list")
+    raise InputError(f"{what} in a {type(spaces).__name__}", remedy="give a dict by name, or a list", code="input.type")
 
 
 def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
@@ -219,16 +223,21 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
         return {name: torch.ones(len(matrix), dtype=torch.bool) for name, matrix in given.items()}
     named = _named(masks, "masks")
     if named.keys() != given.keys():
-        raise InputError(f"masks for {', '.join(named)}, spaces {', '.join(given)}", remedy="give one mask a space")
+        raise InputError(
+            f"masks for {', '.join(named)}, spaces {', '.join(given)}",
+            remedy="give one mask a space",
+            code="input.row-count",
+        )
     found = {name: to_tensor(mask).cpu() for name, mask in named.items()}
     for name, mask_N in found.items():
         if mask_N.dtype != torch.bool or mask_N.shape != (len(given[name]),):
             raise InputError(
                 f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}",
                 remedy=f"give {len(given[name])} booleans, one a row",
+                code="input.type",
             )
         if not mask_N.any():
-            raise InputError(f"{name} has no item", remedy="leave it out")
+            raise InputError(f"{name} has no item", remedy="leave it out", code="input.empty")
     return found
 
 
@@ -253,4 +262,5 @@ def _check_shapes(rows: Matrices) -> None:
                 raise InputError(
                     f"{first} has {matrix_ND.shape[axis]} {what} and {name} {other_ND.shape[axis]}",
                     remedy="give the same items in every space" if axis == 0 else "give spaces of one width",
+                    code="input.shape",
                 )

@@ -97,6 +97,7 @@ class IterativeNormalization(Step):
                 raise InputError(
                     f"row {int(lengths_N.argmin())} of X lies on the mean, and has no direction left",
                     remedy="give more rows, and none of them the same" if len(rows_ND) < 3 else "leave it out",
+                    code="input.zero-row",
                 )
             residual = float((lengths_N - 1).abs().max())
         return {"means_": torch.stack(means), "rounds_": len(means), "residual_": residual}
@@ -152,7 +153,9 @@ class Whiten(Step):
         width, found = len(covariance_DD), rank(covariance_DD)
         if found < width:
             raise InputError(
-                f"{len(rows_ND)} rows of X span {found} of {width} directions", remedy="give more rows, or a penalty"
+                f"{len(rows_ND)} rows of X span {found} of {width} directions",
+                remedy="give more rows, or a penalty",
+                code="input.too-few",
             )
         values_D, vectors_DD = torch.linalg.eigh(covariance_DD)
         values_D, vectors_DD = values_D.flip(0), vectors_DD.flip(1)

@@ -45,6 +45,7 @@ class PairMoments(StreamingMoments[str]):
             raise InputError(
                 f"X and Y have {x_ND.shape[1]} and {y_NE.shape[1]} columns, and {before} in earlier batches",
                 remedy="use one object for each pair of spaces",
+                code="input.shape",
             )
         for start in range(0, len(x_ND), BLOCK):
             rows = slice(start, start + BLOCK)
@@ -63,7 +64,7 @@ class PairMoments(StreamingMoments[str]):
 
     def _check_rows(self) -> None:
         if not self.count:
-            raise InputError("there are no rows yet", remedy="call update first")
+            raise InputError("there are no rows yet", remedy="call update first", code="input.empty")
 
 
 def moments_of_pairs(rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor) -> PairMoments:

@@ -89,7 +89,7 @@ class Steps(PairMap):
             return super().score(X, Y, pairs=pairs)
         last = self.source_[-1]
         if not isinstance(last, Step):
-            raise ConfigError("these steps end in a map", remedy="give Y as well")
+            raise ConfigError("these steps end in a map", remedy="give Y as well", code="config.not-supported")
         rows: Any = X
         for step in self.source_[:-1]:
             rows = step.transform(rows)
@@ -101,13 +101,19 @@ class Steps(PairMap):
 
     def _check_steps(self, *, alone: bool) -> None:
         if not self.steps:
-            raise ConfigError("there are no steps", remedy="give at least one, such as Center()")
+            raise ConfigError(
+                "there are no steps", remedy="give at least one, such as Center()", code="config.missing-data"
+            )
         for step in self.steps:
             name = type(step).__name__
             if isinstance(step, Steps) or not isinstance(step, Step | PairMap):
-                raise ConfigError(f"a {name} among the steps", remedy="give steps and pair maps, in one list")
+                raise ConfigError(
+                    f"a {name} among the steps",
+                    remedy="give steps and pair maps, in one list",
+                    code="config.not-supported",
+                )
             if alone and isinstance(step, PairMap):
-                raise ConfigError(f"{name} needs Y as well", remedy="call fit(X, Y)")
+                raise ConfigError(f"{name} needs Y as well", remedy="call fit(X, Y)", code="config.not-supported")
 
     def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
         for step in self.source_:

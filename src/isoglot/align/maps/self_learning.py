@@ -297,6 +297,7 @@ class SelfLearning(LearnedMap):
                 raise InputError(
                     f"the pairs that were found span {found} of {width} directions of {name[0].upper()}",
                     remedy="give more rows, or choose final='orthogonal'",
+                    code="input.too-few",
                 )
             final = final if found == width else "orthogonal"
         if final != "orthogonal":

@@ -129,7 +129,10 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
         blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
         if blank is not None:
             raise InputError(
-                f"no {blank} sentence on line {number}", remedy="leave the line out in both languages", file=place
+                f"no {blank} sentence on line {number}",
+                remedy="leave the line out in both languages",
+                code="input.malformed-line",
+                file=place,
             )
         pairs.append(pair)
     if not pairs:
@@ -181,6 +184,7 @@ def _check_links(
         raise InputError(
             f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_first(files)}",
             remedy="give one line of links, even a blank one, for each pair",
+            code="input.line-count",
             file=path,
         )
     for line, (words, links) in enumerate(zip(pairs, found, strict=False), start=1):
@@ -191,6 +195,7 @@ def _check_links(
                         f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
                         f"{_first(files)}:{line + _header(files)}",
                         remedy="positions count from 0, and words have blanks between them",
+                        code="input.out-of-range",
                         file=path,
                         line=line,
                     )

@@ -254,6 +254,7 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
             raise InputError(
                 f"{len(kind)} line{'s' * (len(kind) != 1)} of gold links for {len(pairs)} sentence pairs",
                 remedy="give one line of links, even a blank one, for each pair",
+                code="input.line-count",
             )
         for number, (pair, links) in enumerate(zip(pairs, kind, strict=True), start=1):
             m, n = map(len, pair)
@@ -262,9 +263,12 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
                     raise InputError(
                         f"the gold link {i}-{j} of pair {number} points past its {m} and {n} words",
                         remedy="positions count from 0; were the links made from these words?",
+                        code="input.out-of-range",
                     )
     if not any(gold):
-        raise InputError("there is no gold link to choose by", remedy="give sentences that have some")
+        raise InputError(
+            "there is no gold link to choose by", remedy="give sentences that have some", code="input.empty"
+        )
 
 
 def default_way(config: EncoderLinksConfig, depth: int) -> Way:
@@ -277,6 +281,7 @@ def default_way(config: EncoderLinksConfig, depth: int) -> Way:
         raise ConfigError(
             "a layer is chosen on sentences with gold links, and there are none",
             remedy=f"give some with --dev-parallel and --dev-gold, or name one from 0 to {depth} with --layer",
+            code="config.missing-data",
         )
     rule: Rule = "softmax" if config.rule == "auto" else config.rule
     threshold = 0.15 if config.threshold == "auto" else config.threshold

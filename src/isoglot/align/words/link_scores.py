@@ -81,6 +81,7 @@ def score_links(
             raise InputError(
                 f"links of {len(found)} sentence pairs, {name} gold of {len(gold)}",
                 remedy="give one line for each pair, even a blank one",
+                code="input.row-count",
             )
     links = sures = hit_sure = hit_possible = 0
     for number, given in enumerate(found):

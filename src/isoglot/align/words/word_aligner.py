@@ -227,7 +227,9 @@ def train_aligner(
     del usable
     for word in (*source_words.numbers, *target_words.numbers):
         if "\n" in word:  # which stands between words in the file of an aligner
-            raise InputError(f"the word {shown(word)} has a line break", remedy="cut the text there")
+            raise InputError(
+                f"the word {shown(word)} has a line break", remedy="cut the text there", code="input.malformed-line"
+            )
     types = len(source_words), len(target_words)
     trainers = [
         DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
@@ -306,7 +308,12 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     about, arrays = load_arrays(file, _KIND, remedy="make one with isoglot align links")
     found = about.get("kind", STATISTICAL)  # the only one, once
     if kind not in (None, found):
-        raise InputError(f"a word aligner of the kind {found}, not {kind}", remedy="open it by its kind", file=file)
+        raise InputError(
+            f"a word aligner of the kind {found}, not {kind}",
+            remedy="open it by its kind",
+            code="input.unknown-format",
+            file=file,
+        )
     return AlignerFile(file, found, about, arrays)
 
 
@@ -332,7 +339,11 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
         encoder = None if model is None else load_encoder(model, device=device)
         return EncoderAligner.of_file(found, encoder, device=device)
     if model is not None:
-        raise ConfigError(f"{found.file} was learned from bitext and has no model", remedy="leave the model out")
+        raise ConfigError(
+            f"{found.file} was learned from bitext and has no model",
+            remedy="leave the model out",
+            code="config.not-supported",
+        )
     return WordAligner.of_file(found)
 
 

@@ -74,7 +74,11 @@ def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
         InputError: The rows will not do, or all of a side are the same.
     """
     if not 0 < kept <= 1:
-        raise ConfigError(f"kept = {kept} is no share of the variance", remedy=f"give a number up to 1, such as {KEPT}")
+        raise ConfigError(
+            f"kept = {kept} is no share of the variance",
+            remedy=f"give a number up to 1, such as {KEPT}",
+            code="config.invalid-value",
+        )
     bases = []
     for basis in bases_of(X, Y):
         share_R = basis.spread_R.square().cumsum(dim=0) / basis.spread_R.square().sum()

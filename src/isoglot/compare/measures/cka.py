@@ -161,7 +161,9 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
     """
     if not 0 < bandwidth < float("inf"):
         raise ConfigError(
-            f"bandwidth = {bandwidth} is not positive", remedy=f"set a positive number, such as {BANDWIDTH}"
+            f"bandwidth = {bandwidth} is not positive",
+            remedy=f"set a positive number, such as {BANDWIDTH}",
+            code="config.invalid-value",
         )
     sides = []
     for name, rows in zip("XY", paired(X, Y), strict=True):

@@ -104,11 +104,12 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
         InputError: A row is all zeros, all are the same, or there are fewer than k + 2.
     """
     if k < 1:
-        raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbor")
+        raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbor", code="config.invalid-value")
     if len(rows_ND) < k + 2:
         raise InputError(
             f"{len(rows_ND)} items are too few to tell {k} neighbors from others",
             remedy=f"give at least {k + 2} items, or a smaller k",
+            code="input.too-few",
         )
     refuse_equal_rows(rows_ND, name)
     refuse_zeros(rows_ND, name)

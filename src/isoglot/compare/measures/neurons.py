@@ -32,6 +32,7 @@ def anc(X: Array, Y: Array) -> float:
         raise InputError(
             f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}",
             remedy="give two spaces of the same neurons, or use a measure that may mix columns, such as cka",
+            code="input.shape",
         )
     refuse_equal_rows(X_ND, "X")
     refuse_equal_rows(Y_ND, "Y")

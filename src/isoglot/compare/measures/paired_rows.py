@@ -31,7 +31,11 @@ def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
     """
     X_ND, Y_NE = take_same_rows(X, Y)
     if len(X_ND) < FEWEST_ROWS:
-        raise InputError(f"{counted(len(X_ND), 'rows')} to compare", remedy=f"give at least {FEWEST_ROWS} items")
+        raise InputError(
+            f"{counted(len(X_ND), 'rows')} to compare",
+            remedy=f"give at least {FEWEST_ROWS} items",
+            code="input.too-few",
+        )
     return exact(X_ND), exact(Y_NE).to(X_ND.device)
 
 
@@ -61,7 +65,9 @@ def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
         InputError: All rows are the same.
     """
     if bool((X_ND[0] == X_ND).all()):
-        raise InputError(f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ")
+        raise InputError(
+            f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ", code="input.constant"
+        )
 
 
 def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
@@ -74,6 +80,7 @@ def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
         raise InputError(
             f"{name} has no similarities left to compare once it is centered",
             remedy="give more items that differ from each other",
+            code="input.constant",
         )
 
 
@@ -85,7 +92,7 @@ def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
     """
     X_ND = in_range(X_ND)
     if not bool(X_ND.any()):
-        raise InputError(f"{name} is all zeros", remedy="give items that differ")
+        raise InputError(f"{name} is all zeros", remedy="give items that differ", code="input.zero-row")
     return _of_norm_1(X_ND)
 
 

@@ -72,7 +72,9 @@ class RankedPairs:
         own_P -= own_P.mean()
         if not bool(own_P.any()):
             raise InputError(
-                f"all pairs of rows of {name} are equally dissimilar", remedy="give more items, or more columns"
+                f"all pairs of rows of {name} are equally dissimilar",
+                remedy="give more items, or more columns",
+                code="input.constant",
             )
         ranks_P = torch.zeros(items_2P.shape[1], dtype=torch.float64, device=sorted_P.device)
         ranks_P[pairs_P] = own_P / own_P.norm()
@@ -119,6 +121,7 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
         raise InputError(
             f"row {int(flat_N.nonzero()[0])} of {name} has the same number in every column and no correlation",
             remedy="leave it out, with the row it is paired with (rows count from 0)",
+            code="input.zero-row",
         )
     level_ND = unit(level_ND)
     even_ND = unit(level_ND - level_ND.mean(dim=1, keepdim=True))

@@ -42,7 +42,11 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float
         InputError: The rows will not do, one is all zeros, all of a side are the same, or there are fewer than k + 2.
     """
     if not 0 < energy <= 1:
-        raise ConfigError(f"energy = {energy} is no share", remedy=f"give a number up to 1, such as {ENERGY}")
+        raise ConfigError(
+            f"energy = {energy} is no share",
+            remedy=f"give a number up to 1, such as {ENERGY}",
+            code="config.invalid-value",
+        )
     own_N, other_N = (
         laplacian_spectrum(nearest_others(rows_ND, k, name)) for name, rows_ND in zip("XY", paired(X, Y), strict=True)
     )

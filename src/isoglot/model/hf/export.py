@@ -163,6 +163,7 @@ def hf_family(config: EncoderConfig) -> Family:
     raise ConfigError(
         f"Hugging Face has no such encoder ({'; '.join(reasons)})",
         remedy="export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
+        code="config.not-supported",
     )
 
 
@@ -174,6 +175,7 @@ def _checked(config: EncoderConfig, language: str | None) -> str | None:
         raise ConfigError(
             f"the encoder has parts for each language and {named}: one language's view can be exported",
             remedy=f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
+            code="config.not-supported",
         )
     return code
 

@@ -77,6 +77,7 @@ class HookedEncoder(EncoderBase, nn.Module):
             raise ConfigError(
                 f"a tokenizer of {len(vocabulary):,} pieces with a model of {self.size:,}",
                 remedy="use the tokenizer the model was trained with",
+                code="config.other-size",
             )
         was_training = model.training
         model.eval()
@@ -91,7 +92,11 @@ class HookedEncoder(EncoderBase, nn.Module):
             ConfigError: It was wrapped without one.
         """
         if self._vocabulary is None:
-            raise ConfigError("the encoder has no vocabulary", remedy="load it with its tokenizer, or give it one")
+            raise ConfigError(
+                "the encoder has no vocabulary",
+                remedy="load it with its tokenizer, or give it one",
+                code="config.not-supported",
+            )
         return self._vocabulary
 
     @property
@@ -202,7 +207,11 @@ class HookedEncoder(EncoderBase, nn.Module):
         def take_ids(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
             found = given[0] if given else named.get("input_ids")
             if not isinstance(found, torch.Tensor):
-                raise ConfigError("an encoder with an edit was given no ids", remedy="give it ids, not embeddings")
+                raise ConfigError(
+                    "an encoder with an edit was given no ids",
+                    remedy="give it ids, not embeddings",
+                    code="config.not-supported",
+                )
             ids[:] = [found]
 
         def apply(hidden: torch.Tensor) -> torch.Tensor:
@@ -307,7 +316,9 @@ class HookedEncoder(EncoderBase, nn.Module):
                 states = _hidden_states(self._base, inputs)
         except Exception as error:  # whatever a foreign model may do with ids and a mask
             raise ConfigError(
-                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})", remedy=_REMEDY
+                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})",
+                remedy=_REMEDY,
+                code="config.not-supported",
             ) from error
         self._width = states[0].shape[-1]
         choices = [
@@ -327,7 +338,11 @@ class HookedEncoder(EncoderBase, nn.Module):
             for layer in wrong:
                 chosen[layer] += 1
         layer = next(n for n, at in enumerate(chosen) if at >= min(len(choices[n]), _TRIED))
-        raise ConfigError(f"the output of layer {layer} of {name} cannot be read and replaced", remedy=_REMEDY)
+        raise ConfigError(
+            f"the output of layer {layer} of {name} cannot be read and replaced",
+            remedy=_REMEDY,
+            code="config.not-supported",
+        )
 
     def _probe(self, ids_BT: torch.Tensor) -> dict[str, torch.Tensor]:
         inputs = {"input_ids": ids_BT, "attention_mask": torch.ones_like(ids_BT)}

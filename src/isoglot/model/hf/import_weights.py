@@ -131,7 +131,9 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
     hindrance = obstacles(model.config)
     if hindrance:
         raise ConfigError(
-            f"our encoder does not have {', '.join(hindrance)}", remedy="wrap the model in HookedEncoder instead"
+            f"our encoder does not have {', '.join(hindrance)}",
+            remedy="wrap the model in HookedEncoder instead",
+            code="config.not-supported",
         )
     family = _FAMILIES[model.config.model_type]
     theirs = _state(model, family)
@@ -174,6 +176,7 @@ def _kept_rows(size: int, vocabulary: Vocabulary | None) -> int:
         raise ConfigError(
             f"a tokenizer of {len(vocabulary):,} pieces with a model of {size:,}",
             remedy="use the tokenizer the model was trained with",
+            code="config.other-size",
         )
     return len(vocabulary)
 

@@ -189,7 +189,10 @@ def _read(path: Path | None) -> Any:  # noqa: ANN401 - whatever JSON can hold
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"not JSON ({one_line(str(error))[:120]})", remedy="fetch the model again", file=path
+            f"not JSON ({one_line(str(error))[:120]})",
+            remedy="fetch the model again",
+            code="input.malformed-json",
+            file=path,
         ) from error
 
 
@@ -197,6 +200,7 @@ def _unknown(source: str | Path, what: str) -> InputError:
     return InputError(
         f"a sentence-transformers model with {what}, which is not supported",
         remedy="choose one of Transformer, Pooling, Dense and Normalize, or name the folder of its Transformer",
+        code="input.unknown-format",
         file=source,
     )
 
@@ -255,8 +259,11 @@ def _weights(path: str, fetch: Fetch, source: str | Path) -> dict[str, torch.Ten
         raise InputError(
             f"the weights of {path} cannot be read ({one_line(str(error))[:120]})",
             remedy="fetch the model again",
+            code="input.unknown-format",
             file=source,
         ) from error
     if "linear.weight" not in found:
-        raise InputError(f"no weights in {path}", remedy="fetch the model again, whole", file=source)
+        raise InputError(
+            f"no weights in {path}", remedy="fetch the model again, whole", code="input.empty", file=source
+        )
     return found

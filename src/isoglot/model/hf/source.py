@@ -85,7 +85,12 @@ def open_sentence_head(source: str | Path) -> SentenceHead | None:
     except Exception as error:  # the hub's client raises many kinds
         raise _explained(source, error) from error
     if head is not None and head.transformer:
-        raise InputError("its Transformer is in a folder inside", remedy="download it and name the folder", file=source)
+        raise InputError(
+            "its Transformer is in a folder inside",
+            remedy="download it and name the folder",
+            code="input.unknown-format",
+            file=source,
+        )
     return head
 
 
@@ -134,6 +139,7 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
         raise InputError(
             f"{len(wanting)} weights are missing, the first {shown(wanting[0])}",
             remedy="fetch the model again, whole",
+            code="input.unknown-format",
             file=source,
         )
     if model.base_model is not model and missing - set(wanting):
@@ -169,6 +175,7 @@ def _explained(source: str | Path, error: Exception) -> IsoglotError:
         return InputError(
             f"not a model that transformers can open ({reason})",
             remedy="name a folder with config.json and weights",
+            code="input.unknown-format",
             file=source,
         )
     where = f"here or on the hub ({reason})" if _network() else "here, and the hub cannot be reached"

@@ -82,7 +82,11 @@ class Eraser(Estimator):
             InputError: The rows will not do, or there is not one code for each.
         """
         if not self._statistics and super().learned():
-            raise ConfigError("what was read or made from means cannot go on learning", remedy="fit another")
+            raise ConfigError(
+                "what was read or made from means cannot go on learning",
+                remedy="fit another",
+                code="config.not-supported",
+            )
         self._take(X, languages)
         self._forget()
         return self
@@ -206,7 +210,12 @@ class Eraser(Estimator):
         found = load_map(path, name=FILE, room=steer)
         if not isinstance(found, cls):
             name = type(found).__name__
-            raise InputError(f"a {name} where a {cls.__name__} is wanted", remedy=f"use {name}.load", file=path)
+            raise InputError(
+                f"a {name} where a {cls.__name__} is wanted",
+                remedy=f"use {name}.load",
+                code="input.unknown-format",
+                file=path,
+            )
         return found
 
     # --- inside ---
@@ -219,7 +228,9 @@ class Eraser(Estimator):
         known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
         if known is not None and known != rows_ND.shape[1]:
             raise InputError(
-                f"X has {rows_ND.shape[1]} columns where {known} came before", remedy="give rows of one space"
+                f"X has {rows_ND.shape[1]} columns where {known} came before",
+                remedy="give rows of one space",
+                code="input.shape",
             )
         for number, code in enumerate(codes):
             statistics = self._statistics.setdefault(code, LanguageStatistics([0]))
@@ -246,7 +257,9 @@ class Eraser(Estimator):
         self.check_options()
         if len(spread.languages) < 2:
             only = f"only {spread.languages[0]}" if spread.languages else "no language"
-            raise ConfigError(f"{only} to learn from", remedy="give rows of two languages or more")
+            raise ConfigError(
+                f"{only} to learn from", remedy="give rows of two languages or more", code="config.missing-data"
+            )
         width = spread.means_KD.shape[1]
         self._keep({"languages_": spread.languages, "width_": width, **self._learn(spread)}, like)
 
@@ -255,7 +268,11 @@ class Eraser(Estimator):
         if not self.needs_language:
             return None
         if languages is None:
-            raise ConfigError(f"{type(self).__name__} must know the language of every row", remedy="give their codes")
+            raise ConfigError(
+                f"{type(self).__name__} must know the language of every row",
+                remedy="give their codes",
+                code="config.missing-data",
+            )
         of_N, codes = _codes([languages] * rows if isinstance(languages, str) else languages, rows)
         for code in codes:
             if code not in self.languages_:
@@ -280,7 +297,9 @@ def _codes(languages: Sequence[str], rows: int) -> tuple[torch.Tensor, list[str]
     """The number of each row's language among the canonical codes that occur."""
     if isinstance(languages, str) or len(languages) != rows:
         count = 1 if isinstance(languages, str) else len(languages)
-        raise InputError(f"{rows} rows with {count} languages", remedy="give the code of each row")
+        raise InputError(
+            f"{rows} rows with {count} languages", remedy="give the code of each row", code="input.row-count"
+        )
     numbers: dict[str, int] = {}
     of_N = [numbers.setdefault(language_code(str(language)), len(numbers)) for language in languages]
     return torch.tensor(of_N), list(numbers)

@@ -90,7 +90,9 @@ class LSAR(Eraser):
         rank = most if self.rank is None else self.rank
         if rank > most:
             raise InputError(
-                f"rank {rank} of the means of {len(spread.languages)} languages", remedy=f"give {most} or less"
+                f"rank {rank} of the means of {len(spread.languages)} languages",
+                remedy=f"give {most} or less",
+                code="input.out-of-range",
             )
         center_D = spread.means_KD.mean(dim=0)
         _, values_R, basis_RD = torch.linalg.svd(spread.means_KD - center_D, full_matrices=False)
@@ -122,7 +124,11 @@ class LIR(Eraser):
     def _learn(self, spread: Spread) -> dict[str, Any]:
         width = spread.means_KD.shape[1]
         if self.rank > width:
-            raise InputError(f"{self.rank} directions of rows with {width} columns", remedy=f"give {width} or less")
+            raise InputError(
+                f"{self.rank} directions of rows with {width} columns",
+                remedy=f"give {width} or less",
+                code="input.out-of-range",
+            )
         found = []
         for count, mean_D, covariance_DD in zip(spread.counts_K, spread.means_KD, spread.covariances, strict=True):
             # The rows' singular vectors are the eigenvectors of X'X / n: the covariance, with the mean put back.

@@ -206,15 +206,25 @@ def trade_off(
 
 def _check(given: Mapping[str, Any], folds: int) -> None:
     if len({language_code(code) for code in given}) < 2:
-        raise ConfigError("one language has nothing to be told from", remedy="give sentences of two or more")
+        raise ConfigError(
+            "one language has nothing to be told from",
+            remedy="give sentences of two or more",
+            code="config.not-supported",
+        )
     if folds < 2:
-        raise ConfigError(f"{folds} folds", remedy="give 2 or more: what is tested must not be learned from")
+        raise ConfigError(
+            f"{folds} folds",
+            remedy="give 2 or more: what is tested must not be learned from",
+            code="config.invalid-value",
+        )
     sizes = {code: len(each) for code, each in given.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{code} {size:,}" for code, size in sizes.items())
-        raise InputError(f"not as many sentences in each language: {listed}", remedy="give parallel ones")
+        raise InputError(
+            f"not as many sentences in each language: {listed}", remedy="give parallel ones", code="input.row-count"
+        )
     if min(sizes.values()) < _FEWEST:
-        raise InputError(f"{min(sizes.values())} sentences", remedy=f"give {_FEWEST} at least")
+        raise InputError(f"{min(sizes.values())} sentences", remedy=f"give {_FEWEST} at least", code="input.too-few")
 
 
 def labelled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:

@@ -100,6 +100,7 @@ class Index:
             raise InputError(
                 f"two numbers for {in_words(cell)}: {one} and {other}",
                 remedy="add the coordinate that tells them apart, or keep one",
+                code="input.duplicate",
             )
         if cell not in self.replicated:
             numbers = [self.cells[cell][seed] for seed in sorted(self.cells[cell])]
@@ -245,6 +246,7 @@ class Evidence:
             raise InputError(
                 f"different counts of bootstrap draws: {listed}",
                 remedy="measure all with the same number of draws, so that they can be paired",
+                code="input.row-count",
             )
 
     @property

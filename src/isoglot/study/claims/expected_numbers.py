@@ -92,7 +92,9 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
     """
     if file.get("version") != VERSION:
         raise InputError(
-            f"expected numbers of format {file.get('version')!r}", remedy=f"write them again, in format {VERSION}"
+            f"expected numbers of format {file.get('version')!r}",
+            remedy=f"write them again, in format {VERSION}",
+            code="input.unknown-format",
         )
     index = Index(numbers, apart=True)
     wanted = max(1, len(file["numbers"]))

@@ -28,7 +28,9 @@ def printed(paper: str) -> dict[str, Any]:
     text = resources.files("isoglot.study").joinpath("paper_numbers.toml").read_text(encoding="utf-8")
     papers: dict[str, dict[str, Any]] = tomllib.loads(text)
     if paper not in papers:
-        raise ConfigError(f"no numbers of the paper {paper!r}", remedy=nearest_name(paper, papers))
+        raise ConfigError(
+            f"no numbers of the paper {paper!r}", remedy=nearest_name(paper, papers), code="config.unknown-name"
+        )
     return papers[paper]
 
 

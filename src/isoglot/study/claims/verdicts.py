@@ -122,7 +122,9 @@ def claims_of(paper: str) -> dict[str, Claim]:
 
     papers = {"wu2020": WU2020, "liu2020": LIU2020}
     if paper not in papers:
-        raise ConfigError(f"no claims of the paper {paper!r}", remedy=nearest_name(paper, papers))
+        raise ConfigError(
+            f"no claims of the paper {paper!r}", remedy=nearest_name(paper, papers), code="config.unknown-name"
+        )
     return papers[paper]
 
 

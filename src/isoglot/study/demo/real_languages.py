@@ -83,7 +83,11 @@ def see_real_languages(
     encoder = load_encoder(model, device=device)
     known = own_known(model)
     if known is None:
-        raise ConfigError(f"{model} comes without means", remedy="isoglot export MODEL DIR --format packed --means DIR")
+        raise ConfigError(
+            f"{model} comes without means",
+            remedy="isoglot export MODEL DIR --format packed --means DIR",
+            code="config.missing-data",
+        )
     means, sets = known
     first, *others = means.languages
     layer, shifted, found = encoder.depth, {}, {}

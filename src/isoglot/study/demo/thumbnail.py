@@ -275,7 +275,11 @@ def _former(out: Path, arm: Arm) -> dict[str, Any]:
                 case {"key": {"arm": {"name": arm.name}}} as found:
                     return dict(found)
     if out.is_dir() and any(out.iterdir()):
-        raise ConfigError(f"{out} is in the way: it holds something else", remedy="move it, or name another --out")
+        raise ConfigError(
+            f"{out} is in the way: it holds something else",
+            remedy="move it, or name another --out",
+            code="config.would-overwrite",
+        )
     return {}
 
 

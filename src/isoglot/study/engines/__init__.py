@@ -127,7 +127,9 @@ def run_study(
     for name, (given, engines) in theirs.items():
         if given and engine not in engines:
             raise ConfigError(
-                f"the engine {engine} does not take {name}", remedy=f"leave it out, or use --engine {engines[0]}"
+                f"the engine {engine} does not take {name}",
+                remedy=f"leave it out, or use --engine {engines[0]}",
+                code="config.conflicting-options",
             )
     if engine == "slurm":
         from isoglot.study.engines.slurm import run_slurm

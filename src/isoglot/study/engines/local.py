@@ -128,6 +128,7 @@ def _wait_for_inputs(study: Study, step: Step) -> None:
             raise StorageError(
                 f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there",
                 remedy=f"isoglot study step {study.out} {missing[0].key}",
+                code="storage.not-found",
             )
         time.sleep(_WAIT)
         with suppress(OSError):
@@ -366,6 +367,7 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
             raise ConfigError(
                 f"a training step is to have {options.gpus} GPUs, and there are {len(names)}",
                 remedy=f"--gpus {len(names)}",
+                code="config.requirement",
             )
         if options.device not in ("auto", "cuda"):
             return [(options.device, {})] * (options.workers or 1)

@@ -83,7 +83,9 @@ def _connect(ray: Any, cluster: ClusterOptions) -> bool:  # noqa: ANN401 - the l
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:
         raise ConfigError(
-            f"no Ray cluster at {address}: {one_line(str(error))}", remedy="start one: ray start --head"
+            f"no Ray cluster at {address}: {one_line(str(error))}",
+            remedy="start one: ray start --head",
+            code="config.engine",
         ) from error
     return True
 
@@ -118,6 +120,7 @@ class _Engine:
             raise ConfigError(
                 f"a training step is to have {self.options.gpus} GPUs, and no node has more than {largest:.0f}",
                 remedy=f"--gpus {largest:.0f}",
+                code="config.requirement",
             )
 
     def run(self) -> None:

@@ -201,9 +201,15 @@ def _words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise ConfigError(f"--sbatch {text!r}: {error}", remedy="close the quotation") from error
+        raise ConfigError(
+            f"--sbatch {text!r}: {error}", remedy="close the quotation", code="config.malformed-option"
+        ) from error
     if not words or not words[0].startswith("-"):
-        raise ConfigError(f"--sbatch {text!r} is not an option", remedy='write --sbatch "--account=NAME"')
+        raise ConfigError(
+            f"--sbatch {text!r} is not an option",
+            remedy='write --sbatch "--account=NAME"',
+            code="config.malformed-option",
+        )
     return words
 
 
@@ -260,12 +266,16 @@ def _output(command: list[str]) -> str:
         raise ConfigError(
             f"there is no {command[0]} on this machine",
             remedy="run it where jobs of the SLURM cluster are submitted, or use --engine local",
+            code="config.engine",
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise ConfigError(f"{command[0]} does not answer", remedy="see if SLURM is up: sinfo") from error
+        raise ConfigError(
+            f"{command[0]} does not answer", remedy="see if SLURM is up: sinfo", code="config.engine"
+        ) from error
     if done.returncode:
         raise ConfigError(
             f"{command[0]} failed: {one_line(done.stderr) or f'status {done.returncode}'}",
             remedy=f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}",
+            code="config.engine",
         )
     return done.stdout

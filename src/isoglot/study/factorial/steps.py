@@ -25,7 +25,7 @@ def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]
     cells = {cell.name: cell for cell in CELLS}
     for name in builder.options.arms:
         if name not in cells:
-            raise ConfigError(f"unknown arm {name!r}", remedy=nearest_name(name, cells))
+            raise ConfigError(f"unknown arm {name!r}", remedy=nearest_name(name, cells), code="config.unknown-name")
     depth = _depth(builder, seed)
     for name in builder.options.arms or cells:
         yield from CellBuilder(builder, cells[name], seed).cell_steps(depth)

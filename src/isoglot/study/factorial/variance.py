@@ -63,12 +63,19 @@ class BlockedTable:
             raise InputError(
                 f"values of shape {self.values_CB.shape} for {shape[0]} cells and {shape[1]} blocks",
                 remedy="give one value for each, and at least 2 cells and 2 blocks",
+                code="input.shape",
             )
         if len({tuple(cell.items()) for cell in self.cells}) < len(self.cells):
-            raise InputError("a combination of levels comes twice", remedy="give each cell once")
+            raise InputError(
+                "a combination of levels comes twice", remedy="give each cell once", code="input.duplicate"
+            )
         for cell, values in zip(self.cells, self.values_CB.tolist(), strict=True):
             if not all(map(isfinite, values)):
-                raise InputError(f"cell {shown(dict(cell))} has a value that is not a number", remedy="leave it out")
+                raise InputError(
+                    f"cell {shown(dict(cell))} has a value that is not a number",
+                    remedy="leave it out",
+                    code="input.not-finite",
+                )
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -155,7 +162,9 @@ class VarianceAnalysis:
             if set(term.name.split(":")) == wanted:
                 return term
         raise InputError(
-            f"no term {shown(':'.join(factors))}", remedy=f"one of {', '.join(t.name for t in self.terms)}"
+            f"no term {shown(':'.join(factors))}",
+            remedy=f"one of {', '.join(t.name for t in self.terms)}",
+            code="input.unknown-column",
         )
 
 
@@ -339,6 +348,7 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
         raise InputError(
             f"contrast {shown(name)}: {len(weights)} weights that add up to {sum(weights):g}",
             remedy=f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0",
+            code="input.out-of-range",
         )
     values = (np.asarray(weights) @ table.values_CB).tolist()
     estimate = sum(values) / len(values)
@@ -388,7 +398,9 @@ def level_means(table: BlockedTable, *factors: str) -> tuple[LevelMean, ...]:
     common = set.intersection(*(set(found) for found in where.values()))
     if not common:
         raise InputError(
-            f"no cells to compare the levels of {' x '.join(factors)} on", remedy="no other combination has all of them"
+            f"no cells to compare the levels of {' x '.join(factors)} on",
+            remedy="no other combination has all of them",
+            code="input.empty",
         )
     means_LB = np.array(
         [table.values_CB[[where[level][key] for key in sorted(common)]].mean(axis=0) for level in levels]

@@ -189,7 +189,9 @@ def study_verdicts(study: Study) -> list[Verdict]:
     paper = study.about.get("paper")
     if paper is None:
         raise ConfigError(
-            f"{study.about.get('recipe')} tests no claims of a paper", remedy="isoglot study list names those that do"
+            f"{study.about.get('recipe')} tests no claims of a paper",
+            remedy="isoglot study list names those that do",
+            code="config.not-supported",
         )
     found = verify(study.numbers(), paper, about=about_study(study))
     named = study.about.get("claims") or [one.claim for one in found]

@@ -101,12 +101,15 @@ def realign(tokens: Sequence[str], tags: Sequence[str], words: Sequence[str]) ->
         InputError: Tokens and words are not the same text, or there are more or fewer tags than tokens.
     """
     if len(tokens) != len(tags):
-        raise InputError(f"{len(tags)} tags for {len(tokens)} tokens", remedy="give each token a tag")
+        raise InputError(
+            f"{len(tags)} tags for {len(tokens)} tokens", remedy="give each token a tag", code="input.row-count"
+        )
     old, new = _starts(tokens), _starts(words)
     if "".join("".join(tokens).split()) != "".join("".join(words).split()):
         raise InputError(
             f"{shown(' '.join(words))} is not the text {shown(' '.join(tokens))}",
             remedy="choose a segmentation that leaves the characters as they are",
+            code="input.malformed-line",
         )
     report = RealignReport(sentences=1, words=len(words))
     spans = bio_spans(tags)

@@ -141,6 +141,7 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
             raise ConfigError(
                 f"the word {shown(word)} is not in the text where it is due",
                 remedy="choose a method that leaves words as they are written",
+                code="config.not-supported",
             )
         end = start + len(word)
         spans.append((start, end))
@@ -252,7 +253,9 @@ def _only_for(
 ) -> Callable[[str], list[str]]:
     if given != language:
         raise ConfigError(
-            f"the method {shown(method)} is for {language}, not for {given}", remedy="use unicode or moses for it"
+            f"the method {shown(method)} is for {language}, not for {given}",
+            remedy="use unicode or moses for it",
+            code="config.other-language",
         )
     return make()
 

@@ -135,7 +135,7 @@ class _Layout:
         return cells
 
     def _error(self, problem: str, remedy: str, number: int) -> InputError:
-        return InputError(problem, remedy=remedy, file=self.path, line=number)
+        return InputError(problem, remedy=remedy, code="input.malformed-line", file=self.path, line=number)
 
 
 def write_tagged(

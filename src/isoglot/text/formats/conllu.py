@@ -195,7 +195,13 @@ class _TreeParser:
         return Tree(tuple(self.words), tuple(self.multiwords), tuple(self.empties), tuple(self.comments))
 
     def _error(self, problem: str, remedy: str, line: int | None = None) -> InputError:
-        return InputError(problem, remedy=remedy, file=self.path, line=self.number if line is None else line)
+        return InputError(
+            problem,
+            remedy=remedy,
+            code="input.malformed-line",
+            file=self.path,
+            line=self.number if line is None else line,
+        )
 
     def _split(self, line: str) -> list[str]:
         cells = line.split("\t")

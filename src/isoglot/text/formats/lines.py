@@ -222,7 +222,9 @@ class LineWriter:
 
     def refusal(self, problem: str, *, remedy: str) -> InputError:
         """The error to raise when the line that is due cannot be written."""
-        return InputError(f"not written: {problem}", remedy=remedy, file=self.path, line=self.lines + 1)
+        return InputError(
+            f"not written: {problem}", remedy=remedy, code="input.not-writable", file=self.path, line=self.lines + 1
+        )
 
 
 def open_to_read(path: Path) -> IO[bytes]:

@@ -168,7 +168,10 @@ def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
         if language_code(name) == code:
             return {code: path.with_name(f"tatoeba.{name}-eng.{name}"), "en": path}
     raise InputError(
-        f"no Tatoeba test set of {shown(language)}", remedy="there should be tatoeba.xxx-eng.xxx and .eng", file=folder
+        f"no Tatoeba test set of {shown(language)}",
+        remedy="there should be tatoeba.xxx-eng.xxx and .eng",
+        code="input.empty",
+        file=folder,
     )
 
 
@@ -179,6 +182,7 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
         raise InputError(
             f"the header {shown(header)}: {error.problem}",
             remedy="name the language of each column in the first line, as in en<tab>fr; or give languages yourself",
+            code="input.malformed-line",
             file=path,
             line=number,
         ) from error
@@ -187,10 +191,12 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
 def _canonical(languages: Sequence[str]) -> list[str]:
     columns = [language_code(language) for language in languages]
     if not columns:
-        raise ConfigError("no languages", remedy="name at least one, such as en")
+        raise ConfigError("no languages", remedy="name at least one, such as en", code="config.missing-data")
     twice = [column for column in columns if columns.count(column) > 1]
     if twice:
-        raise ConfigError(f"the language {shown(twice[0])} is there twice", remedy="name each language once")
+        raise ConfigError(
+            f"the language {shown(twice[0])} is there twice", remedy="name each language once", code="config.duplicate"
+        )
     return columns
 
 

@@ -65,7 +65,11 @@ def held_out_sentences(
         for number, line in read_lines(path):
             if "\t" in line:
                 raise InputError(
-                    "a tab in plain text", remedy="name the layout, or the columns of a table", file=path, line=number
+                    "a tab in plain text",
+                    remedy="name the layout, or the columns of a table",
+                    code="input.malformed-line",
+                    file=path,
+                    line=number,
                 )
             if line.strip():
                 yield line

@@ -151,7 +151,9 @@ def extract_wikipedia(
 
 def _language(given: str | None, site: Site, path: str | Path) -> str:
     if given is None and not site.language:
-        raise ConfigError(f"{path} does not name its language", remedy="give the language of the text")
+        raise ConfigError(
+            f"{path} does not name its language", remedy="give the language of the text", code="config.missing-option"
+        )
     return language_code(given or site.language)
 
 

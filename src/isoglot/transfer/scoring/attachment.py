@@ -105,7 +105,11 @@ def parse_score(
     """
     sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
     if len(set(sizes)) > 1:
-        raise InputError(f"{sizes} sentences of gold heads, gold labels, heads, labels", remedy="give as many of each")
+        raise InputError(
+            f"{sizes} sentences of gold heads, gold labels, heads, labels",
+            remedy="give as many of each",
+            code="input.row-count",
+        )
     counts_N6 = np.zeros((sizes[0], 6), np.int64)
     for number, sentence in enumerate(zip(gold_heads, gold_labels, heads, labels, strict=True)):
         _check_sentence(number + 1, *sentence)
@@ -133,7 +137,11 @@ def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree], *, relations: Re
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if one is None or other is None:
             which = "gold trees" if one is None else "predicted trees"
-            raise InputError(f"the {which} end before sentence {number}", remedy="give the same sentences in both")
+            raise InputError(
+                f"the {which} end before sentence {number}",
+                remedy="give the same sentences in both",
+                code="input.line-count",
+            )
         _check_words(number, one, other)
         pairs.append((one, other))
     return parse_score(
@@ -154,6 +162,7 @@ def _check_words(number: int, gold: Tree, predicted: Tree) -> None:
             raise InputError(
                 f"word {place} of {where} is {forms[0]} in the gold, {forms[1]} in the predicted trees",
                 remedy="parse the words of the gold",
+                code="input.other-data",
             )
 
 
@@ -167,7 +176,9 @@ def _check_sentence(
     sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
     if len(set(sizes)) > 1:
         raise InputError(
-            f"sentence {number} has {sizes} gold heads, gold labels, heads, labels", remedy="give one for each word"
+            f"sentence {number} has {sizes} gold heads, gold labels, heads, labels",
+            remedy="give one for each word",
+            code="input.row-count",
         )
     for what, some in (("gold head", gold_heads), ("head", heads)):
         for word, head in enumerate(some, start=1):
@@ -175,6 +186,7 @@ def _check_sentence(
                 raise InputError(
                     f"word {word} of sentence {number} has the {what} {head} among {len(some)} words",
                     remedy="count words from 1; 0 is the root",
+                    code="input.out-of-range",
                 )
 
 

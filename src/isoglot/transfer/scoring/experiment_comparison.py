@@ -66,22 +66,29 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
     facts = [_facts(Path(folder)) for folder in (one, other)]
     if facts[0]["task"] != facts[1]["task"]:
         raise InputError(
-            f"{facts[0]['task']} in {one}, {facts[1]['task']} in {other}", remedy="compare experiments of one task"
+            f"{facts[0]['task']} in {one}, {facts[1]['task']} in {other}",
+            remedy="compare experiments of one task",
+            code="input.other-data",
         )
     counts = [_counts(Path(folder), way) for folder in (one, other)]
     for folder, own in zip((one, other), counts, strict=True):
         if not own:
-            raise InputError(f"no test in {folder} has epochs chosen by {way}", remedy=_MISSING[way])
+            raise InputError(
+                f"no test in {folder} has epochs chosen by {way}", remedy=_MISSING[way], code="input.no-match"
+            )
     languages = [language for language in counts[0] if language in counts[1]]
     if not languages:
         raise InputError(
             f"{one} and {other} have no test of one language with epochs chosen by {way}",
             remedy="test both on the same files",
+            code="input.no-match",
         )
     for language in languages:
         if facts[0]["tests"].get(language) != facts[1]["tests"].get(language):
             raise InputError(
-                f"{one} and {other} were tested on different {language} sentences", remedy="test both on the same file"
+                f"{one} and {other} were tested on different {language} sentences",
+                remedy="test both on the same file",
+                code="input.other-data",
             )
     found = [compare(counts[0][language], counts[1][language]) for language in languages]
     corrected = holm([each.p for each in found])
@@ -93,7 +100,12 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "sourc
 
 def _facts(folder: Path) -> dict[str, Any]:
     if not (folder / RESULT).exists() or not (folder / SENTENCES).exists():
-        raise StorageError("no experiment in this folder", remedy="make one with isoglot transfer", file=folder)
+        raise StorageError(
+            "no experiment in this folder",
+            remedy="make one with isoglot transfer",
+            code="storage.not-found",
+            file=folder,
+        )
     form = {"task": str, "tests": dict}
     return read_sealed(folder / RESULT, form, remedy="make it again with isoglot transfer")
 

@@ -97,7 +97,11 @@ def score_files(
     """
     entities = isinstance(task, Entities)
     if repair != "none" and not entities:
-        raise ConfigError(f"--repair {repair} is for ner, not for {shown(task.name)}", remedy="leave it out")
+        raise ConfigError(
+            f"--repair {repair} is for ner, not for {shown(task.name)}",
+            remedy="leave it out",
+            code="config.conflicting-options",
+        )
     malformed = 0
     if task.kind == "parsing":
         try:
@@ -118,7 +122,9 @@ def score_files(
             examples = proper if repair == "wu2020" else examples
         scores, sentences = task.score(expected.examples, examples), len(expected)
     if not sentences:
-        raise InputError("there are no sentences to score", remedy="give a file that is not empty", file=gold)
+        raise InputError(
+            "there are no sentences to score", remedy="give a file that is not empty", code="input.empty", file=gold
+        )
     interval = estimate(scores.ratio_S2).over_sentences
     return FileScore(task.metric, scores, interval, sentences, repair if entities else None, malformed)
 
@@ -127,7 +133,10 @@ def _different(number: int, one: Any, other: Any, gold: str | Path, predicted: s
     if one is None or other is None:
         short = gold if one is None else predicted
         return InputError(
-            f"the file ends before sentence {number:,}", remedy="give the same sentences in both files", file=short
+            f"the file ends before sentence {number:,}",
+            remedy="give the same sentences in both files",
+            code="input.line-count",
+            file=short,
         )
     pairs = zip_longest(text_of(one), text_of(other))
     place, (mine, yours) = next((at, pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
@@ -136,5 +145,6 @@ def _different(number: int, one: Any, other: Any, gold: str | Path, predicted: s
     return InputError(
         f"sentence {number:,}, {what} {place}: {found} where the gold has {wanted}",
         remedy="predict labels for what the gold file has",
+        code="input.other-data",
         file=predicted,
     )

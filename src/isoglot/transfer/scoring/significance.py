@@ -167,6 +167,7 @@ def compare(
             raise InputError(
                 f"one system has {sizes[0]:,} {what}, the other {sizes[1]:,}",
                 remedy="compare systems on the same test set, with as many runs",
+                code="input.row-count",
             )
     seeds = len(one_SN2)
     both_SN2 = np.concatenate([one_SN2, other_SN2])
@@ -188,7 +189,7 @@ def spread_over_seeds(scores: Sequence[float]) -> Spread:
         InputError: There is none.
     """
     if not scores:
-        raise InputError("no seed has a score", remedy="give at least one")
+        raise InputError("no seed has a score", remedy="give at least one", code="input.empty")
     deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
     return Spread(statistics.fmean(scores), deviation, min(scores), max(scores), len(scores))
 
@@ -271,6 +272,7 @@ def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
         raise InputError(
             f"counts of shapes {shapes}",
             remedy="give two counts for each sentence, and the same sentences for all seeds",
+            code="input.shape",
         )
     return np.stack(seeds).astype(float)
 
@@ -278,5 +280,7 @@ def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
 def _check_options(draws: int, level: float) -> None:
     if draws < 1 or not 0 < level < 1:
         raise ConfigError(
-            f"{draws} draws at the level {level}", remedy="give at least 1, and a level below 1 such as 0.95"
+            f"{draws} draws at the level {level}",
+            remedy="give at least 1, and a level below 1 such as 0.95",
+            code="config.invalid-value",
         )

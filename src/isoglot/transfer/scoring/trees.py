@@ -86,12 +86,14 @@ def _check_shapes(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> None:
         raise InputError(
             f"scores of shape {shape} with lengths of shape {lengths_B.shape}",
             remedy="give B × T × T scores, the root among the T, and B lengths",
+            code="input.shape",
         )
     if len(lengths_B) and (lengths_B.min() < 0 or lengths_B.max() >= shape[1]):
         wrong = int(np.flatnonzero((lengths_B < 0) | (lengths_B >= shape[1]))[0])
         raise InputError(
             f"sentence {wrong} of the batch has length {lengths_B[wrong]} in {shape[1]} places",
             remedy="count the words without the root; the scores have one place more",
+            code="input.out-of-range",
         )
 
 
@@ -106,6 +108,7 @@ def _check_scores(best_BT: np.ndarray, words_BT: np.ndarray) -> None:
     raise InputError(
         f"the score {best_BT[sentence, word]} for a head of word {word} in sentence {sentence} of the batch",
         remedy="scores are finite, or -inf where an arc is forbidden",
+        code="input.not-finite",
     )
 
 
@@ -113,4 +116,5 @@ def _no_tree(sentence: int) -> InputError:
     return InputError(
         f"every tree with a single root has a forbidden arc in sentence {sentence} of the batch",
         remedy="forbid fewer arcs with -inf",
+        code="input.malformed-tree",
     )

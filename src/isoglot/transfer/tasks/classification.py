@@ -45,6 +45,7 @@ class Classification(Task[Passage]):
             raise InputError(
                 f"{len(labels):,} different labels in {count:,} examples, such as {shown(labels.names[0])}",
                 remedy=f"{self.name} reads the label from the last column: check the order of the columns",
+                code="input.malformed-line",
                 file=next((one.file for one in data if one.file), None),
             )
 

@@ -62,7 +62,11 @@ class Parsed:
 def _refuse_string(name: str, value: object, remedy: str) -> None:
     """Refuse a plain string where a tuple of strings is due: it would be read character by character."""
     if isinstance(value, str):
-        raise ConfigError(f"{name} is the string {shown(value)}, not a tuple of strings", remedy=f"write {remedy}")
+        raise ConfigError(
+            f"{name} is the string {shown(value)}, not a tuple of strings",
+            remedy=f"write {remedy}",
+            code="config.malformed-option",
+        )
 
 
 ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)

@@ -144,7 +144,9 @@ class Task(ABC, Generic[ExampleT]):
         Raises:
             ConfigError: The task has no built-in examples, or the language has none.
         """
-        raise ConfigError(f"there are no built-in examples for {self.name}", remedy="give files")
+        raise ConfigError(
+            f"there are no built-in examples for {self.name}", remedy="give files", code="config.built-in-language"
+        )
 
     @abstractmethod
     def score(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> Scores:
@@ -193,7 +195,12 @@ class Task(ABC, Generic[ExampleT]):
         if len(found) < 2:
             file = next((one.file for one in every if one.file), None)
             there = f"the only label is {shown(found.names[0])}" if found.names else "there are no labels"
-            raise InputError(f"{there} to learn {self.name} from", remedy="give examples of two or more", file=file)
+            raise InputError(
+                f"{there} to learn {self.name} from",
+                remedy="give examples of two or more",
+                code="input.too-few",
+                file=file,
+            )
         self.check_labels(found, every)
         return found
 
@@ -229,7 +236,7 @@ class Task(ABC, Generic[ExampleT]):
                             near = nearest_name(label, known)
                             remedy = f"learn from data that has it, {count}; in this file, {near}"
                         problem = f"the label {shown(label)} is not in the training data"
-                        raise InputError(problem, remedy=remedy, file=data.file, line=line)
+                        raise InputError(problem, remedy=remedy, code="input.unknown-label", file=data.file, line=line)
                     found[label] += 1
         return found
 
@@ -251,7 +258,9 @@ def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
         InputError: There are more or fewer predictions than examples.
     """
     if len(gold) != len(predicted):
-        raise InputError(f"{len(predicted)} predictions for {len(gold)} examples", remedy="give one for each")
+        raise InputError(
+            f"{len(predicted)} predictions for {len(gold)} examples", remedy="give one for each", code="input.row-count"
+        )
 
 
 # --- the registry ---
@@ -293,7 +302,12 @@ def load_task_file(path: str | Path) -> Task[Any]:
         exec(code, {"__name__": f"isoglot_task_{Path(path).stem}", "__file__": str(path)})  # noqa: S102 - the user's own
     made = [task for name, task in _REGISTERED.items() if before.get(name) is not task]
     if not made:
-        raise InputError("no task is registered here", remedy="end the file with register(YourTask())", file=path)
+        raise InputError(
+            "no task is registered here",
+            remedy="end the file with register(YourTask())",
+            code="input.task-file",
+            file=path,
+        )
     return made[-1]
 
 
@@ -321,7 +335,9 @@ def of_task_file(path: str | Path | None) -> Iterator[None]:
 
 def _failed(path: str | Path, line: int | None, error: BaseException) -> InputError:
     problem = f"the task file fails: {type(error).__name__}: {shown(str(error), 200)[1:-1]}"
-    return InputError(problem, remedy="correct it there, or what it reads", file=path, line=line)
+    return InputError(
+        problem, remedy="correct it there, or what it reads", code="input.task-file", file=path, line=line
+    )
 
 
 def find_task(name: str) -> Task[Any]:
@@ -335,5 +351,5 @@ def find_task(name: str) -> Task[Any]:
     if name not in _REGISTERED:
         known = {*_HOMES, *_REGISTERED}
         remedy = f"if it is your own, name its file: --task FILE; else {nearest_name(name, known)}"
-        raise ConfigError(f"there is no task {shown(name)}", remedy=remedy)
+        raise ConfigError(f"there is no task {shown(name)}", remedy=remedy, code="config.unknown-name")
     return _REGISTERED[name]

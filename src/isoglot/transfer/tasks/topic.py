@@ -47,6 +47,7 @@ def _passage(line: str, path: str | Path, number: int) -> Passage:
         raise InputError(
             f"{shown(line)} is not a text and its topic",
             remedy="write the two with a tab between them",
+            code="input.malformed-line",
             file=path,
             line=number,
         )

@@ -35,6 +35,7 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
         raise ConfigError(
             f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
             remedy="leave it out: it is for tasks with one label a text",
+            code="config.conflicting-options",
         )
 
 
@@ -55,7 +56,11 @@ def check_learnt(
     """
     if not train or next(iter(train)) not in dev:
         named = f"dev data of {next(iter(train))}" if train else "training data"
-        raise ConfigError(f"there is no {named}", remedy="an epoch is chosen by it: give both for one language")
+        raise ConfigError(
+            f"there is no {named}",
+            remedy="an epoch is chosen by it: give both for one language",
+            code="config.missing-data",
+        )
     for code in train:
         reader_of(encoder, code, config.max_length)
     check_scored(encoder, dev, config.max_length)
@@ -71,7 +76,7 @@ def check_scored(encoder: EncoderLike, data: Mapping[str, Data[Any]], length: in
     for code, some in data.items():
         reader_of(encoder, code, length)
         if not len(some):
-            raise InputError(f"there are no examples of {code}", remedy="give some", file=some.file)
+            raise InputError(f"there are no examples of {code}", remedy="give some", code="input.empty", file=some.file)
 
 
 def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -> dict[str, int]:
@@ -123,5 +128,6 @@ def refuse_training_data(train: Mapping[str, Data[Any]], data: Mapping[str, Data
             raise InputError(
                 f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
                 remedy="give others, or allow the leak with --allow-leak",
+                code="input.leak",
                 file=data[code].file,
             )

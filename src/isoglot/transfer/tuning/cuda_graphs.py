@@ -179,7 +179,9 @@ class Recorder:
             raise
         except RuntimeError as error:
             raise ConfigError(
-                f"a step cannot be recorded on the GPU: {str(error).splitlines()[0]}", remedy="set cuda_graphs=off"
+                f"a step cannot be recorded on the GPU: {str(error).splitlines()[0]}",
+                remedy="set cuda_graphs=off",
+                code="config.not-supported",
             ) from error
         return Recording(graph, rows_B, loss)
 

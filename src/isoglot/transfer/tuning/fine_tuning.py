@@ -167,7 +167,12 @@ class Trainer:
         self.rows = {code: self._rows(code, data) for code, data in train.items()}
         if not any(self.rows.values()):
             file = next((data.file for data in train.values() if data.file), None)
-            raise InputError("there is nothing to learn from", remedy="give examples that are not empty", file=file)
+            raise InputError(
+                "there is nothing to learn from",
+                remedy="give examples that are not empty",
+                code="input.empty",
+                file=file,
+            )
         self.stored = {code: self._stored(rows) for code, rows in self.rows.items()}
         self.vectors = {
             code: RowVectors(self.tuned, rows, self.stored[code], code, held) for code, rows in self.rows.items()

@@ -89,6 +89,7 @@ class FrozenStates:
             raise ConfigError(
                 f"no way from layer {self.layer} to {layer}",
                 remedy=f"layers go from 0 (the embeddings) up to {self.encoder.depth}",
+                code="config.unknown-layer",
             )
         if self._filled and layer == self.layer:
             return

@@ -27,12 +27,15 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
     """
     if not isinstance(encoder, nn.Module):
         raise ConfigError(
-            f"{type(encoder).__name__} has no parameters to fine-tune", remedy="tune the head only: tune=head"
+            f"{type(encoder).__name__} has no parameters to fine-tune",
+            remedy="tune the head only: tune=head",
+            code="config.not-supported",
         )
     if not encoder.depth:
         raise ConfigError(
             "static vectors have no layers that could learn",
             remedy="use --recipe static-nli, or tune the head only: tune=head",
+            code="config.not-supported",
         )
     stack = next(
         (
@@ -43,7 +46,11 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
         None,
     )
     if stack is None:
-        raise ConfigError("the layers of the encoder stand in no list", remedy="tune the head only: tune=head")
+        raise ConfigError(
+            "the layers of the encoder stand in no list",
+            remedy="tune the head only: tune=head",
+            code="config.not-supported",
+        )
     found: dict[str, int] = {}
     behind = False
     for name, _ in encoder.named_parameters():
@@ -71,12 +78,18 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
         return []
     depth = encoder.depth
     if freeze > depth:
-        raise ConfigError(f"freeze={freeze} with {depth} layers", remedy=f"freeze {depth} at most")
+        raise ConfigError(
+            f"freeze={freeze} with {depth} layers", remedy=f"freeze {depth} at most", code="config.invalid-value"
+        )
     lowest = freeze + 1 if freeze else 0
     if tune.startswith("top-"):
         top = int(tune.removeprefix("top-"))
         if top > depth:
-            raise ConfigError(f"tune={tune} with {depth} layers", remedy=f"give top-{depth} at most, or all")
+            raise ConfigError(
+                f"tune={tune} with {depth} layers",
+                remedy=f"give top-{depth} at most, or all",
+                code="config.invalid-value",
+            )
         lowest = max(lowest, depth - top + 1)
     own = set(encoder.languages)
     layers = layer_numbers(encoder)
@@ -89,6 +102,8 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
     ]
     if not found:
         raise ConfigError(
-            "every layer that would learn is a language's own", remedy="tune the head only (tune=head), or more layers"
+            "every layer that would learn is a language's own",
+            remedy="tune the head only (tune=head), or more layers",
+            code="config.not-supported",
         )
     return found

@@ -110,7 +110,11 @@ def check_free(out: Path) -> None:
         ConfigError: It does.
     """
     if (out / IDENTITY).exists() or any(out.glob(f"seed-*/*/{IDENTITY}")):
-        raise ConfigError(f"{out} holds a run already", remedy="go on with it by --resume, or name another --out")
+        raise ConfigError(
+            f"{out} holds a run already",
+            remedy="go on with it by --resume, or name another --out",
+            code="config.run-exists",
+        )
 
 
 def finished(out: Path) -> bool:
@@ -134,7 +138,9 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
 
     if finished(out):
         raise ConfigError(
-            f"{out} holds the model of a run, which would no longer be the run's", remedy="name another folder"
+            f"{out} holds the model of a run, which would no longer be the run's",
+            remedy="name another folder",
+            code="config.would-overwrite",
         )
     stale = [HEAD, CHANGED, *(f"{ENCODER}/{name}" for name in encoder_files(out / ENCODER))]
     with renewed_folder(out, INDEX, stale=stale) as target:
@@ -196,6 +202,7 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
         raise InputError(
             f"settings of another version: {error.problem}",
             remedy="make it again with isoglot transfer",
+            code="input.unknown-format",
             file=folder / INDEX,
         ) from error
     place = encoder.device if encoder is not None else choose_device(device)
@@ -225,7 +232,11 @@ def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None
     from isoglot.model.load import load_encoder
 
     if encoder is None and not index["source"]:
-        raise ConfigError(f"{folder} does not say which encoder it was tuned from", remedy="give the encoder")
+        raise ConfigError(
+            f"{folder} does not say which encoder it was tuned from",
+            remedy="give the encoder",
+            code="config.not-supported",
+        )
     found = copied(encoder) if encoder is not None else load_encoder(_source(folder, index), device=device)
     if isinstance(found, nn.Module) and CHANGED in index["files"]:
         weights = read_weights(folder / CHANGED, sha256=index["files"][CHANGED])
@@ -249,5 +260,6 @@ def _source(folder: Path, index: Mapping[str, Any]) -> str:
     raise StorageError(
         f"the encoder that {folder} was tuned from is no longer there",
         remedy="put it back, or fine-tune again",
+        code="storage.not-found",
         file=then,
     )
