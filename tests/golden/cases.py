@@ -24,9 +24,11 @@ class Case:
     tolerance: Tolerance = field(default_factory=Tolerance)
     """how far floats may be off"""
     tensors: str = ""
-    """pattern of the safetensors files it writes whose sums are held too"""
+    """pattern of the .safetensors and .vec files it writes whose sums are held too"""
     without: tuple[str, ...] = ()
     """names in its output that say something about the machine"""
+    rough: tuple[str, ...] = ()
+    """names of shares of few items near chance, where a last digit decides about an item: they may be off by 0.15"""
     needs: str = ""
     """a library without which it is skipped"""
 
@@ -48,6 +50,8 @@ FILES = {
         "<title>Iron</title><ns>0</ns><id>1</id><revision><id>2</id><text bytes='9' xml:space='preserve'>'''Iron''' is "
         "a [[chemical element|element]]. Dr. Smith likes it. It was known early.</text></revision></page>\n</mediawiki>\n"
     ),
+    "gold.tsv": "Eva\tB-PER\nMay\tI-PER\nlives\tO\nin\tO\nBonn\tB-LOC\n\nIt\tO\nrains\tO\n\nAnn\tB-PER\nsleeps\tO\n",
+    "predicted.tsv": "Eva\tB-PER\nMay\tO\nlives\tO\nin\tO\nBonn\tB-LOC\n\nIt\tO\nrains\tB-LOC\n\nAnn\tB-PER\nsleeps\tO\n",
     "mood.tsv": "The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5,
     "mood.py": """
 from isoglot.text.lines import read_lines
@@ -74,7 +78,7 @@ def _settings(text: str) -> str:
     return " ".join(f"--set {setting}" for setting in text.split())
 
 
-_SMALL = _settings("parallel=80 dictionary=200 treebank=40 ner=40 nli=40 held_out=20")
+_SMALL = _settings("parallel=80 dictionary=800 treebank=40 ner=40 nli=40 held_out=20")
 _TEXT = "--text en=@languages-export/text/en.train.txt --text fr=@languages-export/text/fr.train.txt"
 _BITEXT = "--parallel @languages-export/parallel/train.tsv"
 _LINES = "--parallel @languages-export/parallel/test.tsv"
@@ -124,13 +128,15 @@ def _transfer(task: str, folder: str, ending: str, more: str = "") -> Case:
     """An epoch of a task in English, tested in French."""
     at = f"@languages-export/{folder}"
     sets = f"--train en={at}/en.train.{ending} --dev en={at}/en.dev.{ending} --test fr={at}/fr.test.{ending}"
-    return Case(f"transfer {task} --model @pretrain {sets} {_TUNE} {more} --out @out", TRAINED)
+    return Case(
+        f"transfer {task} --model @pretrain {sets} {_TUNE} {more} --out @out", TRAINED, tensors="*/*/head.safetensors"
+    )
 
 
 CASES = {
     "languages-list": Case("languages list"),
     "languages-sample": Case("languages sample --count 2 --seed 7"),
-    "languages-export": Case(f"languages export --langs en,fr --sentences 240 {_SMALL} --out @out"),
+    "languages-export": Case(f"languages export --langs en,fr --sentences 600 {_SMALL} --out @out"),
     "languages-twin": Case(
         "languages twin --text en=@languages-export/text/en.train.txt --kind shift --kept 0.2 --out @out"
     ),
@@ -139,13 +145,13 @@ CASES = {
     "text-segment": Case(f"text segment {_TEXT} --out @out"),
     "text-switch": Case(f"text switch {_TEXT} {_DICTIONARY} --out @out"),
     "text-overlap": Case(
-        "text overlap --text en=@languages-export/text/en.train.txt --test en=@languages-export/treebank/en.train.conllu "
+        "text overlap --text en=@languages-export/text/en.train.txt --test en=@languages-export/text/en.train.txt "
         "--remove --out @out"
     ),
     "text-realign-ner": Case("text realign-ner --text zh=@files/ner.zh.tsv --segment characters --out @out"),
     "text-wikipedia": Case("text wikipedia @files/dump.xml --min-words 3 --out @out/en.txt"),
     "text-declare": Case("text declare --text en=@files/declared.txt"),
-    "vocab-train-joint": Case(f"vocab train {_TEXT} --mode joint --size 1000 --out @out"),
+    "vocab-train-joint": Case(f"vocab train {_TEXT} --mode joint --size 1500 --out @out"),
     "vocab-train-union": Case(f"vocab train {_TEXT} --mode union --size 400 --out @out"),
     "vocab-train-disjoint": Case(f"vocab train {_TEXT} --mode disjoint --size 400 --out @out"),
     "vocab-train-graded": Case(f"vocab train {_TEXT} --mode graded --size 400 --keep band --band 1-100 --out @out"),
@@ -187,16 +193,24 @@ CASES = {
         f"encode @pretrain --text @align-links/en.txt --pool types --words @files/words.txt --lang en --layers -1 {_CPU} "
         "--out @out/v.vec",
         TRAINED,
+        tensors="v.vec",
     ),
     "export": Case("export @pretrain @out --lang fr", TRAINED, tensors="*.safetensors"),
-    "export-packed": Case("export @pretrain @out --format packed", TRAINED, tensors="*.safetensors"),
-    "diagnose": Case(f"diagnose @pretrain {_LINES} {_settings('resamples=20 draws=20')} {_CPU} --out @out", TRAINED),
+    "export-packed": Case("export @pretrain @out --format packed", TRAINED, without=("size",), tensors="*.safetensors"),
+    "diagnose": Case(
+        f"diagnose @pretrain {_BITEXT} --layers 1 {_settings('resamples=20 draws=20')} {_CPU} --out @out",
+        TRAINED,
+        rough=("spread",),
+    ),
     "doctor": Case(f"doctor {_CPU} --out @out", without=("devices", "device", "parts", "peak")),
     "static-train-glove": _static("glove"),
     "static-train-word2vec": _static("word2vec", needs="gensim"),
     "static-train-fasttext": _static("fasttext", "--set buckets=500", needs="gensim"),
     "static-vectors": Case(
-        "static vectors @static-train-glove --words @files/words.txt --lang en --out @out/words.vec", TRAINED
+        "static vectors @static-train-glove --words @files/words.txt --lang en --out @out/words.vec",
+        TRAINED,
+        tensors="*.vec",
+        needs="numba",
     ),
     "align-links": Case(f"align links {_BITEXT} --out @out"),
     "align-links-model": Case(f"align links {_BITEXT} --model @pretrain --layer 1 {_CPU} --out @out", TRAINED),
@@ -218,6 +232,7 @@ CASES = {
         "align apply --map @align-sentences/layer-1.safetensors --vectors @encode/v.safetensors --layer 1 "
         "--out @out/y.safetensors",
         TRAINED,
+        tensors="*.safetensors",
     ),
     "compare-models": Case(f"compare models @pretrain @pretrain-mini {_LINES} --draws 20 {_CPU} --out @out", TRAINED),
     "compare-grid": Case(f"compare grid @files/grid.toml {_CPU} --out @out", TRAINED),
@@ -237,7 +252,9 @@ CASES = {
         f"steer sweep --model @pretrain {_LINES} --means @steer-fit {_DICTIONARY} --alpha 1 --alpha 2 {_CPU} --out @out",
         TRAINED,
     ),
-    "steer-erase": Case(f"steer erase @pretrain {_LINES} {_CPU} --out @out", TRAINED),
+    "steer-erase": Case(
+        f"steer erase @pretrain {_BITEXT} {_CPU} --out @out", TRAINED, rough=("spread", "probe", "control", "harmonic")
+    ),
     "transfer-nli": _transfer("nli", "nli", "tsv"),
     "transfer-ner": _transfer("ner", "ner", "tsv"),
     "transfer-ner-head": _transfer("ner", "ner", "tsv", "--set tune=head"),
@@ -266,11 +283,9 @@ CASES = {
     "transfer-predict": Case(
         "transfer predict 'Eva lives in Paris.' --model @transfer-ner --lang en --device cpu", TRAINED
     ),
-    "transfer-score": Case(
-        "transfer score parse @languages-export/treebank/fr.test.conllu @languages-export/treebank/fr.test.conllu --lang fr"
-    ),
+    "transfer-score": Case("transfer score ner @files/gold.tsv @files/predicted.tsv --lang en"),
     "study-list": Case("study list"),
-    "study-plan": Case("study plan table1 --scale nano"),
+    "study-plan": Case(f"study plan table1 --scale nano {_CPU}"),
     "study-run": Case(
         "study run figure7 --scale nano --pair en-de --set tokens=2000 --set moments=1 --set builtin_sentences=600 "
         f"--set settings.model.layers=2 --set pairs=20 {_CPU} --out @out",

@@ -1,8 +1,8 @@
 """What is kept of a verb's output, and how it is compared with what is stored.
 
 >>> kept = keep({"p_at_1": 0.5, "seconds": 3.2, "hash": "0f" * 32, "losses": [1.0] * 30})
->>> kept["losses"]["length"], kept["losses"]["sum"], sorted(kept)
-(30, 30.0, ['losses', 'p_at_1'])
+>>> kept["losses"]["length"], kept["losses"]["sums"][:2], sorted(kept)
+(30, [3.0, 3.0], ['losses', 'p_at_1'])
 >>> differences({"a": [1, 2.0]}, {"a": [1, 2.00001]}, Tolerance())
 []
 >>> differences({"a": [1, 2.0]}, {"a": [2, 2.1]}, Tolerance())
@@ -15,17 +15,18 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from safetensors.torch import load_file
+
 LONGEST = 20
-"""Numbers of a list that are kept; of what is not a number, a quarter as many. The rest is in the sum."""
+"""Numbers of a list that are kept; the others are in sums."""
+FEW = 5
+"""Values of a list that are kept if they are no numbers."""
 LONGEST_TEXT = 60
-VARIES = re.compile(
-    r"(^|_)(seconds|minutes|hours|time|eta|date|started|finished|elapsed|when|version|versions|python|platform|host|pid"
-    r"|sha256|hash|hashes|key|keys|bytes|memory|disk|speed|peak|tokens_per_second|command)(_|$)"
-)
+VARIES = re.compile(r"(^|_)(seconds|per_second|elapsed|time|date|versions?|sha256|hash|hashes|command)(_|$)")
 """Names of values that differ between machines, days or versions."""
 HASH = re.compile(r"[0-9a-f]{12,}")
 TEXT = {".txt", ".tsv", ".csv", ".conllu", ".align", ".vec", ".jsonl"}
@@ -43,33 +44,52 @@ class Tolerance:
         return math.isclose(stored, found, rel_tol=self.relative, abs_tol=self.absolute)
 
 
+ROUGH = Tolerance(absolute=0.15)
+
+
 def keep(value: Any, root: str = "\0") -> Any:
-    """Numbers and short text of a JSON value, without what varies; long lists and tables by their beginning and sum.
+    """Numbers and short text of a JSON value, without what varies; long lists by their beginning and sums.
 
     Args:
         value: What a verb printed.
-        root: The folder of the tests; text that names it is a path and is left out.
+        root: The folder of the tests, which is written ``@``.
     """
     if isinstance(value, dict):
-        named = {
-            HASH.sub("#", name.replace(root, "@")): each for name, each in value.items() if not VARIES.search(name)
-        }
-        few = dict(islice(named.items(), 2 * LONGEST))
-        kept = {name: keep(each, root) for name, each in few.items() if _has_something(each, root)}
-        return kept | ({"length": len(named), "sum": _total(value)} if len(named) > len(few) else {})
+        named = {_masked(name, root): each for name, each in value.items() if not VARIES.search(name)}
+        kept = {name: keep(each, root) for name, each in named.items() if not _is_left_out(each, root)}
+        return kept if len(kept) <= 2 * LONGEST else keep([{"name": name, "value": kept[name]} for name in kept])
     if isinstance(value, list):
-        here = [each for each in value if _has_something(each, root)]
-        most = LONGEST if all(isinstance(each, int | float) for each in here) else LONGEST // 4
-        if len(here) <= most:
-            return [keep(each, root) for each in here]
-        return {"first": [keep(each, root) for each in here[:most]], "length": len(value), "sum": _total(value)}
+        return _kept_list([each for each in value if not _is_left_out(each, root)], root)
+    if isinstance(value, str):
+        return _masked(value, root)
     return _rounded(value) if isinstance(value, float) else value
 
 
+def _kept_list(values: list[Any], root: str) -> Any:
+    """A list as it is if it is short; rows as columns; of a column of numbers the first, and sums of its tenths."""
+    numbers = [each for each in values if isinstance(each, int | float)]
+    if len(values) <= (LONGEST if len(numbers) == len(values) else FEW):
+        return [keep(each, root) for each in values]
+    if all(isinstance(each, dict) for each in values):
+        fields = dict.fromkeys(field for row in values for field in row if not VARIES.search(field))
+        columns = {field: [row[field] for row in values if field in row] for field in fields}
+        return {"length": len(values), "columns": {field: keep(each, root) for field, each in columns.items()}}
+    if all(isinstance(each, list) for each in values):
+        return {"length": len(values), "items": keep([each for row in values for each in row], root)}
+    found: dict[str, Any] = {"length": len(values)}
+    if texts := [each for each in values if isinstance(each, str)]:
+        found["texts"] = [keep(each, root) for each in texts[:FEW]]
+    if numbers:
+        parts = [numbers[len(numbers) * tenth // 10 : len(numbers) * (tenth + 1) // 10] for tenth in range(10)]
+        found |= {"first": keep(numbers[:LONGEST], root), "sums": [keep(sum(part), root) for part in parts]}
+    return found
+
+
 def as_text(kept: Any) -> str:
-    """What is kept as JSON: a line for every list of numbers."""
+    """What is kept as JSON: a line for every list or object with nothing but values in it."""
     text = json.dumps(kept, indent=1, ensure_ascii=False)
-    return re.sub(r"\[\s*([-+.\deE,\s]+?)\s*\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    inner = r"\n *([^\[\]{}]+?)\n *"
+    return re.sub(rf"\[{inner}\]|{{{inner}}}", lambda found: re.sub(r"\n *", " ", found[0]), text) + "\n"
 
 
 def written_files(out: Path) -> dict[str, int | None]:
@@ -81,28 +101,32 @@ def written_files(out: Path) -> dict[str, int | None]:
 
 
 def tensor_sums(out: Path, pattern: str) -> dict[str, dict[str, list[float]]]:
-    """Sum and sum of magnitudes of every tensor in the safetensors files of a folder that have such a name."""
-    from safetensors.torch import load_file
-
+    """Sum and sum of magnitudes of every tensor in the .safetensors and .vec files of a folder that have such a name."""
     return {
         path.relative_to(out).as_posix(): {
-            name: [_rounded(float(each.double().sum())), _rounded(float(each.double().abs().sum()))]
-            for name, each in sorted(load_file(path).items())
+            name: [_rounded(float(each.sum())), _rounded(float(np.abs(each).sum()))]
+            for name, each in sorted(_tensors(path).items())
         }
         for path in sorted(out.glob(pattern))
     }
 
 
-def differences(stored: Any, found: Any, tolerance: Tolerance) -> list[str]:
-    """A line for every value that is not what is stored."""
+def differences(stored: Any, found: Any, tolerance: Tolerance, rough: tuple[str, ...] = ()) -> list[str]:
+    """A line for every value that is not what is stored.
+
+    Args:
+        stored: The values that are stored.
+        found: The values of now.
+        tolerance: How far floats may be off.
+        rough: Names of which, or below which, they may be off by 0.15.
+    """
     ours, theirs = dict(_leaves(stored)), dict(_leaves(found))
     lines = [f"{name}: {value!r} is gone" for name, value in ours.items() if name not in theirs]
     lines += [f"{name}: {value!r} is new" for name, value in theirs.items() if name not in ours]
     for name in ours.keys() & theirs.keys():
         one, other = ours[name], theirs[name]
-        if not (
-            _is_near(one, other, tolerance) if isinstance(one, float) or isinstance(other, float) else one == other
-        ):
+        allowed = ROUGH if set(name.split(".")) & set(rough) else tolerance
+        if not (_is_near(one, other, allowed) if isinstance(one, float) or isinstance(other, float) else one == other):
             lines.append(f"{name}: {one!r} is now {other!r}")
     return sorted(lines)
 
@@ -117,29 +141,29 @@ def sum_differences(stored: Any, found: Any, relative: float) -> list[str]:
     for file, tensors in stored.items():
         for name, (total, magnitude) in tensors.items():
             now = found[file][name]
-            if max(abs(total - now[0]), abs(magnitude - now[1])) > relative * magnitude + 1e-9:
+            if max(abs(total - now[0]), abs(magnitude - now[1])) > relative * max(magnitude, 1.0):
                 lines.append(f"{file}, {name}: {total}, {magnitude} is now {now[0]}, {now[1]}")
     return lines
 
 
-def _has_something(value: Any, root: str) -> bool:
-    """Whether a value is neither a path, a hash nor long text."""
-    if isinstance(value, str):
-        return len(value) <= LONGEST_TEXT and root not in value and not HASH.search(value)
-    return True
+def _masked(text: str, root: str) -> str:
+    return HASH.sub("#", text.replace(root, "@"))
+
+
+def _is_left_out(value: Any, root: str) -> bool:
+    """Whether a value is a hash or long text."""
+    return isinstance(value, str) and (len(_masked(value, root)) > LONGEST_TEXT or _masked(value, root) == "#")
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.9g}")
 
 
-def _total(value: Any) -> float:
-    """The sum of all numbers in a value."""
-    if isinstance(value, dict):
-        return _rounded(sum(_total(each) for name, each in value.items() if not VARIES.search(name)))
-    if isinstance(value, list):
-        return _rounded(sum(map(_total, value)))
-    return float(value) if isinstance(value, int | float) else 0.0
+def _tensors(path: Path) -> dict[str, np.ndarray]:
+    if path.suffix == ".vec":
+        rows = [line.split()[1:] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+        return {"vectors": np.array(rows, dtype=np.float64)}
+    return {name: each.double().numpy() for name, each in load_file(path).items()}
 
 
 def _lines(path: Path) -> int:

@@ -36,7 +36,7 @@ def test_golden(golden: Runner, request: pytest.FixtureRequest, name: str):
     stored = json.loads(path.read_text(encoding="utf-8"))
     tensors = sum_differences(stored.pop("tensors", {}), found.get("tensors", {}), SUMS)
     rest = {key: value for key, value in found.items() if key != "tensors"}
-    lines = differences(stored, rest, CASES[name].tolerance) + tensors
+    lines = differences(stored, rest, CASES[name].tolerance, CASES[name].rough) + tensors
     assert not lines, "\n".join([f"{len(lines)} values of isoglot {CASES[name].command}", *lines[:30]])
 
 
