@@ -29,6 +29,8 @@ class Case:
     """names in its output that say something about the machine"""
     rough: tuple[str, ...] = ()
     """names of shares of few items near chance, where a last digit decides about an item: they may be off by 0.15"""
+    after: tuple[str, ...] = ()
+    """cases whose files it reads though its command does not name them"""
     needs: str = ""
     """a library without which it is skipped"""
 
@@ -235,7 +237,9 @@ CASES = {
         tensors="*.safetensors",
     ),
     "compare-models": Case(f"compare models @pretrain @pretrain-mini {_LINES} --draws 20 {_CPU} --out @out", TRAINED),
-    "compare-grid": Case(f"compare grid @files/grid.toml {_CPU} --out @out", TRAINED),
+    "compare-grid": Case(
+        f"compare grid @files/grid.toml {_CPU} --out @out", TRAINED, after=("pretrain", "pretrain-en", "pretrain-fr")
+    ),
     "compare-emergence": Case(f"compare emergence @pretrain {_LINES} {_CPU} --out @out", TRAINED),
     "retrieve-sentences": Case(
         f"retrieve sentences --model @pretrain {_LINES} --method csls --resamples 20 {_CPU} --out @out", TRAINED

@@ -1,4 +1,4 @@
-"""Running the cases of ``cases.py``: each once a session, after the cases whose files it reads."""
+"""Running the cases of ``cases.py``: each once, after the cases whose files it reads."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ class Runner:
 
     def _run(self, name: str) -> dict[str, Any]:
         case, out = CASES[name], self.root / name
+        for each in case.after:
+            self.run(each)
         if "@out/" in case.command:  # --out is a file
             out.mkdir(exist_ok=True)
         words = [self._with_paths(word, out) for word in shlex.split(case.command)]
