@@ -4,8 +4,8 @@ A refactoring changes none of them. Where a change is meant to change numbers, r
 
     pytest -n 0 --no-cov tests/golden --update-golden && git diff tests/golden/numbers
 
-Cases are in ``cases.py``; ``numbers/NAME.json`` has the numbers of one. Times, paths, hashes, versions and dates are
-not kept.
+Cases are in ``cases.py``; ``numbers/NAME.json`` has the numbers of one. Times, hashes, versions and dates are not kept; ``@``
+in a path is the folder that all cases write to.
 """
 
 from __future__ import annotations
