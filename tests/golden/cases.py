@@ -56,7 +56,7 @@ FILES = {
     "predicted.tsv": "Eva\tB-PER\nMay\tO\nlives\tO\nin\tO\nBonn\tB-LOC\n\nIt\tO\nrains\tB-LOC\n\nAnn\tB-PER\nsleeps\tO\n",
     "mood.tsv": "The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5,
     "mood.py": """
-from isoglot.text.lines import read_lines
+from isoglot.text.formats.lines import read_lines
 from isoglot.transfer import Data, Passage, register
 from isoglot.transfer.classification import Classification
 
