@@ -243,7 +243,7 @@ def use_vocabulary(path: Path) -> None:
     for language in found.languages:
         found.encode("the cat", language)
         found.counts(language)
-        found.mask_of(language)
+        found.ids_of(language)
     found.decode(range(len(found)))
     found.provenance.facts()
 

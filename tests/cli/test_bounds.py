@@ -23,7 +23,8 @@ from isoglot.core.errors import CorruptFileError, InputError, IsoglotError
 from isoglot.core.files import inside, write_json
 from isoglot.represent import Representations
 from isoglot.text.formats.lines import LONGEST_LINE, read_lines, set_longest_line
-from isoglot.text.formats.tmx import read_tmx, write_tmx
+from isoglot.text.formats.tmx import read_tmx
+from tests.text.test_tmx import write_memory
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def memory(path: Path, units: int) -> Path:
     rows = (
         {"en": f"Sentence number {n} of a memory.", "de": f"Satz Nummer {n} eines Speichers."} for n in range(units)
     )
-    write_tmx(path, ["en", "de"], rows)
+    write_memory(path, rows)
     return path
 
 

@@ -137,7 +137,7 @@ def test_words_of_every_kind_of_vocabulary(ours_of_two_languages, tmp_path: Path
         for word, index in found.items():
             assert vocabulary.encode(word, code) == [index]
             assert not word.startswith(("▁", "Ġ", "##"))
-            assert code in vocabulary.languages_of(index)
+            assert index in vocabulary.ids_of(code)
         counts = vocabulary.counts(code)
         if counts is not None:
             assert (np.diff([counts[index] for index in found.values()]) <= 0).all()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.cleaning.scripts import RANGES, in_other_scripts, script_share, scripts_of, written_with_blanks
+from isoglot.text.cleaning.scripts import OWN, RANGES, in_other_scripts, letter_table, scripts_of, written_with_blanks
 from tests.errors import raises
 
 NAMES = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Grek": "GREEK", "Arab": "ARABIC", "Deva": "DEVANAGARI", "Hani": "CJK UNIFIED", "Hang": "HANGUL", "Thai": "THAI", "Hira": "HIRAGANA", "Kana": "KATAKANA", "Armn": "ARMENIAN", "Hebr": "HEBREW", "Geor": "GEORGIAN", "Ethi": "ETHIOPIC", "Beng": "BENGALI", "Taml": "TAMIL"}  # fmt: skip
@@ -57,6 +57,13 @@ def test_languages(language: str, scripts: tuple[str, ...], blanks: bool):
 def test_no_such_language():
     with raises("config.language-code", "'klingonese'"):
         scripts_of("klingonese")
+
+
+def script_share(text: str, language: str) -> float:
+    """The share of the letters that are of the language's scripts, letter by letter."""
+    kinds = [int(letter_table(language)[ord(sign)]) for sign in text]
+    letters = [kind for kind in kinds if kind]
+    return letters.count(OWN) / len(letters) if letters else 1.0
 
 
 def test_shares():

@@ -18,13 +18,13 @@ def test_the_dictionary_of_a_switched_text_is_passed_on(trained, tmp_path: Path)
     write_provenance(text, Provenance(dictionaries=tuple(use_dictionary("en", "fr", words, entries))))
     build_shards([text], trained("joint"), "en", tmp_path / "out", dev_share=0.0)
     shards = Shards.open(tmp_path / "out")
-    assert shards.words_seen("eng") == {"cat", "dog"}
-    assert shards.words_seen("fr") == {"chat", "chien"}
-    assert shards.words_seen("de") == frozenset()
+    assert shards.provenance.words("eng") == {"cat", "dog"}
+    assert shards.provenance.words("fr") == {"chat", "chien"}
+    assert shards.provenance.words("de") == frozenset()
 
 
 def test_a_text_without_a_record_is_unknown_in_the_shards(trained, tmp_path: Path):
     (tmp_path / "en.txt").write_text("the dog sleeps\n")
     shards = build_shards([tmp_path / "en.txt"], trained("joint"), "en", tmp_path / "out", dev_share=0.0)
-    assert shards.words_seen("en") == frozenset()
+    assert shards.provenance.words("en") == frozenset()
     assert "en.txt" in shards.provenance.unknown

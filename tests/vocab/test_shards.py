@@ -317,9 +317,9 @@ def test_dictionaries_of_vocabulary_and_text_are_passed_on(trained, texts, tmp_p
         ("de", "given.txt"),
         ("en", "d.txt"),
     ]
-    assert shards.words_seen("fr") == {"chat"}
+    assert shards.provenance.words("fr") == {"chat"}
     trained_on = train_vocabulary({"en": [text]}, mode="joint", size=600)
-    assert trained_on.dictionary_words("en") == {"cat"}
+    assert trained_on.provenance.words("en") == {"cat"}
 
 
 def test_processes_give_the_same_bytes(built: Shards, trained, texts, tmp_path: Path, monkeypatch):

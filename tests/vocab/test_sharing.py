@@ -86,9 +86,9 @@ def test_friends_keep_exactly_those_words(texts, tmp_path: Path):
         }
         (record,) = some.provenance.dictionaries
         assert (record.source, record.target, record.file) == ("en", "fr", "en-fr.txt")
-        assert {"table", *words[:5]} == some.dictionary_words("en")
-        assert "chaise" in some.dictionary_words("fr")
-    assert whole.dictionary_words("en") == frozenset()
+        assert {"table", *words[:5]} == some.provenance.words("en")
+        assert "chaise" in some.provenance.words("fr")
+    assert whole.provenance.words("en") == frozenset()
 
 
 def test_friends_of_a_dictionary(tmp_path: Path):

@@ -112,12 +112,6 @@ def test_a_language_is_cut_the_same_whatever_is_shared(trained, lines, model: st
             assert cuts[0] == cuts[1] == cuts[2]
 
 
-def test_an_id_knows_its_languages(trained):
-    vocabulary = trained("union")
-    for index in (0, 300, len(vocabulary) - 1):
-        assert vocabulary.languages_of(index) == tuple(c for c in vocabulary.languages if vocabulary.mask_of(c)[index])
-
-
 def test_every_id_a_text_gets_in_a_joint_vocabulary_belongs_to_its_language(trained, lines):
     vocabulary = trained("joint")
     for code, text in lines.items():
@@ -227,7 +221,7 @@ def test_what_reads_several_languages_alike_reads_any_other(trained, texts, tmp_
     for language in ("ru", "eng", None):
         assert joint.encode("the cat", language) == joint.encode("the cat", "en")
         assert joint.line_encoder(language).encode(["the cat"]) == joint.line_encoder("en").encode(["the cat"])
-    assert joint.dictionary_words("ru") == frozenset()
+    assert joint.provenance.words("ru") == frozenset()
     with raises("config.language-code", "'xx'"):
         joint.encode("a", "xx")
     for strict in (joint.ids_of, joint.counts, lambda code: build_shards(texts["en"], joint, code, tmp_path / "s")):

@@ -138,10 +138,6 @@ class Shards:
         """Which texts and dictionaries they were made of, the vocabulary's included."""
         return Provenance.from_facts(self.index["provenance"], self.folder / INDEX)
 
-    def words_seen(self, language: str) -> frozenset[str]:
-        """The words of a language that a dictionary gave away, to the vocabulary or to the text: no score on these."""
-        return self.provenance.words(language)
-
     @property
     def language(self) -> str:
         """The language of the text."""

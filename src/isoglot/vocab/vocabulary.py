@@ -213,19 +213,6 @@ class Vocabulary:
         mask = self._members.get(self.code_of(language))
         return np.arange(len(self)) if mask is None else np.flatnonzero(mask)
 
-    def mask_of(self, language: str) -> np.ndarray:
-        """The same as a mask over V."""
-        import numpy as np
-
-        mask = np.zeros(len(self), dtype=bool)
-        mask[self.ids_of(language)] = True
-        return mask
-
-    def languages_of(self, index: int) -> tuple[str, ...]:
-        """The languages that have an id."""
-        known = self._members
-        return tuple(code for code in self.languages if code not in known or bool(known[code][index]))
-
     def anchors(self, first: str, second: str) -> np.ndarray:
         """The ids that two languages share, special tokens left out, sorted."""
         import numpy as np
@@ -414,10 +401,6 @@ class Vocabulary:
         if "provenance" in self.about:
             return Provenance.from_facts(self.about["provenance"])
         return unknown(str(self.about.get("tokenizer", f"{self.mode} vocabulary")))
-
-    def dictionary_words(self, language: str) -> frozenset[str]:
-        """The words of a language in any dictionary that shaped the vocabulary: scoring on them would be a leak."""
-        return self.provenance.words(language)
 
     def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
         """The same vocabulary with counts from elsewhere, such as whole shards.

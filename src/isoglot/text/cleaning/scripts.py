@@ -4,8 +4,6 @@ Scripts have their ISO 15924 codes; ``Zzzz`` here is private use, the script of 
 
 >>> scripts_of("ru"), scripts_of("ja"), scripts_of("sr-Latn"), scripts_of("en-x-shift")
 (('Cyrl',), ('Hani', 'Hira', 'Kana'), ('Latn',), ('Latn', 'Zzzz'))
->>> script_share("Это Python", "ru")
-0.3333333333333333
 """
 
 from __future__ import annotations
@@ -135,15 +133,10 @@ def letter_table(language: str) -> np.ndarray:
     return table
 
 
-def script_share(text: str, language: str) -> float:
-    """The share of the letters that are of the language's scripts; 1 where there are no letters."""
-    kinds = letter_table(language)[_codes(text)]
-    letters, own = int((kinds != 0).sum()), int((kinds == OWN).sum())
-    return own / letters if letters else 1.0
-
-
 def in_other_scripts(lines: Sequence[str], language: str, *, least_share: float) -> frozenset[int]:
-    """The positions of the lines whose :func:`script_share` is below the least; one pass over all of them.
+    """The positions of lines with too small a share of letters of the language's scripts.
+
+    A line without letters passes.
 
     >>> sorted(in_other_scripts(["Это да", "This is not", "12"], "ru", least_share=0.5))
     [1]

@@ -10,6 +10,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.text.formats.lines import line_writer, read_lines, scan_lines
 from isoglot.text.formats.malformed import Skip, parsed
 from isoglot.text.formats.plain import check_sentence
+from isoglot.text.formats.tmx import is_tmx, read_tmx
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,17 +19,20 @@ if TYPE_CHECKING:
 def read_parallel(
     path: str | Path, *, languages: Sequence[str] | None = None, skip: Skip | None = None
 ) -> Iterator[dict[str, str]]:
-    """The rows of a tab-separated table, each a sentence by language; an empty cell is ``""``.
+    """Read the rows of a tab-separated table or a translation memory (``.tmx``), each a sentence by language.
 
     Args:
-        path: The table. Its first line has the language codes, in any form :func:`language_code` understands.
-        languages: The languages of the columns, where the first line is a row like any other.
-        skip: How many malformed rows may be skipped, and what was.
+        path: The file. The first line of a table has the language codes, as :func:`language_code` accepts them.
+        languages: The languages of the columns of a table without a header.
+        skip: The number of malformed rows to skip, and their count.
 
     Raises:
         InputError: The header has no such language or one twice, or a row has another number of columns.
         StorageError: The file cannot be read.
     """
+    if is_tmx(path):
+        yield from read_tmx(path, skip=skip)
+        return
     lines = read_lines(path, skip=skip)
     if languages is None:
         number, header = next(lines, (1, ""))

@@ -12,6 +12,7 @@ from isoglot.text.formats.conllu import Tree, read_conllu
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import KEYS, LABELS, read_inference
 from isoglot.text.formats.parallel import read_parallel
+from isoglot.text.formats.tmx import is_tmx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,6 +87,8 @@ def guess_layout(path: str | Path) -> Layout:
         return "conllu"
     if ".jsonl" in str(path):
         return "inference"
+    if is_tmx(path):
+        return "parallel"
     lines = list(islice((line for _, line in read_lines(path) if line.strip()), 2))
     cells = lines[0].split("\t") if lines else []
     certain = 1 if len(cells) > 1 else 2  # One sentence may end in O; the first two hardly will.
