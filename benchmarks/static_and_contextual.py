@@ -48,7 +48,7 @@ from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.represent import extract
-from isoglot.retrieve import Side, score_layers
+from isoglot.retrieve import VectorSet, score_layers
 from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
 from isoglot.static import GloveConfig, Word2VecConfig, train_static, word_vectors
@@ -190,7 +190,7 @@ class Comparison:
         found: dict[str, Path] = self.text.contexts(self.wanted(), self.options.contexts)
         return found
 
-    def words(self, system: System, way: str) -> dict[str, Side]:
+    def words(self, system: System, way: str) -> dict[str, VectorSet]:
         """The vectors of words of every language; those of a run before, if they were asked for the same."""
         from safetensors.numpy import load, save
 
@@ -207,7 +207,7 @@ class Comparison:
                 layers: dict[int | None, np.ndarray] = {
                     int(name): matrix for name, matrix in load(read_bytes(path)).items()
                 }
-                sides[code] = Side(name=code, layers=layers, items=known["words"])
+                sides[code] = VectorSet(name=code, layers=layers, items=known["words"])
                 continue
             encoder = encoder or load_encoder(system.place, device=self.options.device)
             sides[code] = (
@@ -218,20 +218,20 @@ class Comparison:
             write_json(mark, {"of": asked, "words": list(sides[code].items or ())})
         return sides
 
-    def _alone(self, encoder: Any, words: list[str], code: str) -> Side:
+    def _alone(self, encoder: Any, words: list[str], code: str) -> VectorSet:
         if isinstance(encoder, TableEncoder):
             vectors = word_vectors(encoder, words, code)
-            return Side(name=code, layers={0: vectors.matrix_ND}, items=vectors.words)
+            return VectorSet(name=code, layers={0: vectors.matrix_ND}, items=vectors.words)
         found = extract(encoder, words, language=code, progress=self.progress)
-        return Side(name=code, layers={layer: found[layer] for layer in found.layers}, items=words)
+        return VectorSet(name=code, layers={layer: found[layer] for layer in found.layers}, items=words)
 
-    def _met(self, encoder: Any, contexts: Mapping[str, Path], words: list[str], code: str) -> Side:
+    def _met(self, encoder: Any, contexts: Mapping[str, Path], words: list[str], code: str) -> VectorSet:
         most = self.options.contexts
         side = context_side(encoder, [contexts[code]], words, code, case="lower", contexts=most, progress=self.progress)
         # Of static vectors a word may have none: no subword of it was frequent enough.
         rows = np.flatnonzero(side.layers[0].any(axis=1)).tolist()
         items = [(side.items or ())[row] for row in rows]
-        return Side(name=code, layers={layer: X_ND[rows] for layer, X_ND in side.layers.items()}, items=items)
+        return VectorSet(name=code, layers={layer: X_ND[rows] for layer, X_ND in side.layers.items()}, items=items)
 
     # --- figures ---
 
@@ -287,7 +287,7 @@ class Comparison:
         write_text(self.out / "result.svg", figure(found))
         print(page(found))
 
-    def _scored(self, sides: Mapping[str, Side], entries: Entries, resamples: int) -> dict[str, PairScores]:
+    def _scored(self, sides: Mapping[str, VectorSet], entries: Entries, resamples: int) -> dict[str, PairScores]:
         device = choose_device(self.options.device)
         score = partial(score_layers, methods=("cosine",), resamples=resamples, seed=self.options.seed, device=device)
         return {

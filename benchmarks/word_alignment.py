@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from isoglot.align import WordAlignConfig, score_links, symmetrise, train_aligner
+from isoglot.align import WordAlignConfig, score_links, symmetrize, train_aligner
 from isoglot.align.words.bitext import builtin_bitext
 from isoglot.text.formats.pharaoh import read_pharaoh
 
@@ -68,7 +68,7 @@ def _eflomal(command: str, pairs: list[tuple[list[str], list[str]]]) -> list[lis
             file.write_text("".join(" ".join(pair[side]) + "\n" for pair in pairs), encoding="utf-8")
         options = ["-s", source, "-t", target, "-f", forward, "-r", backward]
         subprocess.run([command, *map(str, options)], check=True, capture_output=True)
-        return [symmetrise(*both) for both in zip(read_pharaoh(forward), read_pharaoh(backward), strict=True)]
+        return [symmetrize(*both) for both in zip(read_pharaoh(forward), read_pharaoh(backward), strict=True)]
 
 
 def _error_rate(links: list[list[tuple[int, int]]], gold: list[list[tuple[int, int]]] | None) -> str:

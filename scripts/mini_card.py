@@ -45,7 +45,7 @@ from isoglot.represent import extract
 from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
 from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
 from isoglot.retrieve.from_model import context_side
-from isoglot.retrieve.layer_scores import Side
+from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
 from isoglot.steer import LanguageMeans, sweep_shifts
 from isoglot.steer.language_files import own_known
@@ -200,7 +200,7 @@ class Card:
         alone = {}
         for code, listed in words.items():
             rows = self.vectors(listed, code)
-            alone[code] = Side(name=code, layers={layer: rows[layer] for layer in rows.layers}, items=listed)
+            alone[code] = VectorSet(name=code, layers={layer: rows[layer] for layer in rows.layers}, items=listed)
         found: dict[str, Any] = {"alone": self._dictionaries(entries, alone, folder)}
         if self.effort.contexts:
             sides, missing = self._in_contexts(words, texts)
@@ -209,7 +209,7 @@ class Card:
 
     def _in_contexts(
         self, words: Mapping[str, list[str]], texts: Mapping[str, list[str]]
-    ) -> tuple[dict[str, Side], dict[str, str]]:
+    ) -> tuple[dict[str, VectorSet], dict[str, str]]:
         """The words that are met in text; and why a language is left out."""
         sides, missing = {}, {}
         with tempfile.TemporaryDirectory() as place:
@@ -225,7 +225,7 @@ class Card:
         return sides, missing
 
     def _dictionaries(
-        self, entries: Mapping[tuple[str, str], Sequence[Entry]], sides: Mapping[str, Side], folder: Path
+        self, entries: Mapping[tuple[str, str], Sequence[Entry]], sides: Mapping[str, VectorSet], folder: Path
     ) -> dict[str, Any]:
         score = partial(score_layers, methods=("cosine",), resamples=1, device=self.encoder.device)
         found = {}

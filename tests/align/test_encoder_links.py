@@ -25,11 +25,12 @@ from isoglot.align.words.encoder_links import (
     softmax_links,
 )
 from isoglot.align.words.indexed_bitext import PairCounts
-from isoglot.align.words.layer_choice import THRESHOLDS, PairedWords, Way
+from isoglot.align.words.layer_choice import THRESHOLDS, LinkSettings, PairedWords
 from isoglot.align.words.link_scores import score_links
-from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrise
+from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrize
 from isoglot.core.config import build_config
 from isoglot.model import Encoder, TableEncoder, save_encoder
+from isoglot.model.protocol import EncoderBase
 from isoglot.model.static_table import save_table
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
@@ -125,7 +126,7 @@ def test_products_and_cosines_differ_by_length():
 
 
 def plain_links(
-    X: np.ndarray, Y: np.ndarray, config: EncoderLinksConfig, layer_way: Way, method: Symmetry
+    X: np.ndarray, Y: np.ndarray, config: EncoderLinksConfig, layer_way: LinkSettings, method: Symmetry
 ) -> list[tuple[int, int]]:
     """What the rules say, word by word."""
     cos = [[float(x @ y) / (float(x @ x) * float(y @ y)) ** 0.5 for y in Y] for x in X]
@@ -145,7 +146,7 @@ def plain_links(
                     forward.add((i, j))
                 if power[i][j] / sum(power[i]) > (layer_way.threshold or 0):
                     backward.add((i, j))
-    return symmetrise(forward, backward, method)
+    return symmetrize(forward, backward, method)
 
 
 @pytest.mark.parametrize("rule", ["argmax", "softmax"])
@@ -263,7 +264,7 @@ def test_the_best_layer_is_chosen_and_every_layer_reported(encoder: Encoder, pai
 
     noise = torch.Generator().manual_seed(1)
 
-    class Spoilt:
+    class Spoiled(EncoderBase):
         """Whose layers but the second say nothing of what is read."""
 
         def __getattr__(self, name: str):
@@ -276,7 +277,7 @@ def test_the_best_layer_is_chosen_and_every_layer_reported(encoder: Encoder, pai
                 for layer, hidden in enumerate(found)
             )
 
-    aligner = fit_encoder_aligner(Spoilt(), same, gold, languages=("en", "en"), scratch=tmp_path)
+    aligner = fit_encoder_aligner(Spoiled(), same, gold, languages=("en", "en"), scratch=tmp_path)
     choice = aligner.choice
     assert choice is not None
     assert (aligner.way.layer, choice.pairs) == (1, 60)
@@ -284,7 +285,7 @@ def test_the_best_layer_is_chosen_and_every_layer_reported(encoder: Encoder, pai
     assert [each.way.layer for each in choice.of_layers("softmax", "mean")] == [0, 1, 2]
     assert choice.chosen.scores.error_rate == min(each.scores.error_rate for each in choice.tried)
     given = EncoderLinksConfig(layer=2, rule="softmax", threshold=0.07, center="none")
-    fixed = fit_encoder_aligner(Spoilt(), same, gold, given, languages=("en", "en"))
+    fixed = fit_encoder_aligner(Spoiled(), same, gold, given, languages=("en", "en"))
     assert fixed.way.facts() == {"layer": 2, "rule": "softmax", "threshold": 0.07, "center": "none"}
     assert fixed.means_2D is None
 

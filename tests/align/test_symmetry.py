@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.align.words.symmetrization import METHODS, merge, symmetrise
+from isoglot.align.words.symmetrization import METHODS, merge, symmetrize
 
 Link = tuple[int, int]
 
@@ -15,12 +15,12 @@ def test_growing_by_hand():
     """The intersection is (0, 0); (1, 1) touches it by a corner, (2, 2) touches that, (5, 5) touches nothing."""
     forward = [(0, 0), (1, 1), (5, 5)]
     backward = [(0, 0), (2, 2), (4, 6), (0, 1)]
-    assert symmetrise(forward, backward, "intersection") == [(0, 0)]
+    assert symmetrize(forward, backward, "intersection") == [(0, 0)]
     # (0, 1) comes first in the order of neighbors and takes word 1 of the target; (1, 1) still has a free source word.
-    assert symmetrise(forward, backward, "grow-diag") == [(0, 0), (0, 1), (1, 1), (2, 2)]
+    assert symmetrize(forward, backward, "grow-diag") == [(0, 0), (0, 1), (1, 1), (2, 2)]
     final = [(0, 0), (0, 1), (1, 1), (2, 2), (4, 6), (5, 5)]
-    assert symmetrise(forward, backward, "grow-diag-final-and") == final == symmetrise(forward, backward, "union")
-    assert symmetrise([(0, 0), (0, 3)], [(0, 0)]) == [(0, 0)], "a link of a word that has one is not added at the end"
+    assert symmetrize(forward, backward, "grow-diag-final-and") == final == symmetrize(forward, backward, "union")
+    assert symmetrize([(0, 0), (0, 3)], [(0, 0)]) == [(0, 0)], "a link of a word that has one is not added at the end"
 
 
 @st.composite
@@ -42,7 +42,7 @@ def test_the_fast_way_to_merge_is_the_plain_one_and_lies_between(made):
         grow, final, union = method.startswith("grow"), method.endswith("final-and"), method == "union"
         arrays = np.array(forward, np.int32), np.array(backward, np.int32), np.array([0, m]), np.array([0, n])
         _, sources, targets = merge(*arrays, grow, final, union, 6)
-        found[method] = symmetrise(one, other, method)
+        found[method] = symmetrize(one, other, method)
         assert list(zip(sources.tolist(), targets.tolist(), strict=True)) == found[method]
     assert set(found["intersection"]) <= set(found["grow-diag"]) <= set(found["grow-diag-final-and"])
     assert set(found["grow-diag-final-and"]) <= set(found["union"]) == set(one) | set(other)
@@ -93,8 +93,8 @@ def test_growing_is_the_published_one(made):
     forward = {(i, j) for j, i in enumerate(one) if i >= 0}
     backward = {(i, j) for i, j in enumerate(other) if j >= 0}
     links = grown(forward, backward, m, n)
-    assert symmetrise(forward, backward, "grow-diag") == links
-    assert symmetrise(forward, backward, "grow-diag-final-and") == finished(links, forward, backward, m, n)
+    assert symmetrize(forward, backward, "grow-diag") == links
+    assert symmetrize(forward, backward, "grow-diag-final-and") == finished(links, forward, backward, m, n)
 
 
 @given(directions())
@@ -104,7 +104,7 @@ def test_what_growing_must_be_in_any_order(made):
     _, _, one, other = made
     forward = {(i, j) for j, i in enumerate(one) if i >= 0}
     backward = {(i, j) for i, j in enumerate(other) if j >= 0}
-    links = set(symmetrise(forward, backward, "grow-diag"))
+    links = set(symmetrize(forward, backward, "grow-diag"))
 
     def beside(link: Link, some: set[Link]) -> bool:
         return any(max(abs(link[0] - i), abs(link[1] - j)) == 1 for i, j in some)
@@ -118,6 +118,6 @@ def test_what_growing_must_be_in_any_order(made):
     assert reached == links
     left = (forward | backward) - links
     assert not any(beside(link, links) and any(free(link, links)) for link in left)
-    every = set(symmetrise(forward, backward, "grow-diag-final-and"))
+    every = set(symmetrize(forward, backward, "grow-diag-final-and"))
     assert not any(all(free(link, every)) for link in (forward | backward) - every)
     assert all(all(free(link, every - {link})) for link in every - links)

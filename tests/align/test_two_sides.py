@@ -12,7 +12,7 @@ from isoglot.align.apply import read_maps
 from isoglot.align.map_sides import map_sides
 from isoglot.core.artifact import write_sealed
 from isoglot.core.files import file_hash
-from isoglot.retrieve.layer_scores import Side
+from isoglot.retrieve.layer_scores import VectorSet
 from tests.errors import raises
 
 
@@ -34,8 +34,8 @@ def folder(rows, turned, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def side(name: str, layers: dict[int | None, np.ndarray]) -> Side:
-    return Side(name=name, layers=layers)
+def side(name: str, layers: dict[int | None, np.ndarray]) -> VectorSet:
+    return VectorSet(name=name, layers=layers)
 
 
 def test_every_layer_goes_by_its_own_map(folder: Path, rows, turned):

@@ -27,6 +27,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import Encoder
+from isoglot.model.protocol import EncoderBase
 from isoglot.represent import embedding_rows
 from isoglot.text.formats.dictionary import Entry
 from tests.errors import raises
@@ -251,7 +252,7 @@ def test_options_of_the_map(encoder, sentences, options, code, value):
         align_sentences(encoder, encoder, pairs, languages=PAIR, config=AlignConfig(**options))
 
 
-class Wider:
+class Wider(EncoderBase):
     """An encoder that is twice as wide and a layer deeper than another."""
 
     def __init__(self, inner: Encoder) -> None:
@@ -288,7 +289,7 @@ def test_layers_of_two_depths(encoder):
 
 
 def test_bad_rows_name_their_layer(encoder, turned, sentences):
-    class Broken:
+    class Broken(EncoderBase):
         def __getattr__(self, name: str):
             return getattr(turned, name)
 

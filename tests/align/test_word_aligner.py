@@ -15,9 +15,9 @@ from isoglot.align.words import em_loops
 from isoglot.align.words import symmetrization as merge_links
 from isoglot.align.words.bitext import builtin_bitext
 from isoglot.align.words.diagonal_model import DirectionTrainer, WordAlignConfig, agree
-from isoglot.align.words.indexed_bitext import IndexedBitext, Words
+from isoglot.align.words.indexed_bitext import IndexedBitext, WordIndex
 from isoglot.align.words.link_scores import LinkScores, score_links
-from isoglot.align.words.symmetrization import METHODS, Symmetry, merge, symmetrise
+from isoglot.align.words.symmetrization import METHODS, Symmetry, merge, symmetrize
 from isoglot.align.words.word_aligner import WordAligner, train_aligner
 from isoglot.core.errors import CorruptFileError
 from isoglot.core.optional import COMPILED
@@ -49,7 +49,7 @@ def planted(seed: int = 0, pairs: int = 600, words: int = 60):
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 def test_every_round_of_em_raises_the_likelihood(backward: bool):
     pairs, _ = planted(1, 200)
-    words = Words(), Words()
+    words = WordIndex(), WordIndex()
     bitext = IndexedBitext.of(pairs, *words)
     types = (len(words[0]), len(words[1])) if backward else (len(words[1]), len(words[0]))
     config = WordAlignConfig(estimate="likelihood")
@@ -61,7 +61,7 @@ def test_every_round_of_em_raises_the_likelihood(backward: bool):
 
 def test_the_likelihood_is_that_of_the_model():
     pairs = [(["a", "b"], ["x", "y", "z"]), (["b"], ["y"])]
-    words = Words(), Words()
+    words = WordIndex(), WordIndex()
     bitext = IndexedBitext.of(pairs, *words)
     config = WordAlignConfig(estimate="likelihood", null=0.2, tension=3.0)
     trainer = DirectionTrainer(bitext, (3, 2), backward=False, config=config)
@@ -116,7 +116,7 @@ def test_the_directions_are_made_one_as_is_said(monkeypatch: pytest.MonkeyPatch,
         one = forward[target_starts[number] :][: len(target)].tolist()
         other = backward[source_starts[number] :][: len(source)].tolist()
         ways.append(([(i, j) for j, i in enumerate(one) if i >= 0], [(i, j) for i, j in enumerate(other) if j >= 0]))
-    assert found == [symmetrise(*way, method) for way in ways]
+    assert found == [symmetrize(*way, method) for way in ways]
     assert any(set(one) != set(other) for one, other in ways), "or all methods would be one"
 
 
@@ -133,7 +133,7 @@ def test_agreement_makes_fewer_errors():
 
 def test_agreed_counts_are_products_of_posteriors():
     pairs = [(["a", "b"], ["x", "y", "z"]), (["b"], ["y"])]
-    words = Words(), Words()
+    words = WordIndex(), WordIndex()
     bitext = IndexedBitext.of(pairs, *words)
     config = WordAlignConfig(estimate="likelihood", iterations=2)
     trainers = [
@@ -261,7 +261,7 @@ def test_translations_are_looked_up_in_the_case_of_training():
 @pytest.mark.skipif(not COMPILED, reason="numba is not installed")
 @pytest.mark.parametrize(
     "name",
-    ["expect", "expect_agreed", "posteriors", "best_sources", "look_up", "merge", "maximise", "digamma", "index_cells"],
+    ["expect", "expect_agreed", "posteriors", "best_sources", "look_up", "merge", "maximize", "digamma", "index_cells"],
 )
 def test_compiled_loops_are_their_plain_twins(monkeypatch: pytest.MonkeyPatch, name: str):
     pairs, _ = planted(6, 20)

@@ -17,9 +17,9 @@ from isoglot.compare.figure7 import (
     AVERAGES,
     PAPER,
     ROWS,
-    Cell,
-    Column,
     Figure7,
+    Figure7Cell,
+    Figure7Column,
     Row,
     measure_figure7,
     paper_average,
@@ -269,7 +269,7 @@ def papers_figure(noise: float = 0.001) -> Figure7:
         groups = tuple(tuple(np.array(values) + rng.normal() * noise / 3) for _ in range(10))
         found = tuple(np.array(values) ** 2) if row == "monolingual" else None
         hits = None if found is None else tuple(tuple((np.arange(500) < 500 * share).astype(float)) for share in found)
-        cells[pair, row] = Cell(
+        cells[pair, row] = Figure7Cell(
             layers=tuple(range(9)),
             values=dict.fromkeys(FORMS, values),
             without=dict.fromkeys(FORMS, groups),
@@ -279,7 +279,7 @@ def papers_figure(noise: float = 0.001) -> Figure7:
         )
         assert form in FORMS
     codes = {"en-en'": "en-x-two", **{f"en-{code}": code for code in ("fr", "de", "ru", "zh")}}
-    columns = tuple(Column(languages=("en", codes[pair])) for pair in PAPER)
+    columns = tuple(Figure7Column(languages=("en", codes[pair])) for pair in PAPER)
     return Figure7(columns=columns, sentences=dict.fromkeys(PAPER, 1000), cells=cells, empty={})
 
 

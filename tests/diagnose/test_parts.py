@@ -11,7 +11,7 @@ from isoglot.diagnose.measurements import mean_distance, spread
 from isoglot.diagnose.retrieval import WAYS, Means, find_translations, fold_numbers
 from isoglot.diagnose.sentence_vectors import builtin_set, distinct_rows
 from isoglot.languages import twin
-from isoglot.retrieve.estimates import OWN, Estimates, Other
+from isoglot.retrieve.estimates import OWN, Estimates, OtherText
 from isoglot.retrieve.parallel_sets import ParallelSet
 from isoglot.retrieve.simultaneous_intervals import interval
 
@@ -86,7 +86,7 @@ def test_own_means_are_the_means_of_all():
     own = find_translations(X, Y, folds, means=Means(OWN))
     moved = find_translations(X - X.mean(0), Y - Y.mean(0), folds, means=Means(OWN))
     assert np.array_equal(own.found_WN[WAYS.index("centered")], moved.found_WN[WAYS.index("raw")])
-    given = Means(Estimates(means="given"), (Other(X.mean(0)), Other(Y.mean(0))))
+    given = Means(Estimates(means="given"), (OtherText(X.mean(0)), OtherText(Y.mean(0))))
     found = find_translations(X, Y, folds, means=given)
     assert np.array_equal(own.found_WN[WAYS.index("centered")], found.found_WN[WAYS.index("centered")])
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from isoglot.compare.emergence import Emergence, Moment
-from isoglot.compare.encoders import Comparison, Measured
-from isoglot.compare.figure7 import Cell, Column, Figure7
+from isoglot.compare.emergence import CheckpointMeasures, Emergence
+from isoglot.compare.encoders import Comparison, LayerMeasurement
+from isoglot.compare.figure7 import Figure7, Figure7Cell, Figure7Column
 from isoglot.compare.figure7_claims import claims
 from isoglot.compare.layer_grid import CKAGrid
 from isoglot.compare.measures.cka import FORMS
@@ -20,16 +20,16 @@ from isoglot.report.emergence import emergence_finding, emergence_page, emergenc
 from isoglot.report.figure7 import figure7_finding, figure7_page, figure7_svg
 
 
-def measured(layer: int, measure: str = "debiased-cka", **changes) -> Measured:
+def measured(layer: int, measure: str = "debiased-cka", **changes) -> LayerMeasurement:
     given = {
         "value": 0.3 + 0.1 * layer, "low": 0.28 + 0.1 * layer, "high": 0.32 + 0.1 * layer, "null_mean": 0.0,
         "null_edge": 0.01, "p": 0.005, "floor": 0.1, "ceiling": 0.9, "place": 0.5, "without_top": 0.29,
         "rows": 500, "draws": 200, "other_layer": layer,
     }  # fmt: skip
-    return Measured(measure=measure, layer=layer, **{**given, **changes})
+    return LayerMeasurement(measure=measure, layer=layer, **{**given, **changes})
 
 
-def comparison(*each: Measured, **changes) -> Comparison:
+def comparison(*each: LayerMeasurement, **changes) -> Comparison:
     values = np.eye(3) * 0.5 + 0.2
     given = {
         "models": ("runs/a", "runs/b"), "languages": ("en", "fr"), "sentences": 1000, "rows": 500, "pool": "mean",
@@ -134,7 +134,7 @@ def test_the_null_of_a_distance_is_stayed_above():
 def test_curves_are_not_cut_off_at_0():
     below = comparison(measured(0, value=-0.2), measured(1, value=-0.1))
     values = ({"debiased-cka": {0: -0.2}}, {"debiased-cka": {0: -0.1}})
-    moments = tuple(Moment(step=step, tokens=None, values=value) for step, value in enumerate(values))
+    moments = tuple(CheckpointMeasures(step=step, tokens=None, values=value) for step, value in enumerate(values))
     run = Emergence(
         run="run", languages=("en", "fr"), sentences=50, measures=("debiased-cka",), layers=(0,), moments=moments
     )
@@ -148,7 +148,7 @@ def test_numbers_are_short():
 
 
 def test_the_grid_page_marks_what_is_empty_and_whose_numbers_are_whose():
-    cell = Cell(
+    cell = Figure7Cell(
         layers=(0, 1),
         values=dict.fromkeys(FORMS, (0.5, 0.4)),
         without=dict.fromkeys(FORMS, ()),
@@ -156,7 +156,7 @@ def test_the_grid_page_marks_what_is_empty_and_whose_numbers_are_whose():
         models=("a", "b"),
     )
     figure = Figure7(
-        columns=(Column(languages=("en", "fr")), Column(languages=("en", "sw"))),
+        columns=(Figure7Column(languages=("en", "fr")), Figure7Column(languages=("en", "sw"))),
         sentences={"en-fr": 100, "en-sw": 50},
         cells={("en-fr", "monolingual"): cell},
         empty={("en-fr", "bilingual"): "no bilingual model is named"},
@@ -175,13 +175,14 @@ def test_the_grid_page_marks_what_is_empty_and_whose_numbers_are_whose():
     assert said in figure7_page(cut, claims(figure))
     assert figure7_finding(figure, claims(figure)).startswith("1 of 6 cells are measured.")
     ElementTree.fromstring(figure7_svg(figure))  # noqa: S314 - we wrote it
-    other = replace(figure, columns=(Column(languages=("en", "sw")),), cells={("en-sw", "monolingual"): cell})
+    other = replace(figure, columns=(Figure7Column(languages=("en", "sw")),), cells={("en-sw", "monolingual"): cell})
     assert "The paper has none of these pairs." in figure7_page(other, claims(other))
 
 
 def test_a_curve_is_over_tokens_or_steps():
     moments = tuple(
-        Moment(step=step, tokens=1_000_000 * step, values={"cka": {0: 0.1, 1: 0.1 * step}}) for step in (1, 2, 3)
+        CheckpointMeasures(step=step, tokens=1_000_000 * step, values={"cka": {0: 0.1, 1: 0.1 * step}})
+        for step in (1, 2, 3)
     )
     result = Emergence(
         run="run", languages=("en", "fr"), sentences=50, measures=("cka",), layers=(0, 1), moments=moments

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from isoglot.align.words.layer_choice import LayerChoice, Tried, Way
+from isoglot.align.words.layer_choice import LayerChoice, LinkSettings, TriedSettings
 from isoglot.align.words.link_scores import LinkScores
 from isoglot.report.link_layers import choice_in_words, link_layers_page
 
 
-def tried(layer: int, rule, threshold: float | None, hits: int, center="mean") -> Tried:
+def tried(layer: int, rule, threshold: float | None, hits: int, center="mean") -> TriedSettings:
     scores = LinkScores(links=10, sure=10, hit_sure=hits, hit_possible=hits)
-    return Tried(way=Way(layer=layer, rule=rule, threshold=threshold, center=center), scores=scores)
+    return TriedSettings(way=LinkSettings(layer=layer, rule=rule, threshold=threshold, center=center), scores=scores)
 
 
 def choice(layers: int) -> LayerChoice:

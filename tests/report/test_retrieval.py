@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isoglot.report.retrieval import finding, retrieval_svg, sureness
-from isoglot.retrieve import PairScores, Side, score_layers
+from isoglot.retrieve import PairScores, VectorSet, score_layers
 
 TITLE = (
     "Layer 0 finds 100.0 % of en-l0 translations by cosine among 20 candidates; whether layers 1 and 2 are as good these "
@@ -19,8 +19,8 @@ TITLE = (
 def pair(name: str, noise: float) -> PairScores:
     stream = np.random.default_rng(3)
     X, other = stream.normal(size=(2, 3, 20, 6)).astype(np.float32)
-    source = Side(name="en", layers=dict(enumerate(X)))
-    return score_layers(source, Side(name=name, layers=dict(enumerate(X + noise * other))), resamples=2)
+    source = VectorSet(name="en", layers=dict(enumerate(X)))
+    return score_layers(source, VectorSet(name=name, layers=dict(enumerate(X + noise * other))), resamples=2)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_lines_are_named(count: int, names: set[str]):
 def test_the_best_layer_of_each_pair_is_named_where_they_differ():
     X = np.random.default_rng(0).normal(size=(120, 6)).astype(np.float32)
     noise = np.random.default_rng(1).normal(size=X.shape).astype(np.float32)
-    source = Side(name="en", layers={0: X, 1: X})
+    source = VectorSet(name="en", layers={0: X, 1: X})
     german, spanish = (
-        score_layers(source, Side(name=code, layers={good: X, 1 - good: X + 2 * noise}), resamples=20)
+        score_layers(source, VectorSet(name=code, layers={good: X, 1 - good: X + 2 * noise}), resamples=20)
         for code, good in (("de", 1), ("es", 0))
     )
     assert finding([german, spanish]).endswith("The best layer differs: 0 for en-es and 1 for en-de")

@@ -17,7 +17,7 @@ from isoglot.core.artifact import compressed
 from isoglot.core.errors import InputError, IsoglotError, StorageError
 from isoglot.model import Encoder, EncoderLike, batch_of_ids, encoder_config, make_batch
 from isoglot.represent import Representations, extract, extraction
-from isoglot.represent.array_files import ArrayWriter, Shape
+from isoglot.represent.array_files import ArrayShape, ArrayWriter
 from isoglot.represent.layer_pass import IN_FLIGHT, check_finite
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_entries
@@ -303,7 +303,7 @@ def test_a_torn_journal_and_other_work(ours: Encoder, sentences: list[str], tmp_
 
 @pytest.mark.parametrize("ending", [".safetensors", ""])
 def test_numbers_that_were_lost_are_not_taken_for_finished(tmp_path: Path, ending: str):
-    path, shapes = tmp_path / f"v{ending}", {"layer.0": Shape("F32", (1000, 8))}
+    path, shapes = tmp_path / f"v{ending}", {"layer.0": ArrayShape("F32", (1000, 8))}
     writer = ArrayWriter(path, shapes, {"format": 1})
     writer.arrays["layer.0"][:900] = 1
     writer.mark({"rows": 900})
@@ -313,7 +313,7 @@ def test_numbers_that_were_lost_are_not_taken_for_finished(tmp_path: Path, endin
 
 
 def test_a_torn_line_costs_no_other_however_often_it_is_resumed(tmp_path: Path):
-    shapes, header = {"layer.0": Shape("F32", (1000, 8))}, {"format": 1}
+    shapes, header = {"layer.0": ArrayShape("F32", (1000, 8))}, {"format": 1}
     journal = ArrayWriter(tmp_path, shapes, header).journal
     for rows in (300, 600, 900):
         ArrayWriter(tmp_path, shapes, header, resume=True).mark({"rows": rows})

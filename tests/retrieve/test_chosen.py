@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.retrieve import Interval, Side, score_layers
+from isoglot.retrieve import Interval, VectorSet, score_layers
 from isoglot.retrieve.metrics import resampled_means
 from isoglot.retrieve.simultaneous_intervals import by_other_half, chosen_interval, halves, leads, stand
 
@@ -24,7 +24,9 @@ def test_of_layers_that_are_all_noise_none_is_said_to_be_the_best():
     sure = missed = 0
     for seed in range(8):
         X_LND, Y_LND = np.random.default_rng(seed).normal(size=(2, 6, 100, 3))
-        one, other = (Side(name=name, layers=dict(enumerate(each))) for name, each in (("en", X_LND), ("de", Y_LND)))
+        one, other = (
+            VectorSet(name=name, layers=dict(enumerate(each))) for name, each in (("en", X_LND), ("de", Y_LND))
+        )
         best = score_layers(one, other, methods=["cosine"], resamples=100, seed=seed).best
         assert best.chosen_among == 6 * 2
         sure += len({*best.as_good, *best.undecided}) < 5
@@ -36,8 +38,8 @@ def test_of_layers_that_are_all_noise_none_is_said_to_be_the_best():
 def test_a_layer_that_surely_finds_more_stands_alone():
     stream = np.random.default_rng(0)
     X, noise = stream.normal(size=(2, 100, 8))
-    one = Side(name="en", layers={0: X, 1: X, 2: X})
-    other = Side(name="de", layers={0: noise, 1: X + 0.6 * noise, 2: X + 0.6 * stream.normal(size=noise.shape)})
+    one = VectorSet(name="en", layers={0: X, 1: X, 2: X})
+    other = VectorSet(name="de", layers={0: noise, 1: X + 0.6 * noise, 2: X + 0.6 * stream.normal(size=noise.shape)})
     best = score_layers(one, other, methods=["cosine"], centers=["none"], resamples=200).best
     assert best.chosen_among == 3
     assert best.layer in (1, 2)
@@ -111,7 +113,7 @@ def test_a_layer_that_a_paired_test_sets_apart_is_not_said_to_be_as_good():
     other: dict[int | None, np.ndarray] = {
         layer: X + scale * error + 0.05 * stream.normal(size=X.shape) for layer, scale in scales.items()
     }
-    sides = Side(name="en", layers=dict.fromkeys(scales, X)), Side(name="de", layers=other)
+    sides = VectorSet(name="en", layers=dict.fromkeys(scales, X)), VectorSet(name="de", layers=other)
     best = score_layers(*sides, methods=["cosine"], centers=["none"], resamples=300).best
     assert best.layer in (1, 2)
     assert 0 not in best.as_good

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from isoglot.core.arrays import paired_rows
-from isoglot.retrieve import Gold, Side, score_layers, score_retrieval
-from isoglot.retrieve.estimates import Estimates, Inputs, Other, View, fold_numbers, views
+from isoglot.retrieve import Gold, VectorSet, score_layers, score_retrieval
+from isoglot.retrieve.estimates import Estimates, OtherText, SearchInputs, SearchView, fold_numbers, views
 from isoglot.retrieve.evaluation import apart_from
 from isoglot.retrieve.layer_scores import found_both
-from isoglot.retrieve.methods import METHODS, Rules
+from isoglot.retrieve.methods import METHODS, PairSearch
 from tests.errors import raises
 
 N, D = 60, 7
@@ -21,9 +21,9 @@ def rows(seed: int, count: int = N, width: int = D) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
 
 
-def parts_of(X: np.ndarray, Y: np.ndarray, gold: Gold | None = None) -> list[View]:
+def parts_of(X: np.ndarray, Y: np.ndarray, gold: Gold | None = None) -> list[SearchView]:
     gold = gold or Gold.one_to_one(len(X))
-    inputs = Inputs((X, Y), (np.arange(len(X)), np.arange(len(Y))))
+    inputs = SearchInputs((X, Y), (np.arange(len(X)), np.arange(len(Y))))
     return views(inputs, gold, "mean", Estimates(), seed=0)
 
 
@@ -73,7 +73,7 @@ def test_own_means_find_more_than_the_true_ones_and_those_of_other_sentences_do_
         stream = np.random.default_rng(seed)
         said, means = stream.normal(size=(10, 30)), 4 * stream.normal(size=(2, 30))
         X, Y = (said + 1.5 * stream.normal(size=said.shape) + mean for mean in means)
-        others = (Other(means[0]), Other(means[1]))
+        others = (OtherText(means[0]), OtherText(means[1]))
         for source, values in found.items():
             estimates = Estimates(means=source)  # type: ignore[arg-type]
             scores = score_retrieval(
@@ -91,7 +91,7 @@ def test_own_means_hide_a_domain_and_given_ones_show_it():
     said = stream.normal(size=(200, 16))
     domain = {"en": 1.5 * stream.normal(size=16), "de": 1.5 * stream.normal(size=16)}
     X, Y = (said + 0.8 * stream.normal(size=said.shape) + domain[code] for code in ("en", "de"))
-    others = (Other(np.zeros(16)), Other(np.zeros(16)))
+    others = (OtherText(np.zeros(16)), OtherText(np.zeros(16)))
     found = {
         source: found_both(
             score_retrieval(
@@ -107,7 +107,7 @@ def test_own_means_hide_a_domain_and_given_ones_show_it():
 
 def test_given_means_are_what_is_removed():
     X, Y = rows(0), rows(0) + 3
-    others = (Other(np.full(D, 0.5)), Other(np.full(D, 2.5)))
+    others = (OtherText(np.full(D, 0.5)), OtherText(np.full(D, 2.5)))
     found = score_retrieval(
         X, Y, methods=["cosine"], center="mean", estimates=Estimates(means="given"), others=others, resamples=1
     )
@@ -138,9 +138,9 @@ def test_neighborhoods_are_made_of_other_queries(most: int):
     gold = Gold.one_to_one(24)
     folds = fold_numbers(gold, 24, 24, 5, seed=0)[0]
     expected = plain_csls(X, Y, folds, 3)
-    rules = Rules(*paired_rows(X, Y, unit=True), neighborhood=3, most=most)
+    rules = PairSearch(*paired_rows(X, Y, unit=True), neighborhood=3, most=most)
     pairs = torch.from_numpy(gold.pairs_P2)
-    for view in views(Inputs((X, Y), (np.arange(24),) * 2), gold, "none", Estimates(), seed=0):
+    for view in views(SearchInputs((X, Y), (np.arange(24),) * 2), gold, "none", Estimates(), seed=0):
         for part in view.parts:
             own = rules.apart(apart_from(part, (rules.X_ND, rules.Y_MD), gold))
             asked = np.flatnonzero(part.sources_N)
@@ -172,7 +172,7 @@ def test_of_noise_every_method_finds_what_chance_does():
 
 def test_other_text_makes_neighborhoods():
     X, Y = rows(0, 20), rows(1, 20)
-    others = (Other(rows=rows(2, 30)), Other(rows=rows(3, 30)))
+    others = (OtherText(rows=rows(2, 30)), OtherText(rows=rows(3, 30)))
     found = score_retrieval(
         X, Y, methods=["csls"], estimates=Estimates(neighborhoods="given"), others=others, neighborhood=4, resamples=1
     ).of("csls")
@@ -189,7 +189,7 @@ def test_rows_of_no_pair_count_in_the_means():
     gold = Gold.one_to_one(10)
     for candidates in ("gold", "all"):
         score_retrieval(X, Y, gold, candidates=candidates, center="mean", estimates=Estimates(), resamples=1)
-    inputs = Inputs((X, Y), (np.arange(10), np.arange(10)))
+    inputs = SearchInputs((X, Y), (np.arange(10), np.arange(10)))
     (view, *_) = views(inputs, gold, "mean", Estimates(), seed=0)
     kept = np.ones(30, dtype=bool)
     kept[:10] = ~view.parts[0].sources_N
@@ -198,8 +198,8 @@ def test_rows_of_no_pair_count_in_the_means():
 
 def test_too_few_rows_are_refused_by_name():
     with raises("input.too-few", "2"):
-        score_layers(Side(name="en", layers={0: rows(0, 2)}), Side(name="de", layers={0: rows(1, 2)}))
+        score_layers(VectorSet(name="en", layers={0: rows(0, 2)}), VectorSet(name="de", layers={0: rows(1, 2)}))
     with raises("input.zero-row", "1"):
-        score_layers(Side(name="en", layers={0: rows(0, 4)}), Side(name="de", layers={0: np.ones((4, D))}))
+        score_layers(VectorSet(name="en", layers={0: rows(0, 4)}), VectorSet(name="de", layers={0: np.ones((4, D))}))
     with raises("config.invalid-value", "1"):
         Estimates(folds=1)

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.retrieve import Gold, Side, score_layers, score_retrieval
+from isoglot.retrieve import Gold, VectorSet, score_layers, score_retrieval
 from isoglot.retrieve.estimates import OWN, Center
 from isoglot.retrieve.results import metrics_csv, write_pairs
 from tests.errors import raises
 
 
-def sides(layers: int = 3, rows: int = 40, shift: float = 3.0, noise: float = 0.5) -> tuple[Side, Side]:
+def sides(layers: int = 3, rows: int = 40, shift: float = 3.0, noise: float = 0.5) -> tuple[VectorSet, VectorSet]:
     stream = np.random.default_rng(0)
     X, error = stream.normal(size=(2, layers, rows, 8)).astype(np.float32)
     Y = X + noise * error + shift * np.arange(8, dtype=np.float32)
-    return Side(name="en", layers=dict(enumerate(X))), Side(name="fr", layers=dict(enumerate(Y)))
+    return VectorSet(name="en", layers=dict(enumerate(X))), VectorSet(name="fr", layers=dict(enumerate(Y)))
 
 
 def test_each_layer_equals_a_scoring_of_its_own():
@@ -56,14 +56,16 @@ def test_centering_takes_a_shift_away():
 def test_a_permuted_target_is_found_by_its_gold(order: list[int]):
     X = np.random.default_rng(1).normal(size=(12, 6)).astype(np.float32)
     gold = Gold.from_pairs([(row, place) for place, row in enumerate(order)])
-    pair = score_layers(Side(name="a", layers={None: X}), Side(name="b", layers={5: X[order]}), gold, resamples=2)
+    pair = score_layers(
+        VectorSet(name="a", layers={None: X}), VectorSet(name="b", layers={5: X[order]}), gold, resamples=2
+    )
     assert pair.best[:2] == (None, "none")
     assert pair.best.value == 1.0
 
 
 def test_files_are_tables(tmp_path):
     source, target = sides(layers=2, rows=5)
-    source = Side(name="en", layers=source.layers, items=["a\tb", "c", "d", "e", "f"], numbers=[1, 2, 3, 5, 8])
+    source = VectorSet(name="en", layers=source.layers, items=["a\tb", "c", "d", "e", "f"], numbers=[1, 2, 3, 5, 8])
     pair = score_layers(source, target, methods=["csls"], resamples=5)
     lines = metrics_csv([pair, pair]).splitlines()
     assert len(lines) == 1 + 2 * 2 * 2 * 2

@@ -14,7 +14,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve import Neighbors, csls, inverted_softmax, margin, methods, nearest, retrieve
 from isoglot.retrieve import search as blocked
 from isoglot.retrieve.methods import METHODS
-from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.scoring_rule import ScoringRule
 from isoglot.retrieve.search import search, search_both
 from tests.errors import raises
 
@@ -107,15 +107,18 @@ def test_entries_that_rise_along_the_row():
     Y = np.stack([np.ones(500), np.linspace(0, 1, 500)], axis=1)
     X = np.array([[0.0, 1.0], [1.0, 0.0]])
     X_ND, Y_MD = paired_rows(X, Y, unit=True)
-    found = search(X_ND, Y_MD, 3, Rule(), shape=(1, 20))
+    found = search(X_ND, Y_MD, 3, ScoringRule(), shape=(1, 20))
     assert found.indices_NK.tolist() == [[499, 498, 497], [0, 1, 2]]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_both_sides_in_one_pass(shape):
     X_ND, Y_MD = paired_rows(gaussian(70, seed=5), gaussian(45, seed=6), unit=True)
-    forward, backward = search_both(X_ND, Y_MD, 10, Rule(), shape=shape)
-    for both, alone in ((forward, search(X_ND, Y_MD, 10, Rule())), (backward, search(Y_MD, X_ND, 10, Rule()))):
+    forward, backward = search_both(X_ND, Y_MD, 10, ScoringRule(), shape=shape)
+    for both, alone in (
+        (forward, search(X_ND, Y_MD, 10, ScoringRule())),
+        (backward, search(Y_MD, X_ND, 10, ScoringRule())),
+    ):
         assert torch.equal(both.indices_NK, alone.indices_NK)
         assert torch.equal(both.scores_NK, alone.scores_NK)
 

@@ -12,7 +12,7 @@ from isoglot.core.arrays import paired_rows
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve import Gold, gold_ranks, hubness, mean_reciprocal_rank, nearest, precision_at_k
 from isoglot.retrieve.metrics import best_ranks, bootstrap
-from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.scoring_rule import ScoringRule
 from isoglot.retrieve.search import ranks, search
 
 
@@ -69,9 +69,9 @@ def test_ranks_equal_the_definition(brute, seed, rows, columns, method):
 def test_ranks_and_neighbors_agree_whatever_the_block(shape):
     stream = np.random.default_rng(1)
     X_ND, Y_MD = paired_rows(stream.normal(size=(12, 5)), stream.integers(-1, 2, size=(15, 5)) + 0.25, unit=True)
-    top = search(X_ND, Y_MD, 15, Rule())
+    top = search(X_ND, Y_MD, 15, ScoringRule())
     pairs_P2 = torch.cartesian_prod(torch.arange(12), torch.arange(15))
-    place = ranks(X_ND, Y_MD, pairs_P2, Rule(), shape=shape).view(12, 15)
+    place = ranks(X_ND, Y_MD, pairs_P2, ScoringRule(), shape=shape).view(12, 15)
     assert torch.equal(place, top.indices_NK.argsort(dim=1) + 1)
 
 
@@ -149,7 +149,7 @@ def test_errors(call, error, message):
     assert str(caught.value) == message
 
 
-def test_hubness_is_the_third_standardised_moment():
+def test_hubness_is_the_third_standardized_moment():
     stream = np.random.default_rng(0)
     indices = stream.zipf(1.5, size=(200, 10)).clip(max=50) - 1
     counts = np.array([(indices == y).sum() for y in range(60)])

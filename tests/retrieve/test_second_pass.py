@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.arrays import paired_rows
 from isoglot.retrieve import search as second_pass
-from isoglot.retrieve.methods import Rules
+from isoglot.retrieve.methods import PairSearch
 from isoglot.retrieve.search import search
 
 KINDS = ("random", "clustered", "hubby", "duplicates", "grid")
@@ -49,7 +49,7 @@ def test_equals_the_plain_pass(kinds, sizes, k, neighborhood, method, shape, see
     chance = np.random.default_rng(seed)
     X, Y = (vectors(kind, rows, chance, np.random.default_rng(seed)) for kind, rows in zip(kinds, sizes, strict=True))
     X_ND, Y_MD = paired_rows(X, Y, unit=True)
-    rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, most=0)
+    rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, most=0)
     for queries, answers, rule in (
         (X_ND, Y_MD, rules.rule(method, "forward")),
         (Y_MD, X_ND, rules.rule(method, "backward")),
@@ -76,7 +76,7 @@ def test_many_columns_are_passed_over(kind, least, most, monkeypatch):
         return needs[-1]
 
     monkeypatch.setattr(second_pass, "_prefixes", counted)
-    rule = Rules(X_ND, Y_MD, most=0).rule("csls", "forward")
+    rule = PairSearch(X_ND, Y_MD, most=0).rule("csls", "forward")
     again = search(X_ND, Y_MD, 10, rule)
     assert float(needs[0].double().mean()) < most * 600
     assert int(needs[0].max()) >= least

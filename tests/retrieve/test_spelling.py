@@ -1,4 +1,4 @@
-"""Words spelt as their translation is are told apart from the others."""
+"""Words spelled as their translation is are told apart from the others."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from isoglot.retrieve import Gold, score_retrieval
 from isoglot.retrieve.dictionaries import score_dictionary
-from isoglot.retrieve.layer_scores import Side
+from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.retrieve.methods import Direction
 from isoglot.retrieve.results import metrics_csv
-from isoglot.retrieve.spelling import SpeltAlike
+from isoglot.retrieve.spelling import SpelledAlike
 from isoglot.text.formats.dictionary import Entry
 
 SOURCE, TARGET = ["hotel", "cat", "dog"], ["hotel", "herberge", "katze", "hund"]
@@ -21,7 +21,10 @@ Y = np.array([[1.0, 0, 0], [0.9, 0.1, 0], [0, 0.2, 1], [0, 0, 1]])  # the cat is
 
 
 def test_the_second_figure_leaves_out_every_word_with_a_translation_spelt_the_same():
-    source, target = Side(name="en", layers={None: X}, items=SOURCE), Side(name="de", layers={None: Y}, items=TARGET)
+    source, target = (
+        VectorSet(name="en", layers={None: X}, items=SOURCE),
+        VectorSet(name="de", layers={None: Y}, items=TARGET),
+    )
     pair = score_dictionary(source, target, ENTRIES, "d.txt")
     forward, backward = (pair.of(None, "none").of("cosine", way).as_dict() for way in get_args(Direction))
     assert (forward["queries"], forward["p@1"]["value"]) == (3, 2 / 3)
@@ -30,7 +33,7 @@ def test_the_second_figure_leaves_out_every_word_with_a_translation_spelt_the_sa
 
 
 def test_where_all_are_spelt_the_same_there_is_no_second_figure():
-    alike = SpeltAlike(np.arange(3), np.array([], dtype=int))
+    alike = SpelledAlike(np.arange(3), np.array([], dtype=int))
     scores = score_retrieval(X, X, methods=("cosine",), alike=alike, resamples=10)
     assert scores.of("cosine").other_spelling == (0, None)
     assert scores.of("cosine").as_dict()["other_spelling_p@1"] is None
@@ -39,8 +42,8 @@ def test_where_all_are_spelt_the_same_there_is_no_second_figure():
 
 
 def test_a_table_holds_pairs_with_and_without_a_second_figure():
-    same = Side(name="a", layers={None: X}, items=SOURCE), Side(name="b", layers={None: X}, items=SOURCE)
-    other = Side(name="a", layers={None: X}, items=SOURCE), Side(name="b", layers={None: Y}, items=TARGET)
+    same = VectorSet(name="a", layers={None: X}, items=SOURCE), VectorSet(name="b", layers={None: X}, items=SOURCE)
+    other = VectorSet(name="a", layers={None: X}, items=SOURCE), VectorSet(name="b", layers={None: Y}, items=TARGET)
     pairs = [
         score_dictionary(*same, [Entry(word, word) for word in SOURCE], "d.txt"),
         score_dictionary(*other, ENTRIES, "d.txt"),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.core.arrays import paired_rows
-from isoglot.retrieve.methods import METHODS, Direction, Rules
+from isoglot.retrieve.methods import METHODS, Direction, PairSearch
 from isoglot.retrieve.metrics import bootstrap
 
 
@@ -28,7 +28,7 @@ def test_equals_the_blocked_search(sizes, different, k, method, direction, seed)
     chance = np.random.default_rng(seed)
     X, Y = (chance.normal(size=(rows, 7))[chance.integers(min(different, rows), size=rows)] for rows in sizes)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean")
-    small, blocked = Rules(X_ND, Y_MD, neighborhood=5), Rules(X_ND, Y_MD, neighborhood=5, most=0)
+    small, blocked = PairSearch(X_ND, Y_MD, neighborhood=5), PairSearch(X_ND, Y_MD, neighborhood=5, most=0)
     asked = torch.arange(sizes[0 if direction == "forward" else 1] - 1, -1, -2)
     for some in (None, asked):
         one, other = (rules.best(method, direction, k, some) for rules in (small, blocked))
@@ -43,7 +43,7 @@ def test_equals_the_blocked_search(sizes, different, k, method, direction, seed)
 
 def test_the_lower_of_equal_rows_comes_first():
     X_ND, Y_MD = paired_rows(np.eye(2), np.eye(2)[[1, 0, 0, 1]], unit=True)
-    rules = Rules(X_ND, Y_MD)
+    rules = PairSearch(X_ND, Y_MD)
     assert rules.best("cosine", "forward", 2).indices_NK.tolist() == [[1, 2], [0, 3]]
     assert rules.best("cosine", "forward", 1).indices_NK.tolist() == [[1], [0]]
     assert rules.ranks("cosine", "forward", torch.tensor([[0, 2], [0, 0], [1, 3]])).tolist() == [2, 3, 2]

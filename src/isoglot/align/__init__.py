@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from isoglot.align.words.link_scores import LinkScores as LinkScores
     from isoglot.align.words.link_scores import score_links as score_links
     from isoglot.align.words.symmetrization import symmetrise as symmetrise
+    from isoglot.align.words.symmetrization import symmetrize as symmetrize
     from isoglot.align.words.word_aligner import WordAligner as WordAligner
     from isoglot.align.words.word_aligner import load_aligner as load_aligner
     from isoglot.align.words.word_aligner import train_aligner as train_aligner

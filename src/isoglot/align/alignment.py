@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.align.maps.endpoints import End
+from isoglot.align.maps.endpoints import MapEndpoint
 from isoglot.align.maps.estimator import FILE
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import IsoglotError
@@ -154,7 +154,7 @@ class Alignment:
         encoders = self.facts.get(_ENCODERS, (None, None))
         for each in self.layers:
             layers = (each.layer, each.target_layer)
-            each.mapping.ends_ = tuple(map(End, encoders, self.languages, layers))
+            each.mapping.ends_ = tuple(map(MapEndpoint, encoders, self.languages, layers))
             if self.given is not None:
                 each.mapping.given_ = self.given.packed
         content = self.as_dict()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.alignment import METRICS, map_files
-from isoglot.align.maps.endpoints import Side, by_target_layer, check_end
+from isoglot.align.maps.endpoints import MapSide, by_target_layer, check_end
 from isoglot.align.maps.estimator import PairMap, load_map
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.represent import Representations
@@ -61,7 +61,7 @@ def _files(path: Path) -> dict[int | None, Path]:
 
 
 def apply_to_vectors(
-    maps: dict[int | None, PairMap], vectors: Vectors, *, side: Side = "source", into: Into = "common"
+    maps: dict[int | None, PairMap], vectors: Vectors, *, side: MapSide = "source", into: Into = "common"
 ) -> Vectors:
     """Map the vectors of words; there must be one map.
 
@@ -84,7 +84,7 @@ def apply_to_layers(
     found: Representations,
     *,
     layer: int | None = None,
-    side: Side = "source",
+    side: MapSide = "source",
     into: Into = "common",
 ) -> Representations:
     """Map representations: every layer that has a map, by its own.
@@ -129,7 +129,7 @@ def apply_to_layers(
     return Representations(arrays, header, offsets=found.offsets, counts=found.counts)
 
 
-def mapped(mapping: PairMap, rows_ND: np.ndarray, side: Side = "source", into: Into = "common") -> np.ndarray:
+def mapped(mapping: PairMap, rows_ND: np.ndarray, side: MapSide = "source", into: Into = "common") -> np.ndarray:
     """Rows of one side in the common space or in the target's.
 
     Raises:

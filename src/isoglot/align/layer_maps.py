@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
-    from isoglot.retrieve.spelling import SpeltAlike
+    from isoglot.retrieve.spelling import SpelledAlike
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
 
@@ -86,7 +86,7 @@ def align_layers(
     config: AlignConfig,
     *,
     fitted: Fitted = "train",
-    alike: SpeltAlike | None = None,
+    alike: SpelledAlike | None = None,
     total: int | None = None,
     device: torch.device | None = None,
     progress: Progress = SILENT,
@@ -99,7 +99,7 @@ def align_layers(
         test_P2: Pairs of rows to score on.
         config: How; ``config.candidates`` applies where all rows are fitted on.
         fitted: Which rows the map sees.
-        alike: Of words, fitted on all: rows whose translation is spelt the same. A second P@1 leaves them out.
+        alike: Of words, fitted on all: rows whose translation is spelled the same. A second P@1 leaves them out.
         total: How many layers there are.
         device: Where to compute: a CUDA device, or else the CPU.
         progress: Shows layers done; rounds, where a map takes many.
@@ -135,7 +135,7 @@ def _align(
     test_P2: np.ndarray,
     config: AlignConfig,
     fitted: Fitted,
-    alike: SpeltAlike | None,
+    alike: SpelledAlike | None,
     place: torch.device | None,
     progress: Progress,
 ) -> tuple[PairMap, RetrievalScores | None, RetrievalScores]:
@@ -170,7 +170,7 @@ def _score(
     Y: Any,  # noqa: ANN401
     gold: np.ndarray,
     config: AlignConfig,
-    alike: SpeltAlike | None,
+    alike: SpelledAlike | None,
 ) -> RetrievalScores:
     return score_retrieval(
         X,

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.align.maps.estimator import PairMap
-    from isoglot.retrieve.layer_scores import Side
+    from isoglot.retrieve.layer_scores import VectorSet
 
 
-def map_sides(maps: Mapping[int | None, PairMap], source: Side, target: Side) -> tuple[Side, Side]:
+def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:
     """Map both sides into the common space, in the layers that both have.
 
     Args:

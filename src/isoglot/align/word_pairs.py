@@ -19,7 +19,7 @@ from isoglot.align.splits import held_out, refuse_leak
 from isoglot.core.errors import InputError
 from isoglot.retrieve.dictionaries import match_dictionary
 from isoglot.retrieve.leaks import in_case_of, without_known
-from isoglot.retrieve.spelling import SpeltAlike, spelt_alike
+from isoglot.retrieve.spelling import SpelledAlike, spelled_alike
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_entries
 
@@ -94,11 +94,11 @@ def _places(words: Sequence[str]) -> dict[str, int]:
 
 
 class WordPairs(NamedTuple):
-    """Pairs of rows for both parts, which of the test are spelt the same, and how much of the dictionary they are."""
+    """Pairs of rows for both parts, which of the test are spelled the same, and how much of the dictionary they are."""
 
     train_P2: np.ndarray
     test_P2: np.ndarray
-    alike: SpeltAlike
+    alike: SpelledAlike
     facts: dict[str, Any]
 
     def given(self, languages: tuple[str, str], source_words: Sequence[str], target_words: Sequence[str]) -> Provenance:
@@ -162,10 +162,10 @@ class WordSplit:
         train, facts = self._match("dictionary", self.train, source_words, target_words)
         if self.test is not None:
             test, more = self._match("test dictionary", self.test, source_words, target_words)
-            alike = spelt_alike(test, source_words, target_words)
+            alike = spelled_alike(test, source_words, target_words)
             facts = {"dictionary": facts, "test_dictionary": more, **self.leaked}
             return WordPairs(train.pairs_P2, test.pairs_P2, alike, facts)
-        alike = spelt_alike(train, source_words, target_words)
+        alike = spelled_alike(train, source_words, target_words)
         sources_P = train.pairs_P2[:, 0]
         eligible_P = np.array([source_words[row] not in self.seen for row in sources_P])
         out_P = held_out(sources_P, self.config.test_share, seed=self.config.seed, eligible_N=eligible_P)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
 
     from isoglot.compare.emergence import Emergence
-    from isoglot.compare.encoders import Comparison, Measured
+    from isoglot.compare.encoders import Comparison, LayerMeasurement
     from isoglot.compare.figure7 import Figure7
     from isoglot.compare.parallel_sentences import SentencePair
 
@@ -387,7 +387,7 @@ def _table(result: Comparison) -> Group:
     return Group(*shown)
 
 
-def _layers_name(each: Measured) -> str:
+def _layers_name(each: LayerMeasurement) -> str:
     return str(each.layer) if each.layer == each.other_layer else f"{each.layer}, {each.other_layer}"
 
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.retrieve.estimates import Estimates, From, Other
+    from isoglot.retrieve.estimates import Estimates, From, OtherText
     from isoglot.retrieve.from_model import Layers, Pool
-    from isoglot.retrieve.layer_scores import Side
+    from isoglot.retrieve.layer_scores import VectorSet
     from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.text.provenance import Provenance
 
@@ -382,7 +382,7 @@ def map_provenance(path: Path | None) -> Provenance:
     return Provenance() if path is None else maps_provenance(read_maps(path).values(), path.name)
 
 
-def load_change(path: Path | None) -> Callable[[Side, Side], tuple[Side, Side]]:
+def load_change(path: Path | None) -> Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]]:
     """What takes two sides into one space: nothing, or the maps in a file or folder."""
     from isoglot.align.apply import read_maps
     from isoglot.align.map_sides import map_sides
@@ -427,7 +427,7 @@ class EstimatesOption:
 
     def others(
         self, encoder: EncoderLike, languages: Iterable[str], *, layers: Layers, pool: Pool, progress: Progress
-    ) -> dict[str, dict[int | None, Other]]:
+    ) -> dict[str, dict[int | None, OtherText]]:
         """What is known of each language from there; nothing where the test itself is the source.
 
         Raises:

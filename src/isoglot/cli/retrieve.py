@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from isoglot.model import EncoderLike
-    from isoglot.retrieve.layer_scores import PairScores, Side
+    from isoglot.retrieve.layer_scores import PairScores, VectorSet
     from isoglot.vocab import Shards
 
 app = typer.Typer(
@@ -215,7 +215,7 @@ def sentences(
         languages = dict.fromkeys(code for one in sets for code in one.sentences)
         others = asked.others(encoder, languages, layers=chosen, pool=chosen_pool, progress=output.progress)
         found = []
-        by_language: dict[str, Side] = {}
+        by_language: dict[str, VectorSet] = {}
         for one in sets:
             by_language = sentence_sides(
                 encoder, one, layers=chosen, pool=chosen_pool, name=name, known=by_language, progress=output.progress

@@ -34,7 +34,7 @@ KEEP_ALL = "--set checkpoints.every=100 --set checkpoints.keep=1000"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class CheckpointMeasures:
     """What was measured at one step."""
 
     step: int
@@ -60,7 +60,7 @@ class Emergence:
     """How many of them were longer than the encoder takes, by language."""
     measures: tuple[str, ...]
     layers: tuple[int, ...]
-    moments: tuple[Moment, ...]
+    moments: tuple[CheckpointMeasures, ...]
     """By step."""
 
     def curve(self, measure: str, layer: int) -> list[tuple[int, float]]:
@@ -199,7 +199,7 @@ def trace_emergence(
             checkpoint = kept.at(step)
             encoder.load_state_dict(checkpoint.tensors(MODEL))
             values = probe.measure(encoder.eval())
-            moments.append(Moment(step=step, tokens=checkpoint.state.get("tokens"), values=values))
+            moments.append(CheckpointMeasures(step=step, tokens=checkpoint.state.get("tokens"), values=values))
             task.advance()
     return Emergence(
         run=str(run),

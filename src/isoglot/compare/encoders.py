@@ -51,7 +51,7 @@ _ROUNDING = 1e-9  # values that are closer than this are the same
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class LayerMeasurement:
     """One measure in one layer, with what it is to be held against; None: not measured, or without meaning."""
 
     measure: str
@@ -114,7 +114,7 @@ class Comparison:
     """CKA of every layer with every layer, of all sentences."""
     grid_without_top: CKAGrid | None
     """The same without top components, of the sentences that the measures are measured on."""
-    measured: tuple[Measured, ...]
+    measured: tuple[LayerMeasurement, ...]
     """On the diagonal, layer by layer, measure by measure."""
 
     @property
@@ -122,7 +122,7 @@ class Comparison:
         """The measures, in the order of the registry."""
         return tuple(find_measure(name) for name in dict.fromkeys(each.measure for each in self.measured))
 
-    def of(self, measure: str) -> list[Measured]:
+    def of(self, measure: str) -> list[LayerMeasurement]:
         """One measure in every layer."""
         return [each for each in self.measured if each.measure == measure]
 
@@ -280,7 +280,7 @@ class _Diagonal:
         self.order_N = order_N
         self._stripped: tuple[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] | None = None
 
-    def measured(self, name: str, pair: tuple[int, int]) -> Measured:
+    def measured(self, name: str, pair: tuple[int, int]) -> LayerMeasurement:
         linear = name in CKA_FORMS
         rows_N = np.sort(self.order_N[: self.rows if linear else min(self.rows, OTHER_ROWS)])
         X, Y = self.X[pair[0]][rows_N], self.Y[pair[1]][rows_N]
@@ -301,7 +301,7 @@ class _Diagonal:
             held = judge_any(name, X, Y, draws=min(self.draws, OTHER_DRAWS), seed=self.seed)
         under = None if self.floor is None else self._value(name, X, self.floor[pair[1]][rows_N])
         above = None if self.ceiling is None else self._value(name, X, self.ceiling[pair[0]][rows_N])
-        return Measured(
+        return LayerMeasurement(
             measure=name,
             layer=pair[0],
             other_layer=pair[1],
@@ -340,7 +340,7 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
         seed: Decides them.
 
     Returns:
-        Fields of :class:`Measured`.
+        Fields of :class:`LayerMeasurement`.
     """
     measure = find_measure(name)
     count = len(X_ND)

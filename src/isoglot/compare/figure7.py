@@ -131,7 +131,7 @@ def paper_pair(languages: tuple[str, str]) -> str:
     return f"{one}-{other}'" if one == other else f"{one}-{other}"
 
 
-class Column(Config):
+class Figure7Column(Config):
     """A pair of languages: its sentences, and the models of each row."""
 
     languages: tuple[str, str]
@@ -161,7 +161,7 @@ class Column(Config):
             raise ValueError(str(error)) from error
 
     @model_validator(mode="after")
-    def _each_has_a_file(self) -> Column:
+    def _each_has_a_file(self) -> Figure7Column:
         for files in (self.files, self.test):
             if files is not None and {language_code(code) for code in files} != set(self.languages):
                 raise ValueError(f"should have files of {' and '.join(self.languages)}, not {', '.join(files)}")
@@ -176,7 +176,7 @@ class Column(Config):
 class Figure7Config(Config):
     """The columns of the figure, from the nearest language to the farthest, and how it is measured."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Figure7Column, ...]
     """pairs of languages; English twice anywhere, the others from the nearest to the farthest"""
     sentences: int = Field(2000, ge=4, le=10_000)
     """sentences of each pair, at most"""
@@ -195,7 +195,7 @@ class Figure7Config(Config):
 
     @field_validator("columns")
     @classmethod
-    def _names_differ(cls, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def _names_differ(cls, columns: tuple[Figure7Column, ...]) -> tuple[Figure7Column, ...]:
         if not columns:
             raise ValueError("should name at least one pair of languages")
         titles = [column.title for column in columns]
@@ -206,7 +206,7 @@ class Figure7Config(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class Figure7Cell:
     """One pair and one row: CKA in every layer."""
 
     layers: tuple[int, ...]
@@ -252,17 +252,17 @@ class Cell:
 class Figure7:
     """The whole grid."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Figure7Column, ...]
     sentences: dict[str, int]
     """How many each column was measured on."""
-    cells: dict[tuple[str, Row], Cell]
+    cells: dict[tuple[str, Row], Figure7Cell]
     """What there is, by column and row."""
     empty: dict[tuple[str, Row], str]
     """Why the others are empty."""
     untold: tuple[str, ...] = ()
     """Models that do not say what they were trained on, so that nobody knows whether they fit their rows."""
 
-    def cell(self, column: str, row: Row) -> Cell | None:
+    def cell(self, column: str, row: Row) -> Figure7Cell | None:
         """A cell, or None."""
         return self.cells.get((column, row))
 
@@ -391,7 +391,7 @@ class _Work:
                     else:
                         self._check_untrained(name)
 
-    def texts(self, column: Column) -> _Texts:
+    def texts(self, column: Figure7Column) -> _Texts:
         """The sentences of a column; no sentence that is looked for is among those that rotations are fitted on."""
         count, wanted = self.config.sentences, self.config.retrieval != "none"
         if column.files is None:
@@ -407,14 +407,14 @@ class _Work:
         rows = [test[number] for number, pair in unrepeated(test) if not known.intersection(pair)]
         return _Texts(fitted, fitted[:count], rows[: self.config.test_sentences])
 
-    def _pairs(self, files: dict[str, str], column: Column) -> list[SentencePair]:
+    def _pairs(self, files: dict[str, str], column: Figure7Column) -> list[SentencePair]:
         from isoglot.align.words.bitext import read_sentence_pairs
 
         return read_sentence_pairs(
             {language_code(code): self.folder / path for code, path in files.items()}, column.languages
         )
 
-    def cell(self, column: Column, row: Row, texts: _Texts) -> Cell:
+    def cell(self, column: Figure7Column, row: Row, texts: _Texts) -> Figure7Cell:
         names = self._models(column, row)
         # Rows of random encoders are not looked for, and nothing is fitted on them.
         pairs = texts.compared if row == "random" else [*texts.fitted, *texts.tested]
@@ -432,7 +432,7 @@ class _Work:
         names = self._told(names[0]), self._told(names[1])
         names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
         cut = (one.header["cut"], other.header["cut"])
-        return Cell(
+        return Figure7Cell(
             layers=layers,
             values=values,
             without=without,
@@ -443,7 +443,7 @@ class _Work:
             cut=cut,
         )
 
-    def _models(self, column: Column, row: Row) -> tuple[str, str]:
+    def _models(self, column: Figure7Column, row: Row) -> tuple[str, str]:
         if row == "bilingual":
             if column.bilingual is None:
                 raise _EmptyError("no bilingual model is named")

@@ -20,7 +20,7 @@ from isoglot.retrieve.metrics import drawn_counts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.compare.figure7 import Cell, Column, Figure7, Row
+    from isoglot.compare.figure7 import Figure7, Figure7Cell, Figure7Column, Row
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 CORRELATED = 0.9
@@ -30,7 +30,7 @@ FEWEST_LAYERS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class Figure7Claim:
     """A claim of the paper and what these numbers say of it."""
 
     name: str
@@ -52,7 +52,7 @@ class Claim:
         }
 
 
-def claims(figure: Figure7) -> list[Claim]:
+def claims(figure: Figure7) -> list[Figure7Claim]:
     """Every claim in every form of CKA."""
     return [judge(figure, form) for judge in (_order, _first_layers, _correlation, _gap) for form in FORMS]
 
@@ -85,7 +85,7 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     return "holds" if verdicts and set(verdicts) == {"holds"} else "undecided"
 
 
-def _order(figure: Figure7, form: Form) -> Claim:
+def _order(figure: Figure7, form: Form) -> Figure7Claim:
     steps: tuple[tuple[Row, Row], ...] = (("bilingual", "monolingual"), ("monolingual", "random"))
     verdicts, numbers = [], []
     for column in figure.columns:
@@ -101,7 +101,7 @@ def _order(figure: Figure7, form: Form) -> Claim:
     )
 
 
-def _first_layers(figure: Figure7, form: Form) -> Claim:
+def _first_layers(figure: Figure7, form: Form) -> Figure7Claim:
     verdicts, numbers = [], []
     rows: tuple[Row, ...] = ("bilingual", "monolingual")
     for column in figure.columns:
@@ -119,7 +119,7 @@ def _first_layers(figure: Figure7, form: Form) -> Claim:
     return _claim("W13", "The first layers are the most alike.", form, verdicts, numbers)
 
 
-def _correlation(figure: Figure7, form: Form) -> Claim:
+def _correlation(figure: Figure7, form: Form) -> Figure7Claim:
     verdicts: list[Verdict] = []
     numbers = []
     for column in figure.columns:
@@ -139,7 +139,7 @@ def _correlation(figure: Figure7, form: Form) -> Claim:
     return _claim("W14", text, form, verdicts, numbers)
 
 
-def _correlated(cell: Cell, form: Form) -> tuple[Verdict, str]:
+def _correlated(cell: Figure7Cell, form: Form) -> tuple[Verdict, str]:
     """Whether CKA and what is found go together over layers, and the numbers."""
     r = pearson(cell.values[form], cell.found or ())
     if len(cell.layers) < FEWEST_LAYERS:
@@ -155,7 +155,9 @@ def _correlated(cell: Cell, form: Form) -> tuple[Verdict, str]:
     return verdict, f"{said} ({low:.2f} to {high:.2f})"
 
 
-def correlation_interval(cell: Cell, form: Form, *, draws: int = 1000, seed: int = 0) -> tuple[float, float] | None:
+def correlation_interval(
+    cell: Figure7Cell, form: Form, *, draws: int = 1000, seed: int = 0
+) -> tuple[float, float] | None:
     """The 95 % interval of the correlation of CKA and P@1 over layers, by a bootstrap over sentences.
 
     Test sentences are drawn anew for P@1, and groups of sentences for CKA, through the jackknife's pseudo-values. None
@@ -179,7 +181,7 @@ def correlation_interval(cell: Cell, form: Form, *, draws: int = 1000, seed: int
     return float(low), float(high)
 
 
-def _gap(figure: Figure7, form: Form) -> Claim:
+def _gap(figure: Figure7, form: Form) -> Figure7Claim:
     both = [(column, cells) for column in figure.columns if _apart(column) and (cells := _cells(figure, column))]
     gaps = [(column.title, _difference(*cells, form)) for column, cells in both]
     numbers = [f"{title}: bilingual less monolingual {gap}" for title, gap in gaps]
@@ -193,28 +195,28 @@ def _gap(figure: Figure7, form: Form) -> Claim:
     return _claim("W15", text, form, verdicts, numbers)
 
 
-def _claim(name: str, text: str, form: Form, verdicts: Sequence[Verdict], numbers: Sequence[str]) -> Claim:
+def _claim(name: str, text: str, form: Form, verdicts: Sequence[Verdict], numbers: Sequence[str]) -> Figure7Claim:
     shown = tuple(numbers) or ("the cells that it speaks of are empty",)
-    return Claim(name=name, text=text, form=form, verdict=overall(verdicts), numbers=shown)
+    return Figure7Claim(name=name, text=text, form=form, verdict=overall(verdicts), numbers=shown)
 
 
-def _apart(column: Column) -> bool:
+def _apart(column: Figure7Column) -> bool:
     one, other = (code.partition("-x-")[0] for code in column.languages)
     return one != other
 
 
-def _cells(figure: Figure7, column: Column) -> tuple[Cell, Cell] | None:
+def _cells(figure: Figure7, column: Figure7Column) -> tuple[Figure7Cell, Figure7Cell] | None:
     one, other = figure.cell(column.title, "bilingual"), figure.cell(column.title, "monolingual")
     return None if one is None or other is None else (one, other)
 
 
-def _difference(one: Cell, other: Cell, form: Form) -> _Difference:
+def _difference(one: Figure7Cell, other: Figure7Cell, form: Form) -> _Difference:
     """Of two cells' averages; they have the sentences in common, so groups are left out of both at once."""
     replicates = [fmean(a) - fmean(b) for a, b in zip(one.without[form], other.without[form], strict=True)]
     return _bounded(one.average(form) - other.average(form), replicates)
 
 
-def _interval(cell: Cell, form: Form, number: Callable[[Sequence[float]], float]) -> _Difference:
+def _interval(cell: Figure7Cell, form: Form, number: Callable[[Sequence[float]], float]) -> _Difference:
     return _bounded(number(cell.values[form]), [number(each) for each in cell.without[form]])
 
 

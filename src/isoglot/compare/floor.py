@@ -1,8 +1,7 @@
-"""What a value is worth: where it lies between an encoder that knows nothing and one that differs by its seed alone.
+"""Floor and ceiling of a measure: an untrained encoder, and the same training from another seed.
 
-The floor puts an untrained encoder on one side: what the architecture, the tokens and the sentences' lengths give for
-nothing. The ceiling is a twin, trained in the same way from another seed: more alike than that, two encoders need not
-be to be the same.
+The floor puts an untrained encoder on one side: the value due to architecture, tokens and sentence lengths alone. The
+ceiling compares twins, two encoders trained alike from different seeds.
 """
 
 from __future__ import annotations
@@ -18,19 +17,18 @@ if TYPE_CHECKING:
 def placed(
     value: float, floor: float, ceiling: float, *, kind: Literal["similarity", "distance"] = "similarity"
 ) -> float | None:
-    """Where a value lies between floor (0) and ceiling (1); below the one it is negative, beyond the other above 1.
+    """Position of a value between floor (0) and ceiling (1); negative below the floor, above 1 beyond the ceiling.
 
-    None where the ceiling is no better than the floor: then the measure does not tell an untrained encoder from a twin,
-    and there is no place in between.
+    None if the ceiling is no better than the floor: then the measure cannot tell an untrained encoder from a twin.
 
     >>> placed(0.75, floor=0.5, ceiling=1.0), placed(0.4, floor=0.5, ceiling=0.5)
     (0.5, None)
 
     Args:
-        value: What was measured.
-        floor: The same with an untrained encoder on one side.
-        ceiling: The same between twins.
-        kind: Of a similarity more is better, of a distance less.
+        value: The measured value.
+        floor: Value with an untrained encoder on one side.
+        ceiling: Value between twins.
+        kind: Whether more (similarity) or less (distance) is better.
     """
     span = ceiling - floor if kind == "similarity" else floor - ceiling
     if not span > 0:
@@ -39,18 +37,14 @@ def placed(
 
 
 def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
-    """An encoder of the same shape and tokens with untrained weights, on the same device, in evaluation mode.
+    """Untrained encoder with the same architecture and tokenizer, on the same device, in evaluation mode.
 
-    Encoders of ours, imported ones among them, get the initial values of a pretraining from that seed; a wrapped
-    Hugging Face model is made anew from its config, with its own initial values. Static vectors are drawn at random.
-    Nothing is downloaded.
+    isoglot's encoders get the initial weights of a pretraining run with that seed; a wrapped Hugging Face model is
+    created from its config; static vectors are drawn at random. Nothing is downloaded.
 
     Args:
-        encoder: Ours or wrapped.
-        seed: Decides the weights.
-
-    Raises:
-        ConfigError: It is of another kind.
+        encoder: Any encoder.
+        seed: Random seed of the weights.
     """
     import torch
 

@@ -35,7 +35,7 @@ SHRINKAGE = 0.05
 _TIE = 1e-9  # of a logarithm of a probability
 
 
-class Told(NamedTuple):
+class ProbeResult(NamedTuple):
     """For every row of every language, how surely its language was told: 1, 0, or the share of a tie."""
 
     linear: list[np.ndarray]
@@ -43,7 +43,7 @@ class Told(NamedTuple):
     spread: list[np.ndarray]
 
 
-def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> Told:
+def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> ProbeResult:
     """Try the probes on every fold, fitted on the others.
 
     Args:
@@ -51,7 +51,7 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> T
         folds: The fold of each row; translations of one another belong into one.
     """
     tensors = [torch.from_numpy(np.ascontiguousarray(each)).double() for each in rows]
-    told = Told(*([np.zeros(len(each)) for each in rows] for _ in Told._fields))
+    told = ProbeResult(*([np.zeros(len(each)) for each in rows] for _ in ProbeResult._fields))
     for fold in np.unique(np.concatenate(folds)):
         out = [torch.from_numpy(np.flatnonzero(each == fold)) for each in folds]
         kept = [torch.from_numpy(np.flatnonzero(each != fold)) for each in folds]

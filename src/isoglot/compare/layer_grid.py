@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 import torch
 
-from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, Side, zeros
+from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, SideSums, zeros
 from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
 from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
@@ -90,7 +90,7 @@ class CKAFitter:
             raise ConfigError(f"chunk={chunk}", remedy="give a number of rows", code="config.invalid-value")
         self.precision: Precision = precision
         self.chunk = chunk
-        self._sides = (Side("X", layers_x), Side("Y", layers_y))
+        self._sides = (SideSums("X", layers_x), SideSums("Y", layers_y))
         self._counted = 0
         self._waiting = 0
 

@@ -111,7 +111,7 @@ FEW = 512  # fewer rows than this are multiplied in float64, which costs nothing
 BLOCK = 128  # columns of a symmetric product that are made at once: 7 / 12 of the work for a width of 768
 
 
-class Side:
+class SideSums:
     """The layers of one side: a chunk of their rows next to each other, and each layer's sums with itself."""
 
     def __init__(self, name: str, layers: Sequence[int]) -> None:

@@ -27,7 +27,7 @@ from isoglot.retrieve.simultaneous_intervals import as_share, chosen_interval, i
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.language_probe import Told
+    from isoglot.compare.language_probe import ProbeResult
     from isoglot.core.progress import Progress
     from isoglot.diagnose.measurements import PairLook, Spread
     from isoglot.diagnose.retrieval import Way
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers
-    from isoglot.retrieve.estimates import Other
+    from isoglot.retrieve.estimates import OtherText
     from isoglot.retrieve.metrics import Interval
 
 
@@ -47,7 +47,7 @@ def diagnose(
     pool: Pool | None = None,
     config: DiagnoseConfig | None = None,
     estimates: Estimates | None = None,
-    others: Mapping[str, Mapping[int | None, Other]] | None = None,
+    others: Mapping[str, Mapping[int | None, OtherText]] | None = None,
     name: str = "",
     progress: Progress = SILENT,
 ) -> Checkup:
@@ -188,7 +188,7 @@ def _pair_facts(
 
 
 def _probe_facts(
-    told: Told, encoded: Sequence[Encoded], codes: Sequence[str], weights: Sequence[np.ndarray]
+    told: ProbeResult, encoded: Sequence[Encoded], codes: Sequence[str], weights: Sequence[np.ndarray]
 ) -> ProbeFacts:
     """Balanced accuracy: the mean over languages of the share of their rows that were told."""
     figures = {}

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from isoglot.compare.cka_inference import judge
-from isoglot.compare.language_probe import Told, tell_languages
+from isoglot.compare.language_probe import ProbeResult, tell_languages
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.diagnose.retrieval import Means, find_translations
-from isoglot.retrieve.estimates import Other
+from isoglot.retrieve.estimates import OtherText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,15 +98,15 @@ class Sources(NamedTuple):
     """Where means and neighborhoods come from, and what is known of each language from other text, by layer."""
 
     estimates: Estimates
-    others: Mapping[str, Mapping[int | None, Other]]
+    others: Mapping[str, Mapping[int | None, OtherText]]
 
-    def of(self, code: str, layer: int) -> Other:
+    def of(self, code: str, layer: int) -> OtherText:
         """What is known of a language in a layer.
 
         Raises:
             ConfigError: Something is to come from other text, and is not there.
         """
-        found = self.others.get(code, {}).get(layer, Other())
+        found = self.others.get(code, {}).get(layer, OtherText())
         for wanted, there in ((self.estimates.means, found.mean_D), (self.estimates.neighborhoods, found.rows)):
             if wanted == "given" and there is None:
                 raise ConfigError(
@@ -121,7 +121,7 @@ class Looked(NamedTuple):
     """What was seen: by number of a pair and place of a layer, and by place of a layer."""
 
     pairs: dict[tuple[int, int], PairLook]
-    told: list[Told]
+    told: list[ProbeResult]
     spreads: list[list[Spread]]
 
 
@@ -186,7 +186,7 @@ def _cka(X: np.ndarray, Y: np.ndarray, config: DiagnoseConfig) -> CkaEstimate | 
         return None
 
 
-def _languages(encoded: Sequence[Encoded], codes: Sequence[str], layer: int) -> tuple[Told, list[Spread]]:
+def _languages(encoded: Sequence[Encoded], codes: Sequence[str], layer: int) -> tuple[ProbeResult, list[Spread]]:
     """The probes, and how each language is spread."""
     own = {code: [each for each in encoded if code in each.vectors] for code in codes}
     rows = [np.concatenate([each.vectors[code][layer] for each in sets]) for code, sets in own.items()]

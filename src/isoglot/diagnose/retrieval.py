@@ -26,10 +26,10 @@ from isoglot.align.maps.procrustes import rotation
 from isoglot.compare.top_components import top_directions
 from isoglot.core.arrays import exact, paired_rows
 from isoglot.core.rng import random_stream
-from isoglot.retrieve.estimates import Estimates, Other, Part, without_mean
+from isoglot.retrieve.estimates import Estimates, OtherText, QueryGroup, without_mean
 from isoglot.retrieve.evaluation import apart_from
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import Apart, Direction, Rules
+from isoglot.retrieve.methods import Direction, NeighborhoodPool, PairSearch
 from isoglot.retrieve.metrics import hubness
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Means(NamedTuple):
     """Where the means of two languages and the neighborhoods of CSLS come from, and what is known from other text."""
 
     estimates: Estimates = Estimates()
-    others: tuple[Other, Other] = (Other(), Other())
+    others: tuple[OtherText, OtherText] = (OtherText(), OtherText())
 
 
 CROSS_FITTED = Means()
@@ -138,10 +138,10 @@ class _Search:
         self.gold, self.means, self.seed, self.device = Gold.one_to_one(count), means, seed, device
         self.best = {way: np.zeros((2, count, min(_NEAREST, count)), dtype=np.int64) for way in WAYS}
 
-    def rules(self, X: np.ndarray, Y: np.ndarray) -> Rules:
+    def rules(self, X: np.ndarray, Y: np.ndarray) -> PairSearch:
         """Of rows of length 1, with a direction by chance for those that have none: they are then found by chance."""
         sides = (directed(side, self.seed, name) for name, side in (("X", X), ("Y", Y)))
-        return Rules(*paired_rows(*sides, unit=True, device=self.device))
+        return PairSearch(*paired_rows(*sides, unit=True, device=self.device))
 
     def means_of(self, X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The means that the sentences of a fold see."""
@@ -156,7 +156,7 @@ class _Search:
 
     def plain(
         self,
-        rules: Rules,
+        rules: PairSearch,
         own_N: np.ndarray,
         gone: tuple[np.ndarray, np.ndarray] | None,
         by_cosine: Way,
@@ -165,7 +165,7 @@ class _Search:
         """By cosine and by CSLS; ``gone`` are the means that were removed."""
         asked_F = torch.from_numpy(np.flatnonzero(own_N)).to(rules.X_ND.device)
         apart = rules.apart(self._apart(rules, own_N, gone))
-        scored: tuple[tuple[Way, Method, Rules], ...] = ((by_cosine, "cosine", rules), (by_csls, "csls", apart))
+        scored: tuple[tuple[Way, Method, PairSearch], ...] = ((by_cosine, "cosine", rules), (by_csls, "csls", apart))
         for way, method, own in scored:
             for side, direction in enumerate(get_args(Direction)):
                 top = own.best(method, direction, _NEAREST, asked_F)
@@ -175,7 +175,7 @@ class _Search:
         """Note the nearest of the sentences of a fold, of queries and answers from X to Y and from Y to X."""
         own = torch.from_numpy(own_N).to(both[0][0].device)
         for side, (queries_ND, answers_ND) in enumerate(both):
-            top = Rules(queries_ND[own], answers_ND).best("cosine", "forward", 1)
+            top = PairSearch(queries_ND[own], answers_ND).best("cosine", "forward", 1)
             self.best[way][side, own_N] = top.indices_NK.cpu().numpy()
 
     def found(self) -> PairFound:
@@ -186,20 +186,22 @@ class _Search:
         hubs = {way: float(np.mean([hubness(best_NK, count) for best_NK in self.best[way]])) for way in HUBS}
         return PairFound(np.stack(found), hubs)
 
-    def _apart(self, rules: Rules, own_N: np.ndarray, gone: tuple[np.ndarray, np.ndarray] | None) -> Apart | None:
+    def _apart(
+        self, rules: PairSearch, own_N: np.ndarray, gone: tuple[np.ndarray, np.ndarray] | None
+    ) -> NeighborhoodPool | None:
         sides = rules.X_ND, rules.Y_MD
         match self.means.estimates.neighborhoods:
             case "own":
                 return None
             case "folds":
-                return apart_from(Part(own_N, own_N), sides, self.gold)
+                return apart_from(QueryGroup(own_N, own_N), sides, self.gold)
             case "given":
                 pools = [np.asarray(other.rows) for other in self.means.others]
                 if gone is not None:
                     pools = [np.asarray(without_mean(*each)) for each in zip(pools, gone, strict=True)]
                 others = self.rules(pools[0], pools[1])
                 none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)
-                return Apart((others.X_ND, others.Y_MD), (none_E2, none_E2))
+                return NeighborhoodPool((others.X_ND, others.Y_MD), (none_E2, none_E2))
 
 
 def directed(rows_ND: np.ndarray, seed: int, name: str) -> np.ndarray:

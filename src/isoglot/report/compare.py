@@ -15,7 +15,7 @@ from isoglot.represent.extraction import cut_in_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.encoders import Comparison, Measured
+    from isoglot.compare.encoders import Comparison, LayerMeasurement
     from isoglot.compare.layer_grid import CKAGrid
     from isoglot.compare.measures.declaration import Measure
 
@@ -105,12 +105,12 @@ def main_measure(result: Comparison) -> str | None:
     return next((name for name in (MAIN, "cka", "paper-cka") if name in names), None)
 
 
-def best_layer(found: Sequence[Measured], *, distance: bool) -> Measured:
+def best_layer(found: Sequence[LayerMeasurement], *, distance: bool) -> LayerMeasurement:
     """Where a measure finds the two most alike."""
     return min(found, key=lambda each: each.value if distance else -each.value)
 
 
-def _best(result: Comparison, best: Measured) -> str:
+def _best(result: Comparison, best: LayerMeasurement) -> str:
     title = next(measure.title for measure in result.measures if measure.name == best.measure)
     where = _pair_name(best)
     interval = "" if best.low is None or best.high is None else f" (95 % interval {two(best.low)} to {two(best.high)})"
@@ -127,7 +127,7 @@ def _best(result: Comparison, best: Measured) -> str:
     return f"{text}. {_scale(result, best)}".rstrip()
 
 
-def _scale(result: Comparison, best: Measured) -> str:
+def _scale(result: Comparison, best: LayerMeasurement) -> str:
     """What the value is worth beside floor and ceiling."""
     beyond = _beyond_floor(best)
     poor = "" if beyond else "That is no more than the untrained encoder has."
@@ -145,7 +145,7 @@ def _scale(result: Comparison, best: Measured) -> str:
     return f"{text}: this is {100 * best.place:.0f} % of the way from floor to ceiling."
 
 
-def _beyond_floor(each: Measured) -> bool:
+def _beyond_floor(each: LayerMeasurement) -> bool:
     return each.floor is None or each.low is None or each.low > each.floor
 
 
@@ -175,13 +175,13 @@ def _who(result: Comparison) -> str:
     return f"{result.models[0]} reading {one} and {result.models[1]} reading {other}"
 
 
-def _pair_name(each: Measured) -> str:
+def _pair_name(each: LayerMeasurement) -> str:
     if each.layer == each.other_layer:
         return f"layer {each.layer}"
     return f"layers {each.layer} and {each.other_layer}"
 
 
-def _pair_names(found: Sequence[Measured]) -> str:
+def _pair_names(found: Sequence[LayerMeasurement]) -> str:
     if len(found) == 1 or any(each.layer != each.other_layer for each in found):
         return listed([_pair_name(each) for each in found])
     return f"layers {listed([str(each.layer) for each in found])}"
@@ -286,7 +286,7 @@ def _lines(result: Comparison) -> Section:
     )
 
 
-def _points(found: Sequence[Measured], what: str) -> list[tuple[float, float]]:
+def _points(found: Sequence[LayerMeasurement], what: str) -> list[tuple[float, float]]:
     values = [(each.layer, getattr(each, what)) for each in found]
     return [(float(layer), value) for layer, value in values if value is not None]
 
@@ -308,7 +308,7 @@ def _measure(result: Comparison, measure: Measure) -> Section:
     )
 
 
-def _draws(each: Measured) -> str:
+def _draws(each: LayerMeasurement) -> str:
     if not each.draws:
         return "without a null, since it does not look at which sentence goes with which"
     return f"{each.draws} random pairings"

@@ -15,8 +15,8 @@ from isoglot.represent.extraction import cut_in_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.figure7 import Cell, Column, Figure7
-    from isoglot.compare.figure7_claims import Claim
+    from isoglot.compare.figure7 import Figure7, Figure7Cell, Figure7Column
+    from isoglot.compare.figure7_claims import Figure7Claim
 
 
 _CKA = (
@@ -38,7 +38,7 @@ _FOUND = (
 )
 
 
-def figure7_page(figure: Figure7, found: Sequence[Claim], *, facts: Sequence[str] = ()) -> str:
+def figure7_page(figure: Figure7, found: Sequence[Figure7Claim], *, facts: Sequence[str] = ()) -> str:
     """The page.
 
     Args:
@@ -72,7 +72,7 @@ def figure7_svg(figure: Figure7) -> str:
     return svg_file(_average_heat(figure, "paper"), "How alike languages are in three kinds of encoders", note)
 
 
-def figure7_finding(figure: Figure7, found: Sequence[Claim]) -> str:
+def figure7_finding(figure: Figure7, found: Sequence[Figure7Claim]) -> str:
     """What it comes to, in a few sentences."""
     whole = len(figure.columns) * len(ROWS)
     said = [f"{len(figure.cells)} of {whole} cells are measured."] if len(figure.cells) < whole else []
@@ -80,7 +80,7 @@ def figure7_finding(figure: Figure7, found: Sequence[Claim]) -> str:
     return " ".join(said) + " All by debiased CKA; the other forms are below."
 
 
-def _says(claim: Claim) -> str:
+def _says(claim: Figure7Claim) -> str:
     return {"holds": "holds", "does not hold": "does not hold", "undecided": "is undecided"}[claim.verdict]
 
 
@@ -162,7 +162,7 @@ def _beside(figure: Figure7) -> Section:
     )
 
 
-def _claims(found: Sequence[Claim]) -> tuple[Section, Section]:
+def _claims(found: Sequence[Figure7Claim]) -> tuple[Section, Section]:
     """The verdicts at a glance, then what each rests on."""
     texts = dict.fromkeys((claim.name, claim.text) for claim in found)
     verdicts = {(claim.text, claim.form): claim.verdict for claim in found}
@@ -228,7 +228,9 @@ def _empty(figure: Figure7) -> list[Section]:
     return [Section(title="Cells that are empty", table=table(["column", "row", "why"], rows, numbers_from=3))]
 
 
-def _heat(rows: Sequence[str], columns: Sequence[Column], values: Sequence[Sequence[float | None]], form: Form) -> str:
+def _heat(
+    rows: Sequence[str], columns: Sequence[Figure7Column], values: Sequence[Sequence[float | None]], form: Form
+) -> str:
     return heat_map(
         rows,
         [column.title for column in columns],
@@ -241,17 +243,17 @@ def _heat(rows: Sequence[str], columns: Sequence[Column], values: Sequence[Seque
     )
 
 
-def _average(cell: Cell | None, form: Form) -> float | None:
+def _average(cell: Figure7Cell | None, form: Form) -> float | None:
     return None if cell is None else cell.average(form)
 
 
-def _at(cell: Cell | None, form: Form, layer: int) -> float | None:
+def _at(cell: Figure7Cell | None, form: Form, layer: int) -> float | None:
     if cell is None or layer not in cell.layers:
         return None
     return cell.values[form][cell.layers.index(layer)]
 
 
-def _value(cell: Cell | None, form: Form) -> str:
+def _value(cell: Figure7Cell | None, form: Form) -> str:
     if cell is None:
         return "–"
     half = cell.half_width(form)

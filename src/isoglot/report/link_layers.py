@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.align.words.encoder_links import Center, Rule
-    from isoglot.align.words.layer_choice import LayerChoice, Tried
+    from isoglot.align.words.layer_choice import LayerChoice, TriedSettings
 
 _MEANS = {"mean": "means removed", "none": "as it is"}
 
@@ -76,7 +76,7 @@ def _name(rule: Rule, center: Center) -> str:
     return f"{rule}, {_MEANS[center]}"
 
 
-def _row(each: Tried) -> list[str]:
+def _row(each: TriedSettings) -> list[str]:
     way, scores = each.way, each.scores
     figures = (scores.error_rate, scores.precision, scores.recall, scores.f1)
     threshold = "–" if way.threshold is None else f"{way.threshold:g}"

@@ -52,7 +52,7 @@ _REMEDY = "name a file or folder made by isoglot encode"
 _UNFINISHED = "it was not finished: go on with --resume, or make it again"
 
 
-class Shape(NamedTuple):
+class ArrayShape(NamedTuple):
     """What an array is: ``F32`` or ``I64``, and its sides."""
 
     kind: str
@@ -77,7 +77,9 @@ class ArrayWriter:
         StorageError: The place cannot be written to, or the disk is full.
     """
 
-    def __init__(self, path: str | Path, shapes: Mapping[str, Shape], header: Header, *, resume: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, shapes: Mapping[str, ArrayShape], header: Header, *, resume: bool = False
+    ) -> None:
         self.path = Path(path)
         self.one_file = self.path.suffix == ".safetensors"
         self.shapes = dict(sorted(shapes.items(), key=lambda item: item[1].kind != "I64"))
@@ -239,7 +241,7 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
     with path.open("rb") as file:
         header, entries, begin = check_arrays(file, path, KIND, remedy=_REMEDY, numbers=check == "hashes")
     return header, {
-        name: _mapped(path, Shape(each["dtype"], tuple(each["shape"])), begin + each["data_offsets"][0], "r")
+        name: _mapped(path, ArrayShape(each["dtype"], tuple(each["shape"])), begin + each["data_offsets"][0], "r")
         for name, each in entries.items()
     }
 
@@ -253,7 +255,7 @@ def _read_folder(path: Path, check: Check) -> tuple[Header, dict[str, np.ndarray
     del header["kind"]
     arrays = {}
     for name, facts in header.pop("arrays").items():
-        shape = Shape(facts["type"], tuple(facts["shape"]))
+        shape = ArrayShape(facts["type"], tuple(facts["shape"]))
         file = inside(path, f"{name}.npy")
         _check_size(file, len(_npy_header(shape)) + shape.bytes)
         if check == "hashes":
@@ -273,7 +275,7 @@ def _check_size(path: Path, size: int) -> None:
         )
 
 
-def _entries(shapes: Mapping[str, Shape]) -> dict[str, dict[str, Any]]:
+def _entries(shapes: Mapping[str, ArrayShape]) -> dict[str, dict[str, Any]]:
     """What the header of a safetensors file says of each array."""
     starts = _starts(shapes)
     return {
@@ -286,7 +288,7 @@ def _entries(shapes: Mapping[str, Shape]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _starts(shapes: Mapping[str, Shape]) -> dict[str, int]:
+def _starts(shapes: Mapping[str, ArrayShape]) -> dict[str, int]:
     starts, at = {}, 0
     for name, shape in shapes.items():
         starts[name] = at
@@ -294,7 +296,7 @@ def _starts(shapes: Mapping[str, Shape]) -> dict[str, int]:
     return starts
 
 
-def _npy_header(shape: Shape) -> bytes:
+def _npy_header(shape: ArrayShape) -> bytes:
     import io
 
     buffer = io.BytesIO()
@@ -303,13 +305,13 @@ def _npy_header(shape: Shape) -> bytes:
     return buffer.getvalue()
 
 
-def _mapped(path: Path, shape: Shape, at: int, mode: str) -> np.ndarray:
+def _mapped(path: Path, shape: ArrayShape, at: int, mode: str) -> np.ndarray:
     if not shape.bytes:
         return _nothing(shape)
     return np.memmap(path, dtype=_TYPES[shape.kind], mode=mode, offset=at, shape=shape.sides)  # type: ignore[call-overload,no-any-return]
 
 
-def _nothing(shape: Shape) -> np.ndarray:
+def _nothing(shape: ArrayShape) -> np.ndarray:
     return np.zeros(shape.sides, dtype=_TYPES[shape.kind])
 
 

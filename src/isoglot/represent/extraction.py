@@ -18,9 +18,9 @@ import numpy as np
 from isoglot.core.errors import ConfigError, IsoglotError, shown
 from isoglot.core.progress import SILENT
 from isoglot.model.hf.sentence_transformers import sentence_head_of
-from isoglot.represent.array_files import FORMAT, ArrayWriter, Shape
+from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter
 from isoglot.represent.encoder_hash import encoder_hash, hashing
-from isoglot.represent.layer_pass import IN_FLIGHT, Arrival, LayerPass, behind, check_finite
+from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, behind, check_finite
 from isoglot.represent.representations import Representations, finished, layer_name
 from isoglot.represent.sentences import in_chunks, survey
 from isoglot.represent.token_rows import RowMaker
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.array_files import Header
     from isoglot.represent.layer_pass import Layers, Pooling, Precision
-    from isoglot.represent.sentences import Kind, Sentences, Survey
-    from isoglot.represent.token_rows import Rows
+    from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey
+    from isoglot.represent.token_rows import TokenRows
 
 Pool = Literal["mean", "first", "words", "word-first", "model"]
 """``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of
@@ -152,9 +152,9 @@ def extract(
     }
     if resume and out is not None and (found := finished(out, header)) is not None:
         return found
-    shapes = {layer_name(layer): Shape("F32", (facts.rows, through.hidden_size)) for layer in through.layers}
+    shapes = {layer_name(layer): ArrayShape("F32", (facts.rows, through.hidden_size)) for layer in through.layers}
     if kind == "words":
-        shapes["offsets"] = Shape("I64", (facts.sentences + 1,))
+        shapes["offsets"] = ArrayShape("I64", (facts.sentences + 1,))
     if out is None:
         arrays = _in_memory(shapes)
         with hashing(encoder) as hashed, through.ready():
@@ -201,7 +201,7 @@ def description(through: LayerPass, name: str, sha256: str | None) -> Header:
     }
 
 
-def _in_memory(shapes: dict[str, Shape]) -> dict[str, np.ndarray]:
+def _in_memory(shapes: dict[str, ArrayShape]) -> dict[str, np.ndarray]:
     return {
         name: np.empty(shape.sides, np.int64 if name == "offsets" else np.float32) for name, shape in shapes.items()
     }
@@ -210,17 +210,17 @@ def _in_memory(shapes: dict[str, Shape]) -> dict[str, np.ndarray]:
 class _Batch(NamedTuple):
     """A batch on its way: what it is of, and its vectors once they are there."""
 
-    rows: Rows
+    rows: TokenRows
     group: list[int]
     places_K: np.ndarray
-    arrival: Arrival
+    arrival: HostCopy
 
 
 def _fill(
     through: LayerPass,
     maker: RowMaker,
     sentences: Sentences,
-    facts: Survey,
+    facts: SentenceSurvey,
     arrays: dict[str, np.ndarray],
     *,
     writer: ArrayWriter | None,
@@ -254,8 +254,8 @@ def _fill(
     return events
 
 
-def _batches(through: LayerPass, chunks: Iterable[tuple[Rows, int]]) -> Iterator[_Batch]:
+def _batches(through: LayerPass, chunks: Iterable[tuple[TokenRows, int]]) -> Iterator[_Batch]:
     """Every batch of every chunk, begun; a chunk comes with the place of its first item."""
     for rows, begin in chunks:
         for group, (items_K, vectors_LKD) in through.run(rows):
-            yield _Batch(rows, group, begin + items_K, Arrival(vectors_LKD))
+            yield _Batch(rows, group, begin + items_K, HostCopy(vectors_LKD))

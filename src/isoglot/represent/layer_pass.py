@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.token_rows import Rows
+    from isoglot.represent.token_rows import TokenRows
 
 ItemT = TypeVar("ItemT")
 
@@ -47,7 +47,7 @@ def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
-class Arrival:
+class HostCopy:
     """Vectors on their way to the host.
 
     Args:
@@ -190,7 +190,7 @@ def evaluating(encoder: EncoderLike) -> Iterator[None]:
             part.training = mode
 
 
-class Pooled(NamedTuple):
+class PooledBatch(NamedTuple):
     """What a batch gave: the numbers of its items, and their vectors in each chosen layer."""
 
     items_K: np.ndarray
@@ -285,7 +285,7 @@ class LayerPass:
         for _ in self._states(batch):
             pass
 
-    def run(self, rows: Rows) -> Iterator[tuple[list[int], Pooled]]:
+    def run(self, rows: TokenRows) -> Iterator[tuple[list[int], PooledBatch]]:
         """Send all rows through, in batches; each with the rows that were in it, in a fixed order.
 
         On the CPU every core works on a batch of its own: nothing waits for the slowest core after each operation, and
@@ -299,7 +299,7 @@ class LayerPass:
             return
         pool = ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,))
         try:
-            running: deque[tuple[list[int], Future[Pooled]]] = deque()
+            running: deque[tuple[list[int], Future[PooledBatch]]] = deque()
             for group in groups:
                 running.append((group, pool.submit(self.batch, rows, group)))
                 if len(running) > 2 * cores:
@@ -312,7 +312,7 @@ class LayerPass:
             torch.set_num_threads(cores)  # new threads are given what was set last
 
     @torch.inference_mode()
-    def batch(self, rows: Rows, group: Sequence[int]) -> Pooled:
+    def batch(self, rows: TokenRows, group: Sequence[int]) -> PooledBatch:
         """Send some rows through; their items pooled, in float32 on the encoder's device."""
         encoder = self.encoder
         batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=self.length)
@@ -346,7 +346,7 @@ class LayerPass:
                 # Padding is never touched: what an encoder leaves there may be anything.
                 states_ND = hidden_BTD.flatten(0, 1).index_select(0, places).float()
                 found.append(_means(states_ND, lengths) if self.pooling == "mean" else states_ND)
-        return Pooled(items_K, torch.stack(found))
+        return PooledBatch(items_K, torch.stack(found))
 
     def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
         """The layers one after the other, up to the last that is asked for."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.represent.array_files import ArrayWriter, Shape, check_same, read_arrays
+from isoglot.represent.array_files import ArrayShape, ArrayWriter, check_same, read_arrays
 from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Representations:
         arrays = {layer_name(layer): array for layer, array in self._arrays.items()}
         arrays |= {name: array for name in ("offsets", "counts") if (array := getattr(self, name)) is not None}
         shapes = {
-            name: Shape("I64" if name in ("offsets", "counts") else "F32", array.shape)
+            name: ArrayShape("I64" if name in ("offsets", "counts") else "F32", array.shape)
             for name, array in arrays.items()
         }
         writer = ArrayWriter(path, shapes, self.header)

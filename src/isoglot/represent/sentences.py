@@ -52,7 +52,7 @@ Kind = Literal["text", "words"]
 """Whether sentences are taken as running text or as lists of words."""
 
 
-class Survey(NamedTuple):
+class SentenceSurvey(NamedTuple):
     """How many sentences there are, where the rows of each begin, and a hash that stands for them all."""
 
     sentences: int
@@ -110,7 +110,7 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
         raise InputError("there is no sentence", remedy="give at least one, one a line", code="input.empty", file=file)
 
 
-def survey(sentences: Sentences, kind: Kind) -> Survey:
+def survey(sentences: Sentences, kind: Kind) -> SentenceSurvey:
     """Read everything once, so that the work ahead and the size of the result are known."""
     sizes = array("q", [0])
     digest = hashlib.sha256()
@@ -118,7 +118,7 @@ def survey(sentences: Sentences, kind: Kind) -> Survey:
         text = sentence if isinstance(sentence, str) else "\t".join(sentence)
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
         sizes.append(1 if isinstance(sentence, str) else len(sentence))
-    return Survey(len(sizes) - 1, np.cumsum(np.frombuffer(sizes, dtype=np.int64)), digest.hexdigest())
+    return SentenceSurvey(len(sizes) - 1, np.cumsum(np.frombuffer(sizes, dtype=np.int64)), digest.hexdigest())
 
 
 def in_chunks(sentences: Sentences, kind: Kind, size: int, *, skip: int = 0) -> Iterator[list[Sentence]]:

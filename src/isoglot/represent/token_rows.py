@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Rows:
+class TokenRows:
     """What goes through the encoder for some sentences.
 
     Args:
@@ -99,9 +99,9 @@ class RowMaker:
         self._blank = blank_before_words(vocabulary, language)
         self._lines = vocabulary.line_encoder(language)
 
-    def rows(self, sentences: Sequence[Sentence]) -> Rows:
+    def rows(self, sentences: Sequence[Sentence]) -> TokenRows:
         """The rows of some sentences, in order."""
-        rows = Rows(special=self.vocabulary.layout.size)
+        rows = TokenRows(special=self.vocabulary.layout.size)
         if self.kind == "text":
             for raw in self._lines.encode([str(sentence) for sentence in sentences]):
                 ids = np.frombuffer(raw, self._lines.dtype)
@@ -123,7 +123,7 @@ class RowMaker:
         ids = self.vocabulary.encode_batch([self._blank + word for word in words], self.language)
         return [np.asarray(found, dtype=np.int64) for found in ids]
 
-    def _add_windows(self, rows: Rows, pieces: Pieces) -> None:
+    def _add_windows(self, rows: TokenRows, pieces: Pieces) -> None:
         """Add one sentence: in as few windows as hold it, each of whole words."""
         cut = windows(pieces.firsts_W, len(pieces.ids_N), self.room)
         rows.events["unread"] += pieces.unread

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.evaluation import score_retrieval as score_retrieval
     from isoglot.retrieve.gold import Gold as Gold
     from isoglot.retrieve.layer_scores import PairScores as PairScores
-    from isoglot.retrieve.layer_scores import Side as Side
+    from isoglot.retrieve.layer_scores import VectorSet as VectorSet
     from isoglot.retrieve.layer_scores import score_layers as score_layers
     from isoglot.retrieve.methods import Neighbors as Neighbors
     from isoglot.retrieve.methods import csls as csls

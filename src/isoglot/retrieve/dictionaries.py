@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import InputError
 from isoglot.retrieve.estimates import OWN
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.layer_scores import PairScores, Side, score_layers
-from isoglot.retrieve.spelling import spelt_alike
+from isoglot.retrieve.layer_scores import PairScores, VectorSet, score_layers
+from isoglot.retrieve.spelling import spelled_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,8 +80,8 @@ _AMONG_ALL = partial(score_layers, candidates="all", estimates=OWN)
 
 
 def score_dictionary(
-    source: Side,
-    target: Side,
+    source: VectorSet,
+    target: VectorSet,
     entries: Iterable[Entry],
     file: str | Path | None = None,
     *,
@@ -91,8 +91,8 @@ def score_dictionary(
 
     >>> import numpy as np
     >>> from isoglot.text.formats.dictionary import Entry
-    >>> source = Side(name="en", layers={None: np.array([[1, 0], [0, 1.0]])}, items=["cat", "dog"])
-    >>> target = Side(name="fr", layers={None: np.array([[1, 0.1], [0, 1.0]])}, items=["chat", "chien"])
+    >>> source = VectorSet(name="en", layers={None: np.array([[1, 0], [0, 1.0]])}, items=["cat", "dog"])
+    >>> target = VectorSet(name="fr", layers={None: np.array([[1, 0.1], [0, 1.0]])}, items=["chat", "chien"])
     >>> pair = score_dictionary(source, target, [Entry("cat", "chat"), Entry("dog", "chien")])
     >>> pair.of(None, "none").of("cosine").precision[1].value
     1.0
@@ -121,7 +121,7 @@ def score_dictionary(
         gold, coverage = match_dictionary(entries, source.items or (), target.items or ())
     except InputError as error:
         raise InputError(error.problem, remedy=error.remedy, code=error.code, file=file) from error
-    alike = spelt_alike(gold, source.items or (), target.items or ())
+    alike = spelled_alike(gold, source.items or (), target.items or ())
     return score(source, target, gold, coverage=coverage, alike=alike)
 
 
@@ -139,20 +139,22 @@ def words_by_language(dictionaries: Mapping[tuple[str, str], Sequence[Entry]]) -
     return {code: list(words) for code, words in found.items()}
 
 
-def entry_sides(sides: Mapping[str, Side], pair: tuple[str, str], entries: Sequence[Entry]) -> tuple[Side, Side]:
+def entry_sides(
+    sides: Mapping[str, VectorSet], pair: tuple[str, str], entries: Sequence[Entry]
+) -> tuple[VectorSet, VectorSet]:
     """The two sides of a dictionary: the vocabularies and its own words, and no other dictionary's."""
     source, target = words_by_language({pair: entries}).values()
     return _with_words(sides[pair[0]], source), _with_words(sides[pair[1]], target)
 
 
-def _with_words(side: Side, words: Sequence[str]) -> Side:
+def _with_words(side: VectorSet, words: Sequence[str]) -> VectorSet:
     frequent, kept, items = side.frequent, set(words), side.items or ()
     if frequent is None or frequent == len(items):
         return side
     return side.only([row for row, word in enumerate(items) if row < frequent or word in kept])
 
 
-def same_words(systems: Sequence[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
+def same_words(systems: Sequence[tuple[VectorSet, VectorSet]]) -> list[tuple[VectorSet, VectorSet]]:
     """The sides of several models with only the words that all of them have: same questions, same candidates.
 
     Raises:
@@ -178,7 +180,7 @@ def same_words(systems: Sequence[tuple[Side, Side]]) -> list[tuple[Side, Side]]:
     return list(zip(*cut, strict=True))
 
 
-def entries_found(sides: tuple[Side, Side], entries: Iterable[Entry]) -> int:
+def entries_found(sides: tuple[VectorSet, VectorSet], entries: Iterable[Entry]) -> int:
     """How many entries have both words."""
     source, target = (set(side.items or ()) for side in sides)
     return len({(entry.source, entry.target) for entry in entries if entry.source in source and entry.target in target})

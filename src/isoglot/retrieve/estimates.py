@@ -85,36 +85,36 @@ class Estimates:
 OWN = Estimates(means="own", neighborhoods="own")
 
 
-class Other(NamedTuple):
+class OtherText(NamedTuple):
     """What is known of a language from other text: its mean (D), and rows of it for neighborhoods."""
 
     mean_D: np.ndarray | None = None
     rows: Array | None = None
 
 
-class Part(NamedTuple):
+class QueryGroup(NamedTuple):
     """Queries that see the same estimates, as masks of the rows of X and of Y."""
 
     sources_N: np.ndarray
     targets_M: np.ndarray
 
 
-class View(NamedTuple):
+class SearchView(NamedTuple):
     """Both sides without the means that some queries see, other rows of either language, and those queries."""
 
     X: Array
     Y: Array
     others: tuple[Array | None, Array | None]
-    parts: list[Part]
+    parts: list[QueryGroup]
 
 
-class Inputs(NamedTuple):
+class SearchInputs(NamedTuple):
     """Two sides of a test: all their rows, those that take part, and the names for error messages."""
 
     sides: tuple[Array, Array]
     rows: tuple[np.ndarray, np.ndarray]
     names: tuple[str, str] = ("X", "Y")
-    others: tuple[Other, Other] = (Other(), Other())
+    others: tuple[OtherText, OtherText] = (OtherText(), OtherText())
 
 
 def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +140,7 @@ def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int)
     return fold_N, fold_M
 
 
-def views(inputs: Inputs, gold: Gold, center: Center, estimates: Estimates, *, seed: int) -> list[View]:
+def views(inputs: SearchInputs, gold: Gold, center: Center, estimates: Estimates, *, seed: int) -> list[SearchView]:
     """What each part of the queries searches in.
 
     Args:
@@ -155,14 +155,14 @@ def views(inputs: Inputs, gold: Gold, center: Center, estimates: Estimates, *, s
         InputError: There are too few rows for means of other rows, or nothing is left of a row without the mean.
     """
     counts = [len(rows) for rows in inputs.rows]
-    everything = Part(*(np.ones(count, dtype=bool) for count in counts))
+    everything = QueryGroup(*(np.ones(count, dtype=bool) for count in counts))
     parts = [everything]
     if estimates.neighborhoods == "folds" or (center == "mean" and estimates.means == "folds"):
         numbers = fold_numbers(gold, counts[0], counts[1], estimates.folds, seed=seed)
-        parts = [Part(*(each == fold for each in numbers)) for fold in range(int(numbers[0].max()) + 1)]
+        parts = [QueryGroup(*(each == fold for each in numbers)) for fold in range(int(numbers[0].max()) + 1)]
     if center == "none":
         X, Y = (_taken(side, rows) for side, rows in zip(inputs.sides, inputs.rows, strict=True))
-        return [View(X, Y, (inputs.others[0].rows, inputs.others[1].rows), parts)]
+        return [SearchView(X, Y, (inputs.others[0].rows, inputs.others[1].rows), parts)]
     if estimates.means != "folds":
         return [_view(inputs, _whole_means(inputs, estimates), parts)]
     for name, side in zip(inputs.names, inputs.sides, strict=True):
@@ -183,7 +183,7 @@ def views(inputs: Inputs, gold: Gold, center: Center, estimates: Estimates, *, s
     return found
 
 
-def _whole_means(inputs: Inputs, estimates: Estimates) -> list[np.ndarray]:
+def _whole_means(inputs: SearchInputs, estimates: Estimates) -> list[np.ndarray]:
     """The means of all rows, or those that were given."""
     means = []
     for name, side, other in zip(inputs.names, inputs.sides, inputs.others, strict=True):
@@ -206,7 +206,7 @@ def _whole_means(inputs: Inputs, estimates: Estimates) -> list[np.ndarray]:
     return means
 
 
-def _view(inputs: Inputs, means: Sequence[np.ndarray], parts: list[Part]) -> View:
+def _view(inputs: SearchInputs, means: Sequence[np.ndarray], parts: list[QueryGroup]) -> SearchView:
     sides = []
     for name, side, rows, mean_D in zip(inputs.names, inputs.sides, inputs.rows, means, strict=True):
         centered = without_mean(_taken(side, rows), mean_D)
@@ -222,7 +222,7 @@ def _view(inputs: Inputs, means: Sequence[np.ndarray], parts: list[Part]) -> Vie
         None if each.rows is None else without_mean(each.rows, mean_D)
         for each, mean_D in zip(inputs.others, means, strict=True)
     ]
-    return View(sides[0], sides[1], (others[0], others[1]), parts)
+    return SearchView(sides[0], sides[1], (others[0], others[1]), parts)
 
 
 def without_mean(rows: Array, mean_D: np.ndarray) -> Array:

@@ -15,11 +15,19 @@ import torch
 from isoglot.core.arrays import Array, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, counted
-from isoglot.retrieve.estimates import OWN, Center, Estimates, Inputs, Other, Part, View, views
+from isoglot.retrieve.estimates import OWN, Center, Estimates, OtherText, QueryGroup, SearchInputs, SearchView, views
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Apart, Direction, Method, Rules, check_options
+from isoglot.retrieve.methods import (
+    NEIGHBORHOOD,
+    SHARPNESS,
+    Direction,
+    Method,
+    NeighborhoodPool,
+    PairSearch,
+    check_options,
+)
 from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
-from isoglot.retrieve.spelling import OtherSpelling, SpeltAlike, other_spelling
+from isoglot.retrieve.spelling import OtherSpelling, SpelledAlike, other_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +60,7 @@ class MethodScores:
         found_QK: Their best rows on the other side, best first.
         scores_QK: The scores of those.
         ranks_Q: The rank of the best right row of each.
-        other_spelling: Of words, P@1 of those without a translation spelt the same.
+        other_spelling: Of words, P@1 of those without a translation spelled the same.
     """
 
     method: Method
@@ -122,10 +130,10 @@ def score_retrieval(
     *,
     candidates: Candidates = "gold",
     directions: Sequence[Direction] = get_args(Direction),
-    alike: SpeltAlike | None = None,
+    alike: SpelledAlike | None = None,
     center: Center = "none",
     estimates: Estimates = OWN,
-    others: tuple[Other, Other] = (Other(), Other()),
+    others: tuple[OtherText, OtherText] = (OtherText(), OtherText()),
     names: tuple[str, str] = ("X", "Y"),
     neighborhood: int = NEIGHBORHOOD,
     sharpness: float = SHARPNESS,
@@ -144,7 +152,7 @@ def score_retrieval(
         candidates: ``gold``: only rows that are right for something are asked for and found, as Liu et al. (2020) rank
             over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
         directions: ``forward``, ``backward`` or both.
-        alike: Rows with a right row spelt the same: a second P@1 leaves them out.
+        alike: Rows with a right row spelled the same: a second P@1 leaves them out.
         center: Whether each side's mean is removed.
         estimates: Where means and the neighborhoods of candidates come from; by default the rows themselves. The
             inverted softmax always takes the rows themselves.
@@ -174,7 +182,7 @@ def score_retrieval(
         rows_X, rows_Y = gold.sources, gold.targets
         inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
         gold = Gold(np.stack(list(inner), axis=1))
-    seen = views(Inputs((X, Y), (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
+    seen = views(SearchInputs((X, Y), (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
     results = []
     for unit in (True, False):
         chosen = [method for method in methods if (method != "euclidean") is unit]
@@ -209,7 +217,7 @@ class _Search:
 
     def __init__(
         self,
-        seen: Sequence[View],
+        seen: Sequence[SearchView],
         gold: Gold,
         estimates: Estimates,
         unit: bool,
@@ -219,13 +227,13 @@ class _Search:
         progress: Progress,
     ) -> None:
         self.gold, self.estimates = gold, estimates
-        self.parts: list[tuple[Rules, Part, Apart | None]] = []
+        self.parts: list[tuple[PairSearch, QueryGroup, NeighborhoodPool | None]] = []
         for view in seen:
             X_ND, Y_MD = paired_rows(view.X, view.Y, unit=unit, device=device)
-            rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
+            rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
             self.parts += [(rules, part, self._apart(rules, view, part) if unit else None) for part in view.parts]
 
-    def _apart(self, rules: Rules, view: View, part: Part) -> Apart | None:
+    def _apart(self, rules: PairSearch, view: SearchView, part: QueryGroup) -> NeighborhoodPool | None:
         sides = (rules.X_ND, rules.Y_MD)
         match self.estimates.neighborhoods:
             case "own":
@@ -241,7 +249,7 @@ class _Search:
                     )
                 pools = paired_rows(view.others[0], view.others[1], unit=True, device=sides[0].device)
                 none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)
-                return Apart(pools, (none_E2, none_E2))
+                return NeighborhoodPool(pools, (none_E2, none_E2))
 
     def found(self, method: Method, direction: Direction) -> _Found:
         """The answers to every query, in the order of the gold."""
@@ -269,7 +277,7 @@ class _Search:
         return found
 
 
-def apart_from(part: Part, sides: tuple[torch.Tensor, torch.Tensor], gold: Gold) -> Apart:
+def apart_from(part: QueryGroup, sides: tuple[torch.Tensor, torch.Tensor], gold: Gold) -> NeighborhoodPool:
     """The rows outside a part, for the neighborhoods of its candidates; no translation of a candidate counts."""
     pools, partners, places = [], [], []
     for side, mask in enumerate(part):
@@ -280,7 +288,7 @@ def apart_from(part: Part, sides: tuple[torch.Tensor, torch.Tensor], gold: Gold)
         places.append(torch.from_numpy(kept).to(sides[side].device))
         pools.append(sides[side][places[side]])
         partners.append(torch.from_numpy(pairs_P2[pairs_P2[:, 1] >= 0]).to(sides[side].device))
-    return Apart((pools[0], pools[1]), (partners[0], partners[1]), (places[0], places[1]))
+    return NeighborhoodPool((pools[0], pools[1]), (partners[0], partners[1]), (places[0], places[1]))
 
 
 def _score(found: _Found, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int) -> MethodScores:

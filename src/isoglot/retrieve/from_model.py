@@ -15,8 +15,8 @@ from isoglot.model.static_table import TableEncoder
 from isoglot.represent import embedding_rows, extract, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.dictionaries import entries_found, entry_sides, same_words, score_dictionary, words_by_language
-from isoglot.retrieve.estimates import Other
-from isoglot.retrieve.layer_scores import Side
+from isoglot.retrieve.estimates import OtherText
+from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.static.vectors_of_words import own_words, word_vectors
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
@@ -56,9 +56,9 @@ def sentence_sides(
     layers: Layers = "all",
     pool: Pool | None = None,
     name: str = "",
-    known: Mapping[str, Side] | None = None,
+    known: Mapping[str, VectorSet] | None = None,
     progress: Progress = SILENT,
-) -> dict[str, Side]:
+) -> dict[str, VectorSet]:
     """The sentences of a set by language, each language encoded once.
 
     Args:
@@ -82,7 +82,7 @@ def sentence_sides(
             continue
         found = extract(encoder, sentences, layers=layers, pool=pool, language=code, name=name, progress=progress)
         layers_of, numbers = _by_layer(found), parallel.numbers
-        sides[code] = Side(name=code, layers=layers_of, items=sentences, numbers=numbers, header=found.header)
+        sides[code] = VectorSet(name=code, layers=layers_of, items=sentences, numbers=numbers, header=found.header)
     return sides
 
 
@@ -94,7 +94,7 @@ def other_text(
     pool: Pool = "mean",
     limit: int = OTHER_SENTENCES,
     progress: Progress = SILENT,
-) -> dict[str, dict[int | None, Other]]:
+) -> dict[str, dict[int | None, OtherText]]:
     """What other text than a test's says of each language: the mean of its sentences in every layer, and the sentences.
 
     Args:
@@ -118,7 +118,7 @@ def other_text(
             )
         by_layer = _by_layer(extract(encoder, sentences, layers=layers, pool=pool, language=code, progress=progress))
         found[code] = {
-            layer: Other(rows_ND.mean(axis=0, dtype="float64"), rows_ND) for layer, rows_ND in by_layer.items()
+            layer: OtherText(rows_ND.mean(axis=0, dtype="float64"), rows_ND) for layer, rows_ND in by_layer.items()
         }
     return found
 
@@ -136,7 +136,7 @@ def context_side(
     vocabulary: int = MOST_WORDS,
     name: str = "",
     progress: Progress = SILENT,
-) -> Side:
+) -> VectorSet:
     """The words of texts as means over their contexts; texts are segmented the way dictionaries have words.
 
     Args:
@@ -172,7 +172,7 @@ def context_side(
             encoder,
             sentences,
             list(dict.fromkeys([*frequent, *words])),
-            layers=[0] if isinstance(encoder, TableEncoder) else layers,
+            layers=[0] if encoder.depth == 0 else layers,
             case=compared,
             contexts=contexts,
             language=language,
@@ -186,7 +186,9 @@ def context_side(
     )
 
 
-def embedding_side(encoder: EncoderLike, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS) -> Side:
+def embedding_side(
+    encoder: EncoderLike, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS
+) -> VectorSet:
     """Words that are one subword, as rows of the embedding matrix: the language's most frequent, and the given ones.
 
     Raises:
@@ -199,7 +201,7 @@ def embedding_side(encoder: EncoderLike, words: Sequence[str], language: str, *,
     return _words_side(language, {None: found.vectors_ND}, found.words, frequent, header).with_vectors()
 
 
-def static_side(table: TableEncoder, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS) -> Side:
+def static_side(table: TableEncoder, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS) -> VectorSet:
     """Words of static vectors, which need no text: the language's words of one subword, and the given words.
 
     A word of several subwords is the mean of those that have a vector; a given word without any is counted.
@@ -222,9 +224,9 @@ def _words_side(
     frequent: Sequence[str],
     header: Mapping[str, Any],
     without_vector: int = 0,
-) -> Side:
+) -> VectorSet:
     vocabulary = set(frequent)
-    return Side(
+    return VectorSet(
         name=language,
         layers=layers,
         items=words,
@@ -275,7 +277,7 @@ class WordLookup(NamedTuple):
         *,
         name: str = "",
         progress: Progress = SILENT,
-    ) -> Side:
+    ) -> VectorSet:
         """The words of one language: its vocabulary and those of the dictionaries.
 
         Raises:
@@ -323,7 +325,7 @@ def score_systems(
     *,
     names: Mapping[Pair, str],
     score: Callable[..., PairScores],
-    change: Callable[[Side, Side], tuple[Side, Side]],
+    change: Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]],
     progress: Progress = SILENT,
 ) -> SystemScores:
     """Score models by dictionaries; several models on the entries, and among the candidates, that all of them have.

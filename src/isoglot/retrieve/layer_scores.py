@@ -17,7 +17,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.estimates import Center, Estimates, Other
+from isoglot.retrieve.estimates import Center, Estimates, OtherText
 from isoglot.retrieve.evaluation import Candidates, RetrievalScores, score_retrieval
 from isoglot.retrieve.methods import NEIGHBORHOOD, Direction
 from isoglot.retrieve.metrics import resampled_means
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.methods import Method
     from isoglot.retrieve.metrics import Interval
-    from isoglot.retrieve.spelling import SpeltAlike
+    from isoglot.retrieve.spelling import SpelledAlike
 
 CENTERS: tuple[Center, ...] = get_args(Center)
 DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")
@@ -51,7 +51,7 @@ _CHUNK = 65536
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class VectorSet:
     """What is asked for, or among what is looked: the same rows in one or more layers.
 
     Attributes:
@@ -73,15 +73,15 @@ class Side:
     header: Mapping[str, Any] = field(default_factory=dict, repr=False)
     frequent: int | None = None
     without_vector: int = 0
-    others: Mapping[int | None, Other] = field(default_factory=dict, repr=False)
+    others: Mapping[int | None, OtherText] = field(default_factory=dict, repr=False)
 
-    def only(self, rows: Sequence[int]) -> Side:
+    def only(self, rows: Sequence[int]) -> VectorSet:
         """Some rows, which must be words, in the order given."""
         items = self.items or ()
         layers = {layer: matrix[list(rows)] for layer, matrix in self.layers.items()}
         return replace(self, layers=layers, items=[items[row] for row in rows], frequent=None)
 
-    def with_vectors(self) -> Side:
+    def with_vectors(self) -> VectorSet:
         """The words whose vectors are not all zeros in any layer, and how many others there were."""
         present_N = np.all([matrix.any(axis=1) for matrix in self.layers.values()], axis=0)
         if present_N.all():
@@ -114,7 +114,7 @@ class LayerScores(NamedTuple):
     scores: RetrievalScores
 
 
-class Best(NamedTuple):
+class BestLayer(NamedTuple):
     """Where translations are found best, and how often: P@1, the mean of both directions.
 
     Attributes:
@@ -154,8 +154,8 @@ class PairScores:
     ``resamples`` and ``seed`` are those of the intervals; ``model`` tells several models apart.
     """
 
-    source: Side = field(repr=False)
-    target: Side = field(repr=False)
+    source: VectorSet = field(repr=False)
+    target: VectorSet = field(repr=False)
     layers: tuple[LayerScores, ...]
     estimates: Estimates
     coverage: Coverage | None = None
@@ -180,7 +180,7 @@ class PairScores:
         return sum(1 / each.candidates for each in scores) / len(scores)
 
     @cached_property
-    def best(self) -> Best:
+    def best(self) -> BestLayer:
         """The best of all layers, methods and centers; among equals the first."""
         methods = list(dict.fromkeys(scores.method for scores in self.layers[0].scores.methods))
         ways = [(each, method) for each in self.layers for method in methods]
@@ -222,7 +222,7 @@ class PairScores:
             )
             for wanted in ("as good", "undecided")
         }
-        return Best(
+        return BestLayer(
             each.layer,
             each.center,
             method,
@@ -246,7 +246,7 @@ class PairScores:
                 return each.scores
         raise KeyError((layer, center))
 
-    def sides(self, scores: MethodScores) -> tuple[Side, Side]:
+    def sides(self, scores: MethodScores) -> tuple[VectorSet, VectorSet]:
         """The side that was asked for and the one that was looked in."""
         return (self.source, self.target) if scores.direction == "forward" else (self.target, self.source)
 
@@ -274,8 +274,8 @@ def found_both(scores: RetrievalScores, method: Method) -> float:
 
 
 def score_layers(
-    source: Side,
-    target: Side,
+    source: VectorSet,
+    target: VectorSet,
     gold: Gold | None = None,
     methods: Sequence[Method] = DEFAULT_METHODS,
     centers: Sequence[Center] = CENTERS,
@@ -287,7 +287,7 @@ def score_layers(
     seed: int = 0,
     device: str | torch.device | None = None,
     coverage: Coverage | None = None,
-    alike: SpeltAlike | None = None,
+    alike: SpelledAlike | None = None,
     progress: Progress = SILENT,
 ) -> PairScores:
     """Score every layer that both sides have, in both directions.
@@ -305,11 +305,12 @@ def score_layers(
         seed: For the intervals, the folds, and which half of the rows the best layer is chosen on.
         device: Where to compute.
         coverage: Goes into the result.
-        alike: Rows with a right row spelt the same: a second P@1 leaves them out.
+        alike: Rows with a right row spelled the same: a second P@1 leaves them out.
         progress: Shows layers done; rows, where the matrices are large.
 
     >>> X = np.eye(4, 3) + 1
-    >>> pair = score_layers(Side(name="en", layers={0: X}), Side(name="fr", layers={0: X[::-1] + 1}), resamples=10)
+    >>> english, french = VectorSet(name="en", layers={0: X}), VectorSet(name="fr", layers={0: X[::-1] + 1})
+    >>> pair = score_layers(english, french, resamples=10)
     >>> pair.name, [(each.layer, each.center) for each in pair.layers]
     ('en-fr', [(0, 'none'), (0, 'mean')])
 
@@ -340,7 +341,7 @@ def score_layers(
                     methods,
                     center=center,
                     estimates=estimates,
-                    others=(source.others.get(own, Other()), target.others.get(their, Other())),
+                    others=(source.others.get(own, OtherText()), target.others.get(their, OtherText())),
                     names=(source.name, target.name),
                     candidates=candidates,
                     alike=alike,
@@ -363,7 +364,7 @@ def score_layers(
     )
 
 
-def _common_layers(source: Side, target: Side) -> list[tuple[int | None, int | None]]:
+def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | None, int | None]]:
     """The layers both have; where either has just one, that one goes with the other's only one."""
     if len(source.layers) == len(target.layers) == 1:
         return [(next(iter(source.layers)), next(iter(target.layers)))]
@@ -380,7 +381,9 @@ def _common_layers(source: Side, target: Side) -> list[tuple[int | None, int | N
     return both
 
 
-def _check_sizes(source: Side, target: Side, layers: tuple[int | None, int | None], gold: Gold | None) -> None:
+def _check_sizes(
+    source: VectorSet, target: VectorSet, layers: tuple[int | None, int | None], gold: Gold | None
+) -> None:
     if gold is None and len(source) != len(target):
         raise InputError(
             f"{source.name} has {len(source):,} rows, {target.name} {len(target):,}",
@@ -396,7 +399,7 @@ def _check_sizes(source: Side, target: Side, layers: tuple[int | None, int | Non
         )
 
 
-def _check_rows(side: Side, layer: int | None) -> None:
+def _check_rows(side: VectorSet, layer: int | None) -> None:
     """Refuse a row that is no direction, by the name the user knows it under."""
     matrix = side.layers[layer]
     where = side.name if layer is None else f"{side.name}, layer {layer}"

@@ -24,7 +24,7 @@ import torch
 from isoglot.core.arrays import Array, full_precision, in_library_of, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.scoring_rule import ScoringRule
 from isoglot.retrieve.search import (
     DENSE,
     TopK,
@@ -172,7 +172,7 @@ def retrieve(
     """The ``k`` best rows of Y for each row of X by any of the methods."""
     check_options(method, k, neighborhood, sharpness)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
-    rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
+    rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
     top = rules.best(method, "forward", k)
     scores_NK = -(-top.scores_NK).clamp(min=0).sqrt() if method == "euclidean" else top.scores_NK
     return Neighbors(in_library_of(X, top.indices_NK), in_library_of(X, scores_NK))
@@ -193,7 +193,7 @@ def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> N
         )
 
 
-class Apart(NamedTuple):
+class NeighborhoodPool(NamedTuple):
     """What the neighborhoods of candidates are made of, for some queries: rows that none of these queries is among.
 
     Attributes:
@@ -207,7 +207,7 @@ class Apart(NamedTuple):
     places: tuple[torch.Tensor, torch.Tensor] | None = None
 
 
-class Rules:
+class PairSearch:
     """Every method for two matrices, either way; what several need is computed once.
 
     Args:
@@ -237,9 +237,9 @@ class Rules:
         self._last: tuple[tuple[Method, Direction], torch.Tensor] | None = None
         self._both: tuple[TopK, TopK] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
-        self._apart: Apart | None = None
+        self._apart: NeighborhoodPool | None = None
 
-    def apart(self, apart: Apart | None) -> Rules:
+    def apart(self, apart: NeighborhoodPool | None) -> PairSearch:
         """The same, with neighborhoods of candidates that are made of other rows than the queries."""
         other = copy(self)
         other._apart, other._last = apart, None
@@ -266,26 +266,26 @@ class Rules:
             return dense_ranks(self._scores(method, direction), pairs_P2)
         return ranks(*self._sides(direction), pairs_P2, self.rule(method, direction), progress=self.progress)
 
-    def rule(self, method: Method, direction: Direction) -> Rule:
+    def rule(self, method: Method, direction: Direction) -> ScoringRule:
         """How a product becomes a score."""
         side = 0 if direction == "forward" else 1
         other = 1 - side
         match method:
             case "cosine":
-                return Rule()
+                return ScoringRule()
             case "euclidean":  # minus the squared distance is 2 (xy - yy / 2) - xx
                 own, their = ((self.X_ND, self.Y_MD)[which].double().square().sum(1) for which in (side, other))
-                return Rule(factor=2.0, shift_M=-their / 2, offset_N=-own)
+                return ScoringRule(factor=2.0, shift_M=-their / 2, offset_N=-own)
             case "csls":
                 shift_M, offset_N = -self._answer_means(direction) / 2, -self.means[side]
-                return Rule(factor=2.0, shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
+                return ScoringRule(factor=2.0, shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
             case "distance":
                 shift_M, offset_N = -self._answer_means(direction) / 2, -self.means[side] / 2
-                return Rule(shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
+                return ScoringRule(shift_M=shift_M, offset_N=offset_N, kept_NS=self._tops[side].kept_NS)
             case "ratio":
-                return Rule(means_N=self.means[side], means_M=self._answer_means(direction))
+                return ScoringRule(means_N=self.means[side], means_M=self._answer_means(direction))
             case "inverted_softmax":
-                return Rule(factor=self.sharpness, shift_M=-self.masses[other] / self.sharpness)
+                return ScoringRule(factor=self.sharpness, shift_M=-self.masses[other] / self.sharpness)
 
     @property
     def means(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -309,7 +309,7 @@ class Rules:
             found = self._all_products(turned)[:, places[side]] if places else dense_products(answers_MD, pool_PD)
             top = dense_top(found.float(), wanted)
         else:
-            top = search(answers_MD, pool_PD, wanted, Rule(), progress=self.progress)
+            top = search(answers_MD, pool_PD, wanted, ScoringRule(), progress=self.progress)
         scores_MK = top.scores_NK.double()
         if len(partners_E2):
             rows_M1 = torch.arange(len(answers_MD), device=answers_MD.device)[:, None]
@@ -350,7 +350,7 @@ class Rules:
                 )
                 self._both = forward, backward
             else:
-                self._both = search_both(self.X_ND, self.Y_MD, self.neighborhood, Rule(), progress=self.progress)
+                self._both = search_both(self.X_ND, self.Y_MD, self.neighborhood, ScoringRule(), progress=self.progress)
         return self._both
 
     @property
@@ -363,7 +363,7 @@ class Rules:
                 for side in (self.X_ND, self.Y_MD)
             )
             with full_precision(), self.progress.task("softmax", total=len(self.X_ND), unit="rows") as task:
-                for rows, columns, block_BC in blocks(self.X_ND, self.Y_MD, Rule(), shape):
+                for rows, columns, block_BC in blocks(self.X_ND, self.Y_MD, ScoringRule(), shape):
                     # Cosines: exp(sharpness (cos - 1)) cannot overflow; a shift by the maximum keeps it from vanishing.
                     block_BC.mul_(self.sharpness)
                     mass_N[rows] = torch.logaddexp(mass_N[rows], block_BC.logsumexp(1).double())

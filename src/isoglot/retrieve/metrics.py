@@ -18,7 +18,7 @@ from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Method, Neighbors, Rules, check_options
+from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Method, Neighbors, PairSearch, check_options
 
 if TYPE_CHECKING:
     from isoglot.core.progress import Progress
@@ -64,7 +64,7 @@ def gold_ranks(
     check_options(method, 1, neighborhood, sharpness)
     gold = fitting(gold, len(X), len(Y))
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
-    rules = Rules(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
+    rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
     pairs_P2 = torch.from_numpy(gold.pairs_P2).to(X_ND.device)
     return rules.ranks(method, "forward", pairs_P2).cpu().numpy()
 

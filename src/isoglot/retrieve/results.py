@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.retrieve.evaluation import MethodScores
-    from isoglot.retrieve.layer_scores import LayerScores, PairScores, Side
+    from isoglot.retrieve.layer_scores import LayerScores, PairScores, VectorSet
 
 Which = Literal["best", "all", "none"]
 """Which predictions are written: those of the best layer and method of each pair of languages, of all, or none."""
@@ -99,6 +99,6 @@ def _predictions(pair: PairScores, each: LayerScores, scores: MethodScores) -> I
         yield [*head, *_item(asked, query), *_item(looked, found), f"{score:.6f}", str(rank), right]
 
 
-def _item(side: Side, row: int) -> list[str]:
+def _item(side: VectorSet, row: int) -> list[str]:
     number = row + 1 if side.numbers is None else side.numbers[row]
     return [str(number), "" if side.items is None else one_line(side.items[row])]

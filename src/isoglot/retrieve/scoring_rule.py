@@ -20,7 +20,7 @@ FLOOR = 1e-6  # a mean similarity at or below zero has no ratio; it counts as th
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class ScoringRule:
     """A score: ``factor · (product + shift of the column) / mean + offset of the row``, float64 throughout.
 
     Args:
@@ -39,7 +39,7 @@ class Rule:
     means_M: torch.Tensor | None = None
     kept_NS: torch.Tensor | None = None
 
-    def of_rows(self, rows: torch.Tensor) -> Rule:
+    def of_rows(self, rows: torch.Tensor) -> ScoringRule:
         """The rule where only some rows of X are queries, in that order."""
         offset_N, means_N, kept_NS = (
             None if side is None else side[rows] for side in (self.offset_N, self.means_N, self.kept_NS)

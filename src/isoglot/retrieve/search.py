@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from isoglot.core.progress import Progress
-    from isoglot.retrieve.scoring_rule import Rule
+    from isoglot.retrieve.scoring_rule import ScoringRule
 
 GROUP = 8
 SPARE = 4  # entries kept beyond K; more would shorten a second pass but lengthen the first
@@ -61,7 +61,7 @@ def search(
     X_ND: torch.Tensor,
     Y_MD: torch.Tensor,
     k: int,
-    rule: Rule,
+    rule: ScoringRule,
     *,
     shape: tuple[int, int] | None = None,
     progress: Progress = SILENT,
@@ -78,7 +78,7 @@ def search_both(
     X_ND: torch.Tensor,
     Y_MD: torch.Tensor,
     k: int,
-    rule: Rule,
+    rule: ScoringRule,
     *,
     shape: tuple[int, int] | None = None,
     progress: Progress = SILENT,
@@ -94,7 +94,7 @@ def _search(
     X_ND: torch.Tensor,
     Y_MD: torch.Tensor,
     k: int,
-    rule: Rule,
+    rule: ScoringRule,
     sides: Literal["rows", "both"],
     shape: tuple[int, int] | None,
     progress: Progress,
@@ -128,7 +128,7 @@ def _second_pass(
     X_ND: torch.Tensor,
     Y_MD: torch.Tensor,
     k: int,
-    rule: Rule,
+    rule: ScoringRule,
     shift_M: torch.Tensor,
     kept_NS: torch.Tensor,
     *,
@@ -187,7 +187,7 @@ def _second_pass(
 def _prefixes(
     X_ND: torch.Tensor,
     k: int,
-    rule: Rule,
+    rule: ScoringRule,
     kept_NS: torch.Tensor,
     keys_NS: torch.Tensor,
     falling_M: torch.Tensor,
@@ -206,7 +206,7 @@ def ranks(
     X_ND: torch.Tensor,
     Y_MD: torch.Tensor,
     pairs_P2: torch.Tensor,
-    rule: Rule,
+    rule: ScoringRule,
     *,
     shape: tuple[int, int] | None = None,
     progress: Progress = SILENT,
@@ -253,7 +253,7 @@ def block_shape(device: torch.device) -> tuple[int, int]:
 
 
 def blocks(
-    X_ND: torch.Tensor, Y_MD: torch.Tensor, rule: Rule, shape: tuple[int, int]
+    X_ND: torch.Tensor, Y_MD: torch.Tensor, rule: ScoringRule, shape: tuple[int, int]
 ) -> Iterator[tuple[slice, slice, torch.Tensor]]:
     """All blocks of scores, row by row; the memory of a block is reused for the next."""
     height, width = min(shape[0], len(X_ND)), min(shape[1], len(Y_MD))
@@ -372,7 +372,7 @@ def exact_top(
     lines_L: torch.Tensor,
     keys_LS: torch.Tensor,
     k: int,
-    rule: Rule,
+    rule: ScoringRule,
     longest: float,
 ) -> TopK:
     """The K best of the kept candidates, rescored in float64; of the whole row where a better entry may be missing."""
@@ -415,7 +415,9 @@ def _products(X_ND: torch.Tensor, Y_MD: torch.Tensor, rows_P: torch.Tensor, colu
     return torch.cat(products)
 
 
-def _whole_rows(X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: Rule) -> torch.Tensor:
+def _whole_rows(
+    X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: ScoringRule
+) -> torch.Tensor:
     """Keys of the K best columns of a few rows, computed in float64."""
     rows_P1, keys = lines_P[:, None], []
     for columns_C in torch.arange(len(Y_MD), device=X_ND.device).split(2**16):
@@ -432,7 +434,7 @@ def dense_products(X_ND: torch.Tensor, Y_MD: torch.Tensor) -> torch.Tensor:
     return X_ND.double() @ Y_MD.double().T
 
 
-def dense_scores(products_NM: torch.Tensor, rule: Rule) -> torch.Tensor:
+def dense_scores(products_NM: torch.Tensor, rule: ScoringRule) -> torch.Tensor:
     """All scores of a rule, float32."""
     rows_N1, columns_M = (torch.arange(size, device=products_NM.device) for size in products_NM.shape)
     rows_N1 = rows_N1[:, None]

@@ -36,7 +36,7 @@ ENOUGH = 100
 Standing = Literal["worse", "as good", "undecided"]
 
 
-class Stands(NamedTuple):
+class ComparedScore(NamedTuple):
     """A figure beside the best: how far the best is ahead, and what a paired test says of it."""
 
     lead: Interval
@@ -83,7 +83,7 @@ def leads(samples_SC: np.ndarray, chosen: int) -> list[Interval]:
     for one in range(away_SC.shape[1]):
         between_SC = away_SC[:, [one]] - away_SC[:, :one]
         if one:
-            critical_S = np.maximum(critical_S, _standardised(between_SC, between_SC.std(axis=0)).max(axis=1))
+            critical_S = np.maximum(critical_S, _standardized(between_SC, between_SC.std(axis=0)).max(axis=1))
     critical = float(np.quantile(critical_S, LEVEL))
     found = []
     for other in range(away_SC.shape[1]):
@@ -95,10 +95,10 @@ def leads(samples_SC: np.ndarray, chosen: int) -> list[Interval]:
 
 def _critical(away_SC: np.ndarray, spread_C: np.ndarray) -> float:
     """So many standard deviations hold all figures at once."""
-    return float(np.quantile(_standardised(away_SC, spread_C).max(axis=1), LEVEL))
+    return float(np.quantile(_standardized(away_SC, spread_C).max(axis=1), LEVEL))
 
 
-def _standardised(away_SC: np.ndarray, spread_C: np.ndarray) -> np.ndarray:
+def _standardized(away_SC: np.ndarray, spread_C: np.ndarray) -> np.ndarray:
     standardised_SC: np.ndarray = np.abs(away_SC) / np.where(spread_C > 0, spread_C, 1.0)
     return standardised_SC
 
@@ -140,7 +140,7 @@ def by_other_half(hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> tu
     return scored, (chosen[0], chosen[1])
 
 
-def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: float = MARGIN) -> list[Stands]:
+def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: float = MARGIN) -> list[ComparedScore]:
     """How each of the others stands beside the best, by paired tests over the same samples, Holm-corrected.
 
     ``as good``: two one-sided tests put the difference within the margin. ``worse``: it is surely above zero. Else
@@ -165,7 +165,7 @@ def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: floa
             verdict = "as good"
         elif unequal < 1 - LEVEL and tested[number][0] > 0:
             verdict = "worse"
-        found.append(Stands(interval(differences_SC[:, number]), verdict))
+        found.append(ComparedScore(interval(differences_SC[:, number]), verdict))
     return found
 
 

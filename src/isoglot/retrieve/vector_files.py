@@ -14,7 +14,7 @@ import numpy as np
 from isoglot.core.errors import InputError, StorageError, cut, shown
 from isoglot.core.files import note_read, storage_error
 from isoglot.represent.representations import Representations
-from isoglot.retrieve.layer_scores import Side
+from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.text.provenance import provenance_of
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from isoglot.text.provenance import Provenance
 
 
-def read_side(path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all", limit: int | None = None) -> Side:
+def read_side(
+    path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all", limit: int | None = None
+) -> VectorSet:
     """The vectors of a file, by layer where it has layers.
 
     Args:
@@ -46,19 +48,19 @@ def read_side(path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all
         wanted = range(len(matrices)) if layers == "all" or len(matrices) == 1 else layers
         found = Representations(dict(enumerate(matrices)), {"depth": depth})
         kept: dict[int | None, np.ndarray] = {layer % (depth + 1): found[layer][rows] for layer in wanted}
-        return Side(name=path.name, layers=kept if depth else {None: matrices[0][rows]})
+        return VectorSet(name=path.name, layers=kept if depth else {None: matrices[0][rows]})
     if not path.is_dir() and path.suffix != ".safetensors":
         table = read_vectors(path, limit=limit)
         if not table.words:
             raise InputError(
                 "there are no vectors", remedy="write a word and its numbers a line", code="input.empty", file=path
             )
-        return Side(name=path.name, layers={None: table.matrix_ND}, items=table.words)
+        return VectorSet(name=path.name, layers={None: table.matrix_ND}, items=table.words)
     found = Representations.open(path)
     depth = int(found.header.get("depth", max(found.layers)))
     wanted = found.layers if layers == "all" else [layer % (depth + 1) if layer < 0 else layer for layer in layers]
     words = found.words
-    return Side(
+    return VectorSet(
         name=path.name,
         layers={layer: found[layer][rows] for layer in wanted},
         items=None if words is None else words[rows],

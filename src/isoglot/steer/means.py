@@ -18,7 +18,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.moments import LanguageMoments, language_statistics
-from isoglot.retrieve.estimates import Other
+from isoglot.retrieve.estimates import OtherText
 from isoglot.steer.measured_shifts import ShiftChoice, read_choices
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ class LanguageMeans:
         self.check_layer(layer)
         return moments.mean(layer)
 
-    def as_others(self) -> dict[str, dict[int | None, Other]]:
+    def as_others(self) -> dict[str, dict[int | None, OtherText]]:
         """The means by language and layer, to be removed in a search (:mod:`isoglot.retrieve.estimates`)."""
-        return {code: {layer: Other(self.mean(code, layer)) for layer in self.layers} for code in self.languages}
+        return {code: {layer: OtherText(self.mean(code, layer)) for layer in self.layers} for code in self.languages}
 
     def covariance(self, language: str, layer: int) -> np.ndarray:
         """The covariance of a language in a layer (D x D), float64.

@@ -23,7 +23,7 @@ from isoglot.core.progress import SILENT
 from isoglot.model.batch import batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
 from isoglot.represent.sentences import read_sentences
-from isoglot.represent.token_rows import RowMaker, Rows
+from isoglot.represent.token_rows import RowMaker, TokenRows
 from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
 from isoglot.steer.shifts import Shift, ShiftOptions, make_shift
 
@@ -191,7 +191,7 @@ def decode_shifted(
     return Decoded(given, made, rows.events["cut"], seconds)
 
 
-def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[Rows, tuple[int, ...]]:
+def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[int, ...]]:
     """Two texts a row with the tokenizer's separator between them, cut to what the encoder takes; and the separator.
 
     Raises:
@@ -209,7 +209,7 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[Rows, tuple[int, 
         pairs.append(pair)
     first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))
     between = maker.vocabulary.layout.pair_between
-    rows = Rows(special=maker.vocabulary.layout.size)
+    rows = TokenRows(special=maker.vocabulary.layout.size)
     for one, other in zip(first.ids, second.ids, strict=True):
         ids = np.concatenate([one, np.array(between, dtype=one.dtype), other])
         rows.events["cut"] += len(ids) > maker.room

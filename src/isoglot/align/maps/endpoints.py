@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from isoglot.align.maps.estimator import PairMap
 
-Side = Literal["source", "target"]
+MapSide = Literal["source", "target"]
 """Whose rows are mapped; a map with normalizing moves both."""
 
 
-class End(NamedTuple):
+class MapEndpoint(NamedTuple):
     """One side of a map, or where vectors are from; None where that is not known."""
 
     encoder: str | None
@@ -28,7 +28,7 @@ class End(NamedTuple):
     layer: int | None
 
 
-_UNKNOWN = End(None, None, None)
+_UNKNOWN = MapEndpoint(None, None, None)
 
 
 def by_target_layer(maps: Mapping[int | None, PairMap]) -> dict[int | None, PairMap]:
@@ -40,7 +40,7 @@ def by_target_layer(maps: Mapping[int | None, PairMap]) -> dict[int | None, Pair
     return found
 
 
-def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: int | None = None) -> None:
+def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer: int | None = None) -> None:
     """Refuse vectors that a map was not made for.
 
     Args:
@@ -59,13 +59,13 @@ def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: in
             code="config.not-supported",
         )
     ends = _ends(mapping)
-    found = End(header.get("encoder_sha256"), header.get("language"), layer)
+    found = MapEndpoint(header.get("encoder_sha256"), header.get("language"), layer)
     wrong = _difference(ends[side], found)
     if wrong is None:
         return
     short = 8 if wrong == "encoder" else None
     wanted, given = (str(getattr(each, wrong))[:short] for each in (ends[side], found))
-    other: Side = "target" if side == "source" else "source"
+    other: MapSide = "target" if side == "source" else "source"
     remedy = f"give vectors of that {wrong}, or take a map that was made for these"
     if _difference(ends[other], found) is None:
         remedy = f"give them as its {other}"
@@ -76,12 +76,12 @@ def check_end(mapping: PairMap, side: Side, header: Mapping[str, Any], layer: in
     )
 
 
-def _ends(mapping: PairMap) -> dict[Side, End]:
+def _ends(mapping: PairMap) -> dict[MapSide, MapEndpoint]:
     source, target = getattr(mapping, "ends_", (_UNKNOWN, _UNKNOWN))
-    return {"source": End(*source), "target": End(*target)}
+    return {"source": MapEndpoint(*source), "target": MapEndpoint(*target)}
 
 
-def _difference(end: End, found: End) -> str | None:
+def _difference(end: MapEndpoint, found: MapEndpoint) -> str | None:
     """What of two ends is not the same, of what is known of both."""
-    pairs = zip(End._fields, end, found, strict=True)
+    pairs = zip(MapEndpoint._fields, end, found, strict=True)
     return next((name for name, *both in pairs if None not in both and both[0] != both[1]), None)

@@ -1,4 +1,4 @@
-"""Generalised Procrustes: many languages turned into one space at once (Gower 1975; Kementchedjhieva et al. 2018).
+"""Generalized Procrustes: many languages turned into one space at once (Gower 1975; Kementchedjhieva et al. 2018).
 
 Shape legend: ``N`` items, ``D`` columns, ``L`` languages.
 """
@@ -152,7 +152,7 @@ def _turns(
     maps = _first_maps(rows, present)
     losses: list[float] = []
     count = sum(int(mask_N.sum()) for mask_N in present.values())
-    with progress.task("generalised Procrustes", total=None, unit="rounds") as task:
+    with progress.task("generalized Procrustes", total=None, unit="rounds") as task:
         while len(losses) < rounds:
             mean_ND = _mean(rows, present, maps)
             maps = {name: rotation(rows[name].T @ (mean_ND * present[name][:, None]))[0] for name in rows}

@@ -44,7 +44,7 @@ class _LinearMap(MatrixMap):
 
 @dataclass(eq=False, kw_only=True)
 class LeastSquares(_LinearMap):
-    """The matrix W that minimises ‖XW − Y‖ (Mikolov et al. 2013); the smallest such W where there are many.
+    """The matrix W that minimizes ‖XW − Y‖ (Mikolov et al. 2013); the smallest such W where there are many.
 
     No intercept: put :class:`Center` before it with :class:`Steps`. X and Y may have different widths; with E ≥ D and a
     W of full rank ``inverse_transform`` undoes ``transform``.
@@ -57,7 +57,7 @@ class LeastSquares(_LinearMap):
 
 @dataclass(eq=False, kw_only=True)
 class Ridge(_LinearMap):
-    """Least squares with a penalty on the size of W: it minimises ‖XW − Y‖² + penalty · ‖W‖².
+    """Least squares with a penalty on the size of W: it minimizes ‖XW − Y‖² + penalty · ‖W‖².
 
     Args:
         penalty: How much the size of W counts against the sum of squared errors over all pairs.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class Procrustes(MatrixMap):
-    """The orthogonal matrix W that minimises ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
+    """The orthogonal matrix W that minimizes ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
 
     Lengths and angles stay as they are, so what is near in the source is near after the map. Neither centers nor
     scales: put :class:`Center` or :class:`IterativeNormalization` before it with :class:`Steps`.

@@ -25,7 +25,7 @@ from isoglot.align.maps.procrustes import rotation
 from isoglot.core.arrays import full_precision, paired_rows
 from isoglot.core.errors import InputError
 from isoglot.core.rng import derive_seed
-from isoglot.retrieve.scoring_rule import Rule
+from isoglot.retrieve.scoring_rule import ScoringRule
 from isoglot.retrieve.search import TopEntries, TopK, block_shape, blocks, indices_of, values_of
 
 if TYPE_CHECKING:
@@ -41,26 +41,26 @@ _MISSED = 1e-2  # how often the row's best kept entry may lie beyond the neighbo
 
 
 @dataclass(frozen=True, slots=True)
-class Induced:
+class InducedPairs:
     """Pairs that were found, P × 2, and how near they are: the mean cosine of every row to its best neighbor."""
 
     pairs_P2: torch.Tensor
     nearness: float
 
 
-def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -> Induced:
+def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -> InducedPairs:
     """The rows that are each other's best by CSLS (Conneau et al. 2018)."""
     x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
     forward_N1, backward_M1 = (each.indices_NK for each in _both_ways(x_ND, y_MD, 1, neighborhood))
     rows_N1 = torch.arange(len(x_ND), device=x_ND.device)[:, None]
     mutual_N = (backward_M1[forward_N1[:, 0]] == rows_N1)[:, 0]
     pairs_P2 = torch.cat([rows_N1, forward_N1], dim=1)[mutual_N]
-    return Induced(pairs_P2, _nearness(x_ND, y_MD, forward_N1))
+    return InducedPairs(pairs_P2, _nearness(x_ND, y_MD, forward_N1))
 
 
 def random_pairs(
     x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int, keep: float, chance: torch.Generator
-) -> Induced:
+) -> InducedPairs:
     """Every row with its best by CSLS, in both directions, each entry of the similarities kept with a probability.
 
     Artetxe et al. (2018) draw which entries of the matrix are kept, set the others to 0, and take the best of each row.
@@ -72,7 +72,7 @@ def random_pairs(
     forward, backward = _both_ways(x_ND, y_MD, count, neighborhood)
     pairs_P2 = torch.cat([_drawn(forward, keep, chance), _drawn(backward, keep, chance).flip(1)])
     near = _nearness(x_ND, y_MD, forward.indices_NK), _nearness(y_MD, x_ND, backward.indices_NK)
-    return Induced(pairs_P2, (near[0] + near[1]) / 2)
+    return InducedPairs(pairs_P2, (near[0] + near[1]) / 2)
 
 
 def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood: int) -> tuple[TopK, TopK]:
@@ -85,7 +85,7 @@ def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood:
     """
     whole = len(x_ND) * len(y_MD) <= _WHOLE
     shape = (len(x_ND), len(y_MD)) if whole else block_shape(x_ND.device)
-    rule = Rule()
+    rule = ScoringRule()
     with full_precision():
         made = list(blocks(x_ND, y_MD, rule, shape)) if whole else None
         rows, columns = _best(made or blocks(x_ND, y_MD, rule, shape), x_ND, y_MD, neighborhood)
@@ -323,10 +323,10 @@ def symmetric_reweighting(moments: PairMoments, power: float) -> tuple[torch.Ten
 
     The agreement of a direction is its singular value in the whitened spaces: 1 where both say the same.
     """
-    white_x, colour_x = root_powers(moments.product("xx"), -0.5, 0.5)
-    white_y, colour_y = root_powers(moments.product("yy"), -0.5, 0.5)
+    white_x, color_x = root_powers(moments.product("xx"), -0.5, 0.5)
+    white_y, color_y = root_powers(moments.product("yy"), -0.5, 0.5)
     U_DD, agreement_D, Vt_DD = torch.linalg.svd(white_x @ moments.product("xy") @ white_y)
     weight_D = agreement_D**power
-    source_DD = ((white_x @ U_DD) * weight_D) @ (U_DD.T @ colour_x @ U_DD)
-    target_DD = ((white_y @ Vt_DD.T) * weight_D) @ (Vt_DD @ colour_y @ Vt_DD.T)
+    source_DD = ((white_x @ U_DD) * weight_D) @ (U_DD.T @ color_x @ U_DD)
+    target_DD = ((white_y @ Vt_DD.T) * weight_D) @ (Vt_DD @ color_y @ Vt_DD.T)
     return source_DD, target_DD

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from isoglot.align.words.em_loops import best_sources, expect, expect_agreed, expected_distance, maximise
+from isoglot.align.words.em_loops import best_sources, expect, expect_agreed, expected_distance, maximize
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class WordAlignConfig(Config):
 
 
 @dataclass(eq=False, kw_only=True)
-class Direction:
+class DirectionModel:
     """What one direction has learned."""
 
     given: np.ndarray
@@ -105,7 +105,7 @@ class DirectionTrainer:
         self.conditions = types[1]
         self.sizes = _Sizes.of(self.starts, self.source_starts)
         uniform = 1.0 / max(types[0], 1)
-        self.learned = Direction(
+        self.learned = DirectionModel(
             given=np.full(len(bitext.columns), uniform),
             given_null=np.full(types[0], uniform),
             tension=config.tension,
@@ -142,8 +142,8 @@ class DirectionTrainer:
     def take(self, counts: np.ndarray, null_counts: np.ndarray) -> None:
         """The M step of the words: the counts, which are used up, become what is learned."""
         concentration = self.config.concentration if self.config.estimate == "bayes" else 0.0
-        maximise(counts, self.condition, self.conditions, concentration)
-        maximise(null_counts, np.zeros(len(null_counts), np.int32), 1, concentration)
+        maximize(counts, self.condition, self.conditions, concentration)
+        maximize(null_counts, np.zeros(len(null_counts), np.int32), 1, concentration)
         self.learned.given, self.learned.given_null = counts, null_counts
 
     def _best_tension(self, distance: float, size_counts: np.ndarray, tension: float) -> float:
@@ -200,7 +200,13 @@ def agree(forward: DirectionTrainer, backward: DirectionTrainer) -> None:
 
 
 def best_of(
-    learned: Direction, bitext: IndexedBitext, given: np.ndarray, given_null: np.ndarray, *, backward: bool, null: float
+    learned: DirectionModel,
+    bitext: IndexedBitext,
+    given: np.ndarray,
+    given_null: np.ndarray,
+    *,
+    backward: bool,
+    null: float,
 ) -> np.ndarray:
     """The likeliest source place of every explained word, -1 for nowhere.
 

@@ -315,7 +315,7 @@ def digamma(x: float) -> float:
 
 
 @compiled
-def maximise(counts: np.ndarray, condition: np.ndarray, conditions: int, concentration: float) -> None:
+def maximize(counts: np.ndarray, condition: np.ndarray, conditions: int, concentration: float) -> None:
     """The M step, in place: counts become probabilities given the condition of each.
 
     With a concentration above 0 it is variational Bayes under a symmetric Dirichlet prior: the exponential of the

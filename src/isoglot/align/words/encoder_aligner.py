@@ -14,12 +14,12 @@ from isoglot.align.words.encoder_links import EncoderLinksConfig, joined
 from isoglot.align.words.indexed_bitext import PairCounts
 from isoglot.align.words.layer_choice import (
     LayerChoice,
+    LinkSettings,
     PairedWords,
-    Way,
     check_gold,
     choose_layer,
-    default_way,
-    links_by,
+    default_settings,
+    links_with,
 )
 from isoglot.align.words.symmetrization import Symmetry, check_method
 from isoglot.align.words.word_aligner import ENCODER, read_aligner, write_aligner
@@ -48,7 +48,7 @@ class EncoderAligner:
     """What the encoder is called, or its folder: where it is looked for when the aligner is read from a file."""
     config: EncoderLinksConfig
     languages: tuple[str, str] | None
-    way: Way
+    way: LinkSettings
     means_2D: tuple[torch.Tensor, torch.Tensor] | None
     """The mean of either language in the layer; None where they are not removed."""
     choice: LayerChoice | None
@@ -118,7 +118,7 @@ class EncoderAligner:
         )
         found: list[Links] = [[] for _ in pairs]
         for which, batch in words.batches():
-            links = joined(links_by(self.way, batch, self.means_2D, self.config), method)[0]
+            links = joined(links_with(self.way, batch, self.means_2D, self.config), method)[0]
             for number, each in zip(which, links, strict=True):
                 found[number] = each
         return found
@@ -185,7 +185,7 @@ class EncoderAligner:
             model=about["model"],
             config=EncoderLinksConfig(**about["config"]),
             languages=tuple(about["languages"]) if about["languages"] else None,
-            way=Way(**about["way"]),
+            way=LinkSettings(**about["way"]),
             means_2D=(means[0], means[1]) if len(means[0]) else None,
             choice=None,
             about=about["fitted"],
@@ -230,7 +230,7 @@ def fit_encoder_aligner(
             remedy=f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
             code="config.unknown-layer",
         )
-    way = default_way(config, encoder.depth) if gold is None else None
+    way = default_settings(config, encoder.depth) if gold is None else None
     counts = PairCounts()
     if gold is not None:
         check_gold(pairs, gold, possible)

@@ -1,6 +1,6 @@
 """Which word is which by the vectors of an encoder: two rules over the similarities of a sentence pair's words.
 
-Both ask in either direction, and give links for each that :func:`isoglot.align.words.symmetrization.symmetrise` makes
+Both ask in either direction, and give links for each that :func:`isoglot.align.words.symmetrization.symmetrize` makes
 one.
 
 - ``argmax``: every word takes the most similar word of the other side. What both take is the intersection: words that
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 import torch
 from pydantic import Field, ValidationInfo, field_validator
 
-from isoglot.align.words.symmetrization import symmetrise
+from isoglot.align.words.symmetrization import symmetrize
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Similarities(NamedTuple):
     """How far from the diagonal."""
 
 
-class Directions(NamedTuple):
+class DirectedLinks(NamedTuple):
     """Links of both directions."""
 
     forward_LPMN: torch.Tensor
@@ -120,9 +120,9 @@ def similarities(
     return Similarities(values_LPMN, has_LPM[..., None] & has_LPN[..., None, :], distance_PMN)
 
 
-def argmax_links(found: Similarities) -> Directions:
+def argmax_links(found: Similarities) -> DirectedLinks:
     """A word's most similar one; of equals the one nearest to the diagonal, and of those the first."""
-    return Directions(_best(found, 2), _best(found, 3))
+    return DirectedLinks(_best(found, 2), _best(found, 3))
 
 
 def probabilities(found: Similarities, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -132,9 +132,9 @@ def probabilities(found: Similarities, temperature: float) -> tuple[torch.Tensor
     return over[0], over[1]
 
 
-def softmax_links(over: tuple[torch.Tensor, torch.Tensor], threshold: float) -> Directions:
+def softmax_links(over: tuple[torch.Tensor, torch.Tensor], threshold: float) -> DirectedLinks:
     """All links whose probability is above a threshold."""
-    return Directions(over[0] > threshold, over[1] > threshold)
+    return DirectedLinks(over[0] > threshold, over[1] > threshold)
 
 
 def _best(found: Similarities, dim: int) -> torch.Tensor:
@@ -146,14 +146,14 @@ def _best(found: Similarities, dim: int) -> torch.Tensor:
     return torch.zeros_like(equal_LPMN).scatter_(dim, nearest, value=True) & equal_LPMN
 
 
-def joined(links: Directions, method: Symmetry) -> list[list[Links]]:
+def joined(links: DirectedLinks, method: Symmetry) -> list[list[Links]]:
     """The links of every pair in every layer, both directions made one: lists by layer, then by pair."""
     if method in ("intersection", "union"):
         both = torch.logical_and if method == "intersection" else torch.logical_or
         return [[_listed(pair_MN) for pair_MN in layer_PMN] for layer_PMN in both(*links).cpu()]
     ways = [side.cpu() for side in links]
     return [
-        [symmetrise(_listed(one_MN), _listed(other_MN), method) for one_MN, other_MN in zip(*layer, strict=True)]
+        [symmetrize(_listed(one_MN), _listed(other_MN), method) for one_MN, other_MN in zip(*layer, strict=True)]
         for layer in zip(*ways, strict=True)
     ]
 

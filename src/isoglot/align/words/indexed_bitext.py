@@ -73,7 +73,7 @@ class PairCounts:
         return {**asdict(self), "used": self.used}
 
 
-class Words:
+class WordIndex:
     """Word types by number, in the order they come.
 
     Args:
@@ -116,7 +116,7 @@ class IndexedBitext:
     """The target type of each slot."""
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], source_words: Words, target_words: Words) -> IndexedBitext:
+    def of(cls, pairs: Sequence[Pair], source_words: WordIndex, target_words: WordIndex) -> IndexedBitext:
         """The pairs, each with words on both sides; new words get numbers."""
         source, source_starts = source_words.flat([pair[0] for pair in pairs])
         target, target_starts = target_words.flat([pair[1] for pair in pairs])

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal
 
-    from isoglot.align.words.encoder_links import Center, Directions, EncoderLinksConfig, Rule
+    from isoglot.align.words.encoder_links import Center, DirectedLinks, EncoderLinksConfig, Rule
     from isoglot.align.words.indexed_bitext import Pair
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
@@ -140,7 +140,7 @@ THRESHOLDS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class LinkSettings:
     """One way to find links in an encoder's layers."""
 
     layer: int
@@ -155,10 +155,10 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class TriedSettings:
     """A way, and what it found of the gold links (the intersection of both directions)."""
 
-    way: Way
+    way: LinkSettings
     scores: LinkScores
 
     def facts(self) -> dict[str, Any]:
@@ -170,14 +170,14 @@ class Tried:
 class LayerChoice:
     """All that was tried, and what was chosen."""
 
-    tried: tuple[Tried, ...]
-    chosen: Tried
+    tried: tuple[TriedSettings, ...]
+    chosen: TriedSettings
     pairs: int
     """Sentence pairs it was tried on."""
 
-    def of_layers(self, rule: Rule, center: Center) -> list[Tried]:
+    def of_layers(self, rule: Rule, center: Center) -> list[TriedSettings]:
         """The best of each layer by a rule, with or without means removed."""
-        best: dict[int, Tried] = {}
+        best: dict[int, TriedSettings] = {}
         for each in self.tried:
             way = each.way
             if (way.rule, way.center) == (rule, center) and (
@@ -232,8 +232,8 @@ def choose_layer(
             counts[number, :, 2] += (both_LPMN & all_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
     sure = sum(len(set(each)) for each in gold)
     tried = tuple(
-        Tried(
-            way=Way(layer=layer, rule=rule, threshold=threshold, center=center),
+        TriedSettings(
+            way=LinkSettings(layer=layer, rule=rule, threshold=threshold, center=center),
             scores=LinkScores(links=int(links), sure=sure, hit_sure=int(hits), hit_possible=int(allowed)),
         )
         for (center, rule, threshold), row in zip(ways, counts, strict=True)
@@ -271,7 +271,7 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
         )
 
 
-def default_way(config: EncoderLinksConfig, depth: int) -> Way:
+def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
     """What is used without gold links: what was measured to be best (docs/SPACES.md).
 
     Raises:
@@ -285,7 +285,7 @@ def default_way(config: EncoderLinksConfig, depth: int) -> Way:
         )
     rule: Rule = "softmax" if config.rule == "auto" else config.rule
     threshold = 0.15 if config.threshold == "auto" else config.threshold
-    return Way(
+    return LinkSettings(
         layer=0 if config.layer == "auto" else config.layer % (depth + 1),
         rule=rule,
         threshold=threshold if rule == "softmax" else None,
@@ -293,9 +293,12 @@ def default_way(config: EncoderLinksConfig, depth: int) -> Way:
     )
 
 
-def links_by(
-    way: Way, batch: WordVectors, means_2D: tuple[torch.Tensor, torch.Tensor] | None, config: EncoderLinksConfig
-) -> Directions:
+def links_with(
+    way: LinkSettings,
+    batch: WordVectors,
+    means_2D: tuple[torch.Tensor, torch.Tensor] | None,
+    config: EncoderLinksConfig,
+) -> DirectedLinks:
     """The links of a batch of one layer, both directions."""
     means = None if means_2D is None else (means_2D[0][None], means_2D[1][None])
     found = similarities(batch, means, config.similarity)
@@ -309,7 +312,7 @@ def _every(
     means_2LD: tuple[torch.Tensor, torch.Tensor],
     thresholds: Sequence[float],
     config: EncoderLinksConfig,
-) -> Iterator[tuple[int, Directions]]:
+) -> Iterator[tuple[int, DirectedLinks]]:
     """The links of every way but the layer, which are all at once; with the way's number."""
     found = [similarities(batch, means_2LD if center == "mean" else None, config.similarity) for center in CENTERS]
     number = 0
@@ -332,6 +335,6 @@ def _gold(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
     return gold_PMN.to(batch.source_LPMD.device)
 
 
-def _may(way: Way, config: EncoderLinksConfig) -> bool:
+def _may(way: LinkSettings, config: EncoderLinksConfig) -> bool:
     rule = "softmax" if config.rule == "auto" and config.threshold != "auto" else config.rule
     return rule in ("auto", way.rule) and config.center in ("auto", way.center)

@@ -10,7 +10,7 @@ is added. At the end come the links of the forward direction, then those of the 
 
 >>> forward, backward = [(0, 0), (1, 1), (1, 2)], [(0, 0), (1, 1), (2, 1), (3, 3)]
 >>> for method in METHODS:
-...     print(method, symmetrise(forward, backward, method))
+...     print(method, symmetrize(forward, backward, method))
 intersection [(0, 0), (1, 1)]
 union [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
 grow-diag [(0, 0), (1, 1), (1, 2), (2, 1)]
@@ -54,7 +54,7 @@ def check_method(method: Symmetry) -> None:
         )
 
 
-def symmetrise(
+def symmetrize(
     forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], method: Symmetry = "grow-diag-final-and"
 ) -> Links:
     """The links of a sentence pair that a method makes of two directions, in order.
@@ -100,6 +100,9 @@ def symmetrise(
     return sorted(links)
 
 
+symmetrise = symmetrize  # the former spelling
+
+
 @compiled
 def merge(
     forward: np.ndarray,
@@ -111,7 +114,7 @@ def merge(
     union: bool,
     longest: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Symmetrize all sentences at once; the compiled twin of :func:`symmetrise`, which works on sets.
+    """Symmetrize all sentences at once; the compiled twin of :func:`symmetrize`, which works on sets.
 
     Args:
         forward: The source place of each target word, or -1.

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from isoglot.align.words.diagonal_model import Direction, DirectionTrainer, WordAlignConfig, agree, best_of
+from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, best_of
 from isoglot.align.words.em_loops import FLOOR, look_up
-from isoglot.align.words.indexed_bitext import IndexedBitext, PairCounts, Words
+from isoglot.align.words.indexed_bitext import IndexedBitext, PairCounts, WordIndex
 from isoglot.align.words.symmetrization import Symmetry, check_method, merge
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError, shown
@@ -48,9 +48,9 @@ class WordAligner:
     """Where the entries of each source type begin."""
     columns: np.ndarray
     """The target type of each entry."""
-    forward: Direction
+    forward: DirectionModel
     """The target explained by the source."""
-    backward: Direction
+    backward: DirectionModel
     """The source explained by the target."""
     counts: PairCounts
     """What it was learned from."""
@@ -83,7 +83,7 @@ class WordAligner:
         """
         check_method(method)
         counts = PairCounts() if counts is None else counts
-        known = [Words(words, case=self.config.case) for words in self.words]
+        known = [WordIndex(words, case=self.config.case) for words in self.words]
         source = iter(pairs)
         with progress.task("aligning", total=None, unit="pairs") as task:
             while chunk := list(islice(source, _CHUNK)):
@@ -98,7 +98,7 @@ class WordAligner:
         """The links of all pairs; as :meth:`stream`."""
         return list(self.stream(pairs, method))
 
-    def _links(self, pairs: Sequence[Pair], words: Sequence[Words], method: Symmetry) -> list[Links]:
+    def _links(self, pairs: Sequence[Pair], words: Sequence[WordIndex], method: Symmetry) -> list[Links]:
         bitext = IndexedBitext.of(pairs, *words)
         place = look_up(self.rows, self.columns, bitext.rows, bitext.columns, len(words[1]))
         best = []
@@ -183,7 +183,9 @@ class WordAligner:
         about, arrays = found.about, found.arrays
         words = [tuple(arrays[f"{side}_words"].tobytes().decode().split("\n")) for side in ("source", "target")]
         directions = [
-            Direction(given=arrays[name], given_null=arrays[f"{name}_null"], tension=tension, likelihoods=likelihoods)
+            DirectionModel(
+                given=arrays[name], given_null=arrays[f"{name}_null"], tension=tension, likelihoods=likelihoods
+            )
             for name, tension, likelihoods in zip(
                 ("forward", "backward"), about["tensions"], about["likelihoods"], strict=True
             )
@@ -222,7 +224,7 @@ def train_aligner(
     counts = PairCounts()
     usable = [pair for pair in pairs if counts.usable(*pair, config.max_words)]
     counts.check_any(config.max_words)
-    source_words, target_words = Words(case=config.case), Words(case=config.case)
+    source_words, target_words = WordIndex(case=config.case), WordIndex(case=config.case)
     bitext = IndexedBitext.of(usable, source_words, target_words)
     del usable
     for word in (*source_words.numbers, *target_words.numbers):

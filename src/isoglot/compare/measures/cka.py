@@ -48,7 +48,7 @@ _VANISHED_EACH = 1e-24  # the same where every entry is known by itself
 _CANCELLED = 1e-14  # of |x|² + |y|²: a distance that is only rounding
 
 Space = Literal["features", "items"]
-Number = TypeVar("Number", float, torch.Tensor)
+NumberT = TypeVar("NumberT", float, torch.Tensor)
 
 Form = Literal["paper", "centered", "debiased"]
 FORMS: dict[Form, str] = {
@@ -68,8 +68,8 @@ class Products(NamedTuple):
 
 
 def kernel_product(
-    form: Form, count: Number | int, inner: Number, row_sums: Number, total_x: Number, total_y: Number
-) -> Number:
+    form: Form, count: NumberT | int, inner: NumberT, row_sums: NumberT, total_x: NumberT, total_y: NumberT
+) -> NumberT:
     """⟨K, L⟩ in a form of linear CKA, from sums over the entries of two kernel matrices.
 
     Args:
@@ -91,7 +91,7 @@ def kernel_product(
     return inner - 2 * row_sums / (count - 2) + total_x * total_y / ((count - 1) * (count - 2))
 
 
-def debiased_product(count: int, inner: Number, lengths: Number, total_x: Number, total_y: Number) -> Number:
+def debiased_product(count: int, inner: NumberT, lengths: NumberT, total_x: NumberT, total_y: NumberT) -> NumberT:
     """⟨K, L⟩ in the debiased form, from sums over centered rows.
 
     The rows of centered kernel matrices sum to zero, so without the diagonal they sum to minus the squared lengths.

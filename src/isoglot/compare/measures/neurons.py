@@ -36,12 +36,12 @@ def anc(X: Array, Y: Array) -> float:
         )
     refuse_equal_rows(X_ND, "X")
     refuse_equal_rows(Y_ND, "Y")
-    X_ND, Y_ND = _standardised(X_ND), _standardised(Y_ND)
+    X_ND, Y_ND = _standardized(X_ND), _standardized(Y_ND)
     varies_D = X_ND.any(dim=0) | Y_ND.any(dim=0)
     return max(-1.0, min(1.0, float((X_ND * Y_ND).sum() / varies_D.sum())))
 
 
-def _standardised(X_ND: torch.Tensor) -> torch.Tensor:
+def _standardized(X_ND: torch.Tensor) -> torch.Tensor:
     """Columns with mean 0 and length 1; those that do not vary are zeros."""
     shifted_ND = _over_largest(_over_largest(X_ND) - _over_largest(X_ND)[0])
     centered_ND = shifted_ND - shifted_ND.mean(dim=0)

@@ -30,18 +30,18 @@ def procrustes_distance(X: Array, Y: Array) -> float:
         InputError: The rows will not do, or all of a side are the same.
     """
     X_ND, Y_NE = paired(X, Y)
-    return angle(Shape.of(X_ND, "X"), Shape.of(Y_NE, "Y"))
+    return angle(CenteredShape.of(X_ND, "X"), CenteredShape.of(Y_NE, "Y"))
 
 
 @dataclass(frozen=True)
-class Shape:
+class CenteredShape:
     """A space with mean 0 and Frobenius norm 1, in as few columns as its rows can need."""
 
     name: str
     rows_ND: torch.Tensor
 
     @classmethod
-    def of(cls, rows_ND: torch.Tensor, name: str) -> Shape:
+    def of(cls, rows_ND: torch.Tensor, name: str) -> CenteredShape:
         """The shape of a space.
 
         Raises:
@@ -49,14 +49,14 @@ class Shape:
         """
         return cls(name, narrowed(centered(rows_ND, name)))
 
-    def without(self, rows_G: torch.Tensor) -> Shape:
+    def without(self, rows_G: torch.Tensor) -> CenteredShape:
         """The same of all items but some."""
         left_N = torch.ones(len(self.rows_ND), dtype=torch.bool, device=rows_G.device)
         left_N[rows_G] = False
-        return Shape.of(self.rows_ND[left_N], self.name)
+        return CenteredShape.of(self.rows_ND[left_N], self.name)
 
 
-def angle(own: Shape, other: Shape) -> float:
+def angle(own: CenteredShape, other: CenteredShape) -> float:
     """The angle between two shapes once one is turned onto the other."""
     X_ND, Y_NE = sorted((own.rows_ND, other.rows_ND), key=lambda side: side.shape[1])
     product_DE = X_ND.T @ Y_NE
@@ -69,9 +69,9 @@ def angle(own: Shape, other: Shape) -> float:
     return min(2 * math.asin(min(chord / 2, 1.0)), math.pi / 2)
 
 
-def angle_shuffled(own: Shape, other: Shape, order_N: torch.Tensor) -> float:
+def angle_shuffled(own: CenteredShape, other: CenteredShape, order_N: torch.Tensor) -> float:
     """The same with the items of the other in another order."""
-    return angle(own, Shape(other.name, other.rows_ND[order_N]))
+    return angle(own, CenteredShape(other.name, other.rows_ND[order_N]))
 
 
 PROCRUSTES = Measure(
@@ -83,5 +83,5 @@ PROCRUSTES = Measure(
     kind="distance",
     ideal=0.0,
     bounds=(0.0, math.pi / 2),
-    halves=Halves(of=Shape.of, alike=angle, shuffled=angle_shuffled),
+    halves=Halves(of=CenteredShape.of, alike=angle, shuffled=angle_shuffled),
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
-    from isoglot.retrieve.layer_scores import Side
+    from isoglot.retrieve.layer_scores import VectorSet
     from isoglot.steer.token_translation import Translation
 
 SENTENCES = (
@@ -91,7 +91,7 @@ def see_real_languages(
     means, sets = known
     first, *others = means.languages
     layer, shifted, found = encoder.depth, {}, {}
-    sides: dict[str, Side] = {}
+    sides: dict[str, VectorSet] = {}
     for code in others:
         swept = sweep_shifts(
             encoder, sentences, first, code, means, layers=[layer], alphas=[ALPHA], sets=sets, progress=progress
@@ -103,7 +103,7 @@ def see_real_languages(
 
 
 def _found(
-    encoder: EncoderLike, first: str, other: str, count: int, seed: int, known: dict[str, Side], progress: Progress
+    encoder: EncoderLike, first: str, other: str, count: int, seed: int, known: dict[str, VectorSet], progress: Progress
 ) -> tuple[float, float]:
     """P@1 in the last layer, the mean of both directions: as it is, and with means removed.
 

@@ -195,7 +195,7 @@ def _scores(
     """MRR over entries and P@1 over source words: with the chosen layers, and of each layer."""
     import numpy as np
 
-    from isoglot.retrieve.spelling import spelt_alike
+    from isoglot.retrieve.spelling import spelled_alike
 
     parts = {layer: _parts(ranks_P, gold) for layer, ranks_P in ranks.items()}
     half_Q = np.array([int(items_hash(word), 16) % 2 for word in words[0]], dtype=bool)
@@ -209,7 +209,7 @@ def _scores(
         ratio_number("word_p1", chosen_hits_Q2, at, items),
     ]
     other_Q = np.ones(len(half_Q), dtype=bool)
-    other_Q[spelt_alike(gold, *words).source_rows] = False  # found whatever was learned
+    other_Q[spelled_alike(gold, *words).source_rows] = False  # found whatever was learned
     if other_Q.any():
         numbers.append(ratio_number("word_mrr_other_spelling", chosen_Q2 * other_Q[:, None], at, items))
     if len(parts) > 1:
