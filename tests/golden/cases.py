@@ -58,7 +58,7 @@ FILES = {
     "mood.py": """
 from isoglot.text.formats.lines import read_lines
 from isoglot.transfer import Data, Passage, register
-from isoglot.transfer.classification import Classification
+from isoglot.transfer.tasks.classification import Classification
 
 
 class Mood(Classification):
