@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from functools import cache
 from hashlib import sha256
@@ -14,7 +15,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError
 from isoglot.languages import dictionary, documents
 from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.code_switching import CodeSwitchingConfig, DeviceSwitcher, span_hashes
@@ -31,11 +31,12 @@ from isoglot.pretrain.code_switching_table import (
     check_switching,
     dictionaries_record,
 )
-from isoglot.pretrain.counter_rng import below, draws, stream_key
+from isoglot.pretrain.counter_rng import below, draws, high, host_draw, stream_key
 from isoglot.text.cleaning.segmentation import segmenter
-from isoglot.text.code_switching import SwitchConfig, Switcher
+from isoglot.text.code_switching import CodeSwitchingRule, SwitchConfig, Switcher, drawn, select
 from isoglot.text.formats.dictionary import Entry, read_dictionary, write_dictionary
 from isoglot.vocab import Vocabulary, train_vocabulary
+from tests.errors import raises
 from tests.pretrain.plain_switching import decoded, plainly, table_of
 
 LANGUAGES = ("en", "fr", "de")
@@ -186,6 +187,76 @@ def test_a_batch_may_be_split_and_compiled(vocabularies):
     assert not torch.equal(switcher.switched(raw, 5, rows).ids_BT, whole)
     compiled = torch.compile(switcher.switched, fullgraph=True, backend="eager")
     assert torch.equal(compiled(raw, torch.tensor(4), rows).ids_BT, whole)
+
+
+# --- one rule for text and for ids ---
+
+
+def whole_rows(vocabulary: Vocabulary, language: str) -> list[tuple[list[str], list[int]]]:
+    """Lines whose words are the same in text and in ids, ended by a full stop."""
+    table, split = table_for(vocabulary, language), segmenter(language)
+    found = []
+    for line in lines_of(language)[:300]:
+        ids = vocabulary.encode(f"{line} .", language)
+        words = [word for word in split(line) if any(sign.isalnum() for sign in word)]
+        spans = [ids[span.start : span.stop] for span in table.spans(ids) if span.word]
+        if [vocabulary.decode(span).strip() for span in spans] == words:
+            found.append((words, ids))
+    assert len(found) > 150
+    return found
+
+
+@pytest.mark.parametrize("model", ["bpe", "wordpiece", "unigram"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_text_and_ids_have_the_same_candidates_with_the_same_probabilities(vocabularies, language: str, model: str):
+    vocabulary = vocabularies("union", model)
+    table, rule = table_for(vocabulary, language), CodeSwitchingRule(built_in())
+    having = 0
+    for words, ids in whole_rows(vocabulary, language):
+        for word, span in zip(words, (span for span in table.spans(ids) if span.word), strict=True):
+            candidates = rule.candidates(word, language)
+            options = table.entries.get(tuple(ids[span.start : span.stop]), ())
+            assert [(one.language, one.written) for one in options] == [(c.language, c.written) for c in candidates]
+            assert [one.step / 2**32 for one in options] == pytest.approx([c.up_to for c in candidates], abs=2**-31)
+            having += bool(candidates)
+    assert having > 300
+
+
+@pytest.mark.parametrize(("rate", "cap"), [(0.3, 0.15), (0.8, 1.0)])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_same_random_numbers_switch_the_same_words_in_text_and_in_ids(
+    vocabularies, language: str, rate: float, cap: float
+):
+    vocabulary = vocabularies("union")
+    table, rule = table_for(vocabulary, language), CodeSwitchingRule(built_in())
+    switched = 0
+    for row, (words, ids) in enumerate(whole_rows(vocabulary, language)[:60]):
+        spans = table.spans(ids)
+        numbers = [number for number, span in enumerate(spans) if span.word]
+
+        def draw(column: int, bits: int, row: int = row) -> float:
+            return float(high(host_draw(3, f"switching {language}", 7, row, column), bits) / 2**bits)
+
+        allowed = int(len(words) * round(cap * 2**24) / 2**24 + draw(0, 24))
+        entries = [at for at, word in enumerate(words) if rule.candidates(word, language)]
+        picks = select([draw(1 + 2 * numbers[at], 40) for at in entries], rate, allowed)
+        expected = list(words)
+        for at in (entries[pick] for pick in picks):
+            value = draw(2 + 2 * numbers[at], 32)
+            expected[at] = drawn(rule.candidates(words[at], language), value).written
+        room = 4 * len(ids)
+        switcher = DeviceSwitcher(table, window=room, length=room, rate=rate, cap=cap, seed=3)
+        _, done = plainly(table, ids, length=len(ids), rate=rate, cap=cap, seed=3, step=7, row=row)
+        assert [option.written for _, option in done] == [expected[entries[pick]] for pick in picks]
+        stop = vocabulary.encode(".", language)
+        padded = torch.tensor([[*ids, *(stop * room)[: room - len(ids)]]])
+        result = switcher.switched(padded, 7, torch.tensor([row]))
+        assert int(result.replaced_B) == len(picks)
+        text = vocabulary.decode(result.ids_BT[0].tolist())
+        found, written = (re.findall(r"\w+", some) for some in (text, " ".join(expected)))
+        assert found[: len(written)] == written  # a row that runs short goes on with its beginning
+        switched += len(picks)
+    assert switched > 25
 
 
 # --- the same as the offline switcher, in the mean ---
@@ -357,25 +428,25 @@ def test_what_is_no_word_as_ids_is_left_out_and_named(vocabularies):
 def test_refusals(vocabularies):
     vocabulary = vocabularies("union")
     found = {("en", "fr"): [Entry("cat", "chat")]}
-    with pytest.raises(ConfigError, match=r"no dictionary has 'de'.*those given are for en, fr"):
+    with raises("config.missing-data", "'de'", "en, fr"):
         table_of(found, vocabulary, "de")
-    with pytest.raises(ConfigError, match=r"no word of the en dictionaries is a word in this vocabulary"):
+    with raises("config.missing-data", "en dictionaries"):
         table_of({("en", "fr"): [Entry("...", "chat")]}, vocabulary, "en")
     given_one = Vocabulary(mode="given", languages=["en", "fr"], views={"": "{}"})
-    with pytest.raises(ConfigError, match=r"a tokenizer from elsewhere does not show where words begin"):
+    with raises("config.not-supported", "tokenizer"):
         table_of(found, given_one, "en")
     table = table_of(found, vocabulary, "en")
-    with pytest.raises(ConfigError, match=r"a row of 9 ids from a window of 8"):
+    with raises("config.invalid-value", 9, 8):
         DeviceSwitcher(table, window=8, length=9)
-    with pytest.raises(ConfigError, match=r"the cap 1.5 is not a share"):
+    with raises("config.invalid-value", "cap 1.5"):
         DeviceSwitcher(table, window=8, length=8, cap=1.5)
 
 
 def test_private_tables_have_no_foreign_words():
     check_switching(SharingPlan.parse("sep-l1-3"))
-    with pytest.raises(ConfigError, match=r"into another's text, and emb and softmax are private"):
+    with raises("config.not-supported", "emb and softmax"):
         check_switching(SharingPlan.parse("sep-emb"))
-    with pytest.raises(ConfigError, match=r"and softmax are private"):
+    with raises("config.not-supported", "softmax"):
         check_switching(SharingPlan.parse("softmax"))
 
 

@@ -45,6 +45,7 @@ from isoglot.pretrain.code_switching_table import (
     SwitchTable,
 )
 from isoglot.pretrain.counter_rng import LARGEST, draws, entry, high, step_key, stream
+from isoglot.text.code_switching import check_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,13 +108,7 @@ class DeviceSwitcher:
         seed: int = 0,
         device: torch.device | str = "cpu",
     ) -> None:
-        for name, value in (("rate", rate), ("cap", cap)):
-            if not 0 <= value <= 1:
-                raise ConfigError(
-                    f"the {name} {value} is not a share",
-                    remedy="give a number from 0 to 1",
-                    code="config.invalid-value",
-                )
+        check_shares(rate=rate, cap=cap)
         if not 1 <= length <= window < 1 << _PLACE_BITS:
             raise ConfigError(
                 f"a row of {length} ids from a window of {window}",

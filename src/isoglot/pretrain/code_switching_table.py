@@ -34,14 +34,13 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.text.cleaning.scripts import OWN, letter_table, written_with_blanks
 from isoglot.text.cleaning.segmentation import segmenter
-from isoglot.text.code_switching import Switcher, in_case_of
+from isoglot.text.code_switching import CodeSwitchingRule
 from isoglot.text.provenance import merged, use_dictionary, use_entries
 from isoglot.vocab.subword_scheme import BYTES, CONTINUES, MARK, literal
 
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.plan import SharingPlan
     from isoglot.text.cleaning.processing import TextProcessing
+    from isoglot.text.code_switching import Candidate
     from isoglot.text.formats.dictionary import Entry
     from isoglot.text.provenance import UsedDictionary
     from isoglot.vocab.vocabulary import Vocabulary
@@ -183,58 +183,40 @@ def build_switch_tables(
         pair: [one for one in found if one.source.strip() and one.target.strip()]
         for pair, found in dictionaries.items()
     }
-    switcher, pieces = Switcher(entries), _Pieces(vocabulary)
-    return {code: _table(entries, switcher, pieces, code) for code in map(language_code, languages)}
+    rule, pieces = CodeSwitchingRule(entries), _Pieces(vocabulary)
+    return {code: _table(rule, pieces, code) for code in map(language_code, languages)}
 
 
-def _table(
-    entries: Mapping[tuple[str, str], Sequence[Entry]], switcher: Switcher, pieces: _Pieces, code: str
-) -> SwitchTable:
-    vocabulary = pieces.vocabulary
-    if code not in switcher.languages:
-        raise ConfigError(
-            f"no dictionary has {shown(code)}",
-            remedy=f"those given are for {', '.join(switcher.languages) or 'none'}",
-            code="config.missing-data",
-        )
-    choices = {word: switcher.probabilities(word, code) for word in _words_of(entries, code)}
-    unused = [word for word, choice in choices.items() if not choice]
-    choices = {word: choice for word, choice in choices.items() if choice}
-    forms = [(word, form) for word in choices for form in _forms(word) if form == word or form not in choices]
-    written = {
-        (word, form): [
-            (target, translation if form == word else in_case_of(form, translation), share)
-            for (target, translation), share in choices[word].items()
-        ]
-        for word, form in forms
-    }
-    texts = {code: {form for _, form in forms}}
-    for options in written.values():
-        for target, text, _ in options:
-            texts.setdefault(target, set()).add(text)
+def _table(rule: CodeSwitchingRule, pieces: _Pieces, code: str) -> SwitchTable:
+    vocabulary, words = pieces.vocabulary, rule.words(code)
+    forms = [(word, form, rule.candidates(form, code)) for word, form in rule.forms(code)]
+    texts = {code: {form for _, form, _ in forms}}
+    for _, _, candidates in forms:
+        for one in candidates:
+            texts.setdefault(one.language, set()).add(one.written)
     ids = {name: pieces.of(found, name) for name, found in texts.items()}
     traits = traits_of(vocabulary, code)
     kinds, unknown = traits.tolist(), vocabulary.unknown_id
-    apart = {name: words_are_marked(vocabulary, name) for name in texts}
+    marked = {name: words_are_marked(vocabulary, name) for name in texts}
     table: dict[tuple[int, ...], tuple[Option, ...]] = {}
     found: set[str] = set()
-    for word, form in forms:
-        for marked, key in enumerate(ids[code][form]):
+    for word, form, candidates in forms:
+        for with_mark, key in enumerate(ids[code][form]):
             if unknown not in key and _is_word(tuple(kinds[index] for index in key)):
                 found.add(word)
-                with_mark = {name: apart[name] and bool(marked or not apart[code]) for name in texts}
-                table.setdefault(
-                    key, _options([(*one, ids[one[0]][one[1]][with_mark[one[0]]]) for one in written[word, form]])
-                )
+                opens = bool(with_mark or not marked[code])
+                written = (ids[one.language][one.written][marked[one.language] and opens] for one in candidates)
+                table.setdefault(key, _options(candidates, written))
     if not table:
         raise ConfigError(
             f"no word of the {code} dictionaries is a word in this vocabulary",
             remedy="is it a dictionary of words?",
             code="config.missing-data",
         )
-    left_out = tuple(word for word in choices if word not in found)
-    if apart[code]:
+    left_out = tuple(word for word, candidates in words.items() if candidates and word not in found)
+    if marked[code]:
         return SwitchTable(code, traits, table, left_out)
+    unused = [word for word, candidates in words.items() if not candidates]
     both = pieces.of(unused, code)
     runs = {run for word in unused for run in both[word]} - table.keys()
     runs = {run for run in runs if len(run) > 1 and unknown not in run}
@@ -242,21 +224,12 @@ def _table(
     return SwitchTable(code, traits, table, left_out, LONGEST, known)
 
 
-def _forms(word: str) -> list[str]:
-    """The word as it is written, Capitalised and in UPPER case, where lower case leads back to it.
-
-    >>> _forms("chat"), _forms("Paris"), _forms("straße")
-    (['chat', 'Chat', 'CHAT'], ['Paris'], ['straße', 'Straße'])
-    """
-    forms = dict.fromkeys((word, word[:1].upper() + word[1:], word.upper()))
-    return [form for form in forms if form == word or form.lower() == word]
-
-
-def _options(weighted: Sequence[tuple[str, str, float, tuple[int, ...]]]) -> tuple[Option, ...]:
-    """The translations of a form, from (language, as written, share, ids)."""
-    added = list(accumulate(share for _, _, share, _ in weighted))
-    steps = [round(value / added[-1] * 2**STEP_BITS) for value in added]
-    return tuple(Option(name, text, ids, step) for (name, text, _, ids), step in zip(weighted, steps, strict=True))
+def _options(candidates: Sequence[Candidate], ids: Iterable[tuple[int, ...]]) -> tuple[Option, ...]:
+    """The translations of a form, with their ids."""
+    return tuple(
+        Option(one.language, one.written, some, round(one.up_to / candidates[-1].up_to * 2**STEP_BITS))
+        for one, some in zip(candidates, ids, strict=True)
+    )
 
 
 class _Pieces:
@@ -286,16 +259,6 @@ class _Pieces:
         pairs = zip(*([tuple(one.ids) for one in some] for some in encodings), strict=True)
         known.update(zip(new, pairs, strict=True))
         return known
-
-
-def _words_of(dictionaries: Mapping[tuple[str, str], Sequence[Entry]], language: str) -> dict[str, None]:
-    """The words of a language in the order of the dictionaries."""
-    words: dict[str, None] = {}
-    for pair, entries in dictionaries.items():
-        for side, name in zip(("source", "target"), pair, strict=True):
-            if language_code(name) == language:
-                words.update(dict.fromkeys(getattr(entry, side) for entry in entries))
-    return words
 
 
 @lru_cache(maxsize=10_000)

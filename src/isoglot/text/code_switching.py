@@ -1,9 +1,12 @@
-"""Extra anchors: words of a text replaced by their translations, as in Wu et al. (2020).
+"""Code-switching: words of a text replaced by dictionary translations, as extra anchors (Wu et al. 2020).
+
+:class:`CodeSwitchingRule` says which words may be replaced by what, and with which probabilities. :class:`Switcher`
+applies it to text; :mod:`isoglot.pretrain.code_switching` applies the same rule to token ids on the device.
 
 Each word that has a dictionary entry is replaced with probability ``rate``, and at most a share ``cap`` of the words of
-a batch is; the translation is drawn by its weight. A batch is ``batch_lines`` lines, or fewer if they fill a quarter of
-a million characters. What happens to a line depends on the seed, its language and its number, and through the cap on
-its batch; never on how many processes work.
+a batch is replaced. A batch is ``batch_lines`` lines, or fewer if they fill a quarter of a million characters. What
+happens to a line depends on the seed, its language and its number, and through the cap on its batch; never on the
+number of processes.
 
 >>> from isoglot.text.formats.dictionary import Entry
 >>> switcher = Switcher({("en", "fr"): [Entry("cat", "chat"), Entry("dog", "chien")]}, rate=1.0, cap=None)
@@ -20,7 +23,7 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
@@ -46,42 +49,42 @@ if TYPE_CHECKING:
 
 
 class SwitchConfig(Config):
-    """How much is switched."""
+    """Settings of code-switching."""
 
     rate: float = Field(0.3, ge=0, le=1)
     """the probability that a word with an entry is replaced"""
     cap: float = Field(0.15, ge=0, le=1)
     """the largest share of a batch's words that may be replaced; 1 is no limit"""
     batch_lines: int = Field(256, ge=1)
-    """the lines of a batch"""
+    """lines of a batch, over which the cap is applied"""
     segment: Method | None = None
-    """how words are found; None takes the best for each language"""
+    """word segmentation; None: the best for each language"""
 
 
 @dataclass
 class SwitchReport:
-    """What was switched in the text of one language."""
+    """Counts of what was replaced in the text of one language."""
 
     lines: int = 0
     words: int = 0
-    """Words with a letter or digit; signs do not count."""
+    """Words with a letter or digit; punctuation does not count."""
     with_entry: int = 0
     replaced: int = 0
     capped: int = 0
-    """Words that were to be replaced, had the cap allowed it."""
+    """Words that the rate chose and the cap left as they were."""
     unchanged: int = 0
-    """Replacements that look the same as the word."""
+    """Replacements that are spelled like the word."""
     translations: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """How often (word as in the dictionary, language, translation) was drawn."""
+    """How often each (dictionary word, language, translation) was drawn."""
 
     def add(self, other: SwitchReport) -> None:
-        """Count in what another report has."""
+        """Add the counts of another report."""
         for name in ("lines", "words", "with_entry", "replaced", "capped", "unchanged"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.translations.update(other.translations)
 
     def facts(self) -> dict[str, Any]:
-        """The report as JSON holds it, without the translations."""
+        """The report for JSON, without the translations."""
         names = ("lines", "words", "with_entry", "replaced", "capped", "unchanged")
         return {name: getattr(self, name) for name in names} | {
             "rate": self.replaced / self.with_entry if self.with_entry else 0.0,
@@ -89,36 +92,161 @@ class SwitchReport:
         }
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """What a word may become."""
+class Candidate(NamedTuple):
+    """A translation that may replace a word."""
 
-    options: tuple[tuple[str, str], ...]
-    """(language, translation)"""
-    steps: tuple[float, ...]
-    """Probabilities added up; the last is 1."""
+    language: str
+    translation: str
+    """As it is in the dictionary."""
+    written: str
+    """In the case of the word it replaces."""
+    up_to: float
+    """Probability of this and all earlier candidates, given that the word is replaced; that of the last is 1."""
 
-    def draw(self, value: float) -> tuple[str, str]:
-        return self.options[min(bisect(self.steps, value), len(self.options) - 1)]
+
+class CodeSwitchingRule:
+    """Which words may be replaced, by which translations, with which probabilities.
+
+    - **Candidates**: every entry of weight above 0 whose word is not a phrase; each dictionary serves both languages.
+    - **Precedence**: a word is looked up as it is written, then in lower case (:meth:`entry`).
+    - **Case**: if lower case found it, the translation takes the word's case: ``Cat`` gives ``Chat``, ``CAT`` ``CHAT``.
+    - **Probabilities**: every language with a translation is equally likely; within one they follow the weights.
+    - **Selection**: words whose draw is below the rate, and of those the smallest draws up to the cap (:func:`select`).
+
+    Args:
+        dictionaries: Entries by (source, target).
+
+    Raises:
+        ConfigError: A language does not exist, source and target are the same, or a weight is negative.
+    """
+
+    def __init__(self, dictionaries: Mapping[tuple[str, str], Iterable[Entry]]) -> None:
+        weights: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+        for (source, target), entries in dictionaries.items():
+            one, other = language_code(source), language_code(target)
+            if one == other:
+                raise ConfigError(
+                    f"source and target of a dictionary are both {one}",
+                    remedy="name two languages",
+                    code="config.other-language",
+                )
+            here, there = weights.setdefault(one, {}), weights.setdefault(other, {})
+            for entry in entries:
+                if entry.weight < 0:
+                    raise ConfigError(
+                        f"the weight {entry.weight} of {shown(entry.source)} is negative",
+                        remedy="give 0 or more",
+                        code="config.invalid-value",
+                    )
+                for table, word, language, translation in (
+                    (here, entry.source, other, entry.target),
+                    (there, entry.target, one, entry.source),
+                ):
+                    known = table.setdefault(word, {})
+                    if entry.weight and len(word.split()) == 1:
+                        options = known.setdefault(language, {})
+                        options[translation] = options.get(translation, 0.0) + entry.weight
+        self._candidates = {
+            language: {word: _candidates(options) for word, options in table.items()}
+            for language, table in weights.items()
+        }
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages whose text can be switched."""
+        return sorted(self._candidates)
+
+    def words(self, language: str) -> dict[str, tuple[Candidate, ...]]:
+        """The words of a language in dictionary order, each with its candidates; phrases and weight 0 have none.
+
+        Raises:
+            ConfigError: No dictionary has the language.
+        """
+        if language not in self._candidates:
+            raise ConfigError(
+                f"no dictionary has {shown(language)}",
+                remedy=f"those given are for {', '.join(self.languages) or 'none'}",
+                code="config.missing-data",
+            )
+        return self._candidates[language]
+
+    def entry(self, word: str, language: str) -> str | None:
+        """The dictionary word under which a word of the text is found; None if it is not."""
+        words = self._candidates[language]
+        return next((form for form in (word, word.lower()) if words.get(form)), None)
+
+    def candidates(self, word: str, language: str) -> tuple[Candidate, ...]:
+        """What a word of the text may become; empty for a word without an entry."""
+        found = self.entry(word, language)
+        if found is None:
+            return ()
+        options = self._candidates[language][found]
+        if found == word:
+            return options
+        return tuple(one._replace(written=in_case_of(word, one.translation)) for one in options)
+
+    def forms(self, language: str) -> Iterator[tuple[str, str]]:
+        """Yield (dictionary word, form in the text): as it is written, Capitalized, in UPPER case.
+
+        These are all forms that :meth:`entry` finds, but for mixed case (*cAt*).
+        """
+        for word, candidates in self._candidates[language].items():
+            if candidates:
+                for form in dict.fromkeys((word, word[:1].upper() + word[1:], word.upper())):
+                    if self.entry(form, language) == word:
+                        yield word, form
+
+
+def _candidates(by_language: dict[str, dict[str, float]]) -> tuple[Candidate, ...]:
+    options, shares = [], []
+    for language, weights in by_language.items():
+        total = sum(weights.values()) * len(by_language)
+        options += [(language, translation) for translation in weights]
+        shares += [weight / total for weight in weights.values()]
+    return tuple(
+        Candidate(language, translation, translation, up_to)
+        for (language, translation), up_to in zip(options, accumulate(shares), strict=True)
+    )
+
+
+def drawn(candidates: Sequence[Candidate], value: float) -> Candidate:
+    """The candidate that a uniform draw from [0, 1) stands for."""
+    return candidates[min(bisect(candidates, value, key=lambda one: one.up_to), len(candidates) - 1)]
+
+
+def select(draws: Sequence[float], rate: float, allowed: int | None) -> list[int]:
+    """The numbers of the words to replace: draws below the rate, of those the smallest, so that no word is preferred.
+
+    >>> select([0.1, 0.5, 0.05, 0.2], rate=0.3, allowed=2)
+    [0, 2]
+    """
+    picked = [number for number, draw in enumerate(draws) if draw < rate]
+    if allowed is not None and len(picked) > allowed:
+        picked = sorted(sorted(picked, key=lambda number: draws[number])[:allowed])
+    return picked
+
+
+def in_case_of(word: str, translation: str) -> str:
+    """The translation in upper case or capitalized, where the word is."""
+    if len(word) > 1 and word.isupper():
+        return translation.upper()
+    return translation[:1].upper() + translation[1:] if word[:1].isupper() else translation
 
 
 class Switcher:
-    """Replaces words by translations.
+    """Code-switching of text.
 
-    A word is looked up as it is written, then in lower case; then the translation gets the word's case: ``Cat`` gives
-    ``Chat``, ``CAT`` gives ``CHAT``. A word that has translations in several languages gets each language with the
-    same probability. In text without blanks, such as Chinese, a translation that is written with blanks gets them.
+    In text without blanks, such as Chinese, a translation that is written with blanks gets them.
 
     Args:
-        dictionaries: Entries by (source, target); each serves text of either language. Entries whose word is a phrase
-            are left out on that side, and so are those of weight 0.
+        dictionaries: Entries by (source, target); see :class:`CodeSwitchingRule`.
         rate: The probability that a word with an entry is replaced.
-        cap: The largest share of a batch's words that may be replaced; None is no limit.
-        seed: Same seed, same text.
-        used: The records of the dictionaries, which the text's own record takes over; None makes them of the entries.
+        cap: The largest share of a batch's words that may be replaced; None: no limit.
+        seed: Random seed.
+        used: The provenance of the dictionaries, which the text's own takes over; None derives it from the entries.
 
     Raises:
-        ConfigError: There is no such language, a weight is below 0, or a share is not between 0 and 1.
+        ConfigError: The rule refuses a dictionary, or a share is not between 0 and 1.
     """
 
     def __init__(
@@ -130,33 +258,23 @@ class Switcher:
         seed: int = 0,
         used: Sequence[UsedDictionary] | None = None,
     ) -> None:
-        for name, value in (("rate", rate), ("cap", cap)):
-            if value is not None and not 0 <= value <= 1:
-                raise ConfigError(
-                    f"the {name} {value} is not a share",
-                    remedy="give a number from 0 to 1",
-                    code="config.invalid-value",
-                )
+        check_shares(rate=rate, cap=cap)
         self.rate, self.cap, self.seed = rate, cap, seed
         entries = {pair: list(found) for pair, found in dictionaries.items()}
         self.used = [use_entries(*pair, found) for pair, found in entries.items()] if used is None else list(used)
-        self._choices = _choices(entries)
-        self._known = {language: _Known(choices) for language, choices in self._choices.items()}
+        self.rule = CodeSwitchingRule(entries)
+        self._entries = {language: _Entries(self.rule, language) for language in self.rule.languages}
 
     @property
     def languages(self) -> list[str]:
         """The languages whose text it can switch."""
-        return sorted(self._choices)
+        return self.rule.languages
 
     def probabilities(self, word: str, language: str) -> dict[tuple[str, str], float]:
-        """The (language, translation)s of a word with the probability of each, once it is replaced."""
-        choice = self._choices.get(language_code(language), {}).get(word)
-        if choice is None:
-            return {}
-        return {
-            option: high - low
-            for option, (low, high) in zip(choice.options, pairwise((0.0, *choice.steps)), strict=True)
-        }
+        """The probability of each (language, translation) of a dictionary word, given that it is replaced."""
+        found = self.rule.words(language_code(language)).get(word, ())
+        limits = pairwise((0.0, *(one.up_to for one in found)))
+        return {(one.language, one.translation): high - low for one, (low, high) in zip(found, limits, strict=True)}
 
     def switch(
         self, lines: Sequence[str], language: str, *, first: int = 0, method: Method | None = None
@@ -166,53 +284,46 @@ class Switcher:
         Args:
             lines: The lines of the batch.
             language: Their language.
-            first: The number of the first line in its text: it decides the draws.
-            method: How words are found (:func:`segmenter`); None takes the best for the language.
+            first: The number of the first line in its text, on which the draws depend.
+            method: Word segmentation (:func:`segmenter`); None: the best for the language.
 
         Returns:
-            The lines, and what was done.
+            The lines, and counts of what was replaced.
 
         Raises:
-            ConfigError: There is no such language, or no dictionary for it.
+            ConfigError: The language does not exist, or no dictionary has it.
             MissingPartError: The method needs a library that is not installed.
         """
         code = language_code(language)
-        if code not in self._choices:
-            raise ConfigError(
-                f"no dictionary has {shown(code)}",
-                remedy=f"those given are for {', '.join(self.languages) or 'none'}",
-                code="config.missing-data",
-            )
-        choices, known = self._choices[code], self._known[code]
+        self.rule.words(code)  # refuses a language without a dictionary
+        entries = self._entries[code]
         split = segmenter(code, method or word_method(code))
         report = SwitchReport(lines=len(lines))
         found = [split(line) for line in lines]
-        picks: list[tuple[float, int, int, float]] = []
+        places: list[tuple[int, int]] = []  # of words with an entry: line, number in the line
+        draws: list[tuple[float, float]] = []  # whether it is replaced, and by what
         for number, words in enumerate(found):
-            kinds = [known[word] for word in words]
+            kinds = [entries[word] for word in words]
             report.words += len(kinds) - kinds.count(None)
-            having = [place for place, key in enumerate(kinds) if key]
-            report.with_entry += len(having)
+            having = [(number, place) for place, entry in enumerate(kinds) if entry]
+            places += having
             if having:
-                chance = random.Random(derive_seed(self.seed, "switch", code, first + number)).random  # noqa: S311
-                draws = [(chance(), number, place, chance()) for place in having]
-                picks += [draw for draw in draws if draw[0] < self.rate]
-        if self.cap is not None:
-            allowed = int(self.cap * report.words + 1e-9)
-            if len(picks) > allowed:
-                # The smallest draws stay, so that no word is preferred.
-                report.capped = len(picks) - allowed
-                picks = sorted(picks)[:allowed]
-        report.replaced = len(picks)
-        chosen: dict[int, dict[int, tuple[str, str]]] = defaultdict(dict)
-        for _, number, place, value in picks:
+                draw = random.Random(derive_seed(self.seed, "switch", code, first + number)).random  # noqa: S311
+                draws += [(draw(), draw()) for _ in having]
+        report.with_entry = len(places)
+        whether = [one for one, _ in draws]
+        allowed = None if self.cap is None else int(self.cap * report.words + 1e-9)
+        picked = select(whether, self.rate, allowed)
+        report.replaced = len(picked)
+        report.capped = sum(value < self.rate for value in whether) - len(picked)
+        chosen: dict[int, dict[int, Candidate]] = defaultdict(dict)
+        for pick in picked:
+            number, place = places[pick]
             word = found[number][place]
-            key = known[word] or ""
-            target, translation = choices[key].draw(value)
-            report.translations[key, target, translation] += 1
-            written = translation if key == word else in_case_of(word, translation)
-            report.unchanged += written == word
-            chosen[number][place] = target, written
+            candidate = drawn(self.rule.candidates(word, code), draws[pick][1])
+            report.translations[entries[word] or "", candidate.language, candidate.translation] += 1
+            report.unchanged += candidate.written == word
+            chosen[number][place] = candidate
         switched = [
             _rewritten(line, found[number], chosen[number], code) if number in chosen else line
             for number, line in enumerate(lines)
@@ -220,87 +331,53 @@ class Switcher:
         return switched, report
 
 
-def _choices(dictionaries: Mapping[tuple[str, str], Iterable[Entry]]) -> dict[str, dict[str, _Choice]]:
-    """By language and word."""
-    weights: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
-    for (source, target), entries in dictionaries.items():
-        one, other = language_code(source), language_code(target)
-        if one == other:
+def check_shares(**shares: float | None) -> None:
+    """Refuse a rate or a cap that is not between 0 and 1.
+
+    Raises:
+        ConfigError: With its name and value.
+    """
+    for name, value in shares.items():
+        if value is not None and not 0 <= value <= 1:
             raise ConfigError(
-                f"a dictionary from {one} to itself", remedy="name two languages", code="config.other-language"
+                f"{name} {value} is not between 0 and 1", remedy="give a share from 0 to 1", code="config.invalid-value"
             )
-        here = weights.setdefault(one, {})
-        there = weights.setdefault(other, {})
-        for entry in entries:
-            if entry.weight < 0:
-                raise ConfigError(
-                    f"the weight {entry.weight} of {shown(entry.source)} is below 0",
-                    remedy="weights are 0 or more",
-                    code="config.invalid-value",
-                )
-            for table, word, language, translation in (
-                (here, entry.source, other, entry.target),
-                (there, entry.target, one, entry.source),
-            ):
-                if entry.weight and len(word.split()) == 1:
-                    options = table.setdefault(word, {}).setdefault(language, {})
-                    options[translation] = options.get(translation, 0.0) + entry.weight
-    return {
-        language: {word: _choice(options) for word, options in table.items()} for language, table in weights.items()
-    }
 
 
-def _choice(by_language: dict[str, dict[str, float]]) -> _Choice:
-    options, shares = [], []
-    for language, weights in by_language.items():
-        total = sum(weights.values()) * len(by_language)
-        options += [(language, translation) for translation in weights]
-        shares += [weight / total for weight in weights.values()]
-    return _Choice(tuple(options), tuple(accumulate(shares)))
+class _Entries(dict[str, "str | None"]):
+    """The dictionary word of each word of a text: ``""`` without an entry, None for punctuation; looked up once."""
 
-
-class _Known(dict[str, "str | None"]):
-    """What stands for a word in the dictionary: ``""`` for a word without entry, None for signs; worked out once."""
-
-    def __init__(self, choices: Mapping[str, _Choice]) -> None:
+    def __init__(self, rule: CodeSwitchingRule, language: str) -> None:
         super().__init__()
-        self.choices = choices
+        self.rule, self.language = rule, language
 
     def __missing__(self, word: str) -> str | None:
-        if len(self) > 1 << 18:  # text has ever new words
+        if len(self) > 1 << 18:  # new words never end
             self.clear()
-        lower = word.lower()
-        key: str | None = word if word in self.choices else lower if lower in self.choices else ""
-        if not key and not any(
+        entry: str | None = self.rule.entry(word, self.language) or ""
+        if not entry and not any(
             letter.isalnum() or "\ue000" <= letter <= "\uf8ff" or letter >= "\U000f0000" for letter in word
         ):
-            key = None
-        self[word] = key
-        return key
+            entry = None
+        self[word] = entry
+        return entry
 
 
-def in_case_of(word: str, translation: str) -> str:
-    """The translation in upper case, or with a capital, where the word is."""
-    if len(word) > 1 and word.isupper():
-        return translation.upper()
-    return translation[:1].upper() + translation[1:] if word[:1].isupper() else translation
-
-
-def _rewritten(line: str, words: Sequence[str], chosen: Mapping[int, tuple[str, str]], language: str) -> str:
-    """The line with the chosen words replaced, all else as it was."""
+def _rewritten(line: str, words: Sequence[str], chosen: Mapping[int, Candidate], language: str) -> str:
+    """The line with the chosen words replaced, everything else unchanged."""
     pieces: list[str] = []
     end = 0
     with_blanks = written_with_blanks(language)
     for place, (start, stop) in enumerate(word_spans(line, words)):
         if place not in chosen:
             continue
-        target, translation = chosen[place]
+        candidate = chosen[place]
         pieces.append(line[end:start])
-        apart = not with_blanks and written_with_blanks(target)
+        apart = not with_blanks and written_with_blanks(candidate.language)
         before = pieces[-1] or (pieces[-2] if len(pieces) > 1 else "")
         if apart and before[-1:].isalnum():
             pieces.append(" ")
-        pieces.append(translation)
+        pieces.append(candidate.written)
         if apart and line[stop : stop + 1].isalnum():
             pieces.append(" ")
         end = stop
@@ -344,7 +421,7 @@ def switch_files(
     """
     report = SwitchReport()
     work = _BatchSwitcher(switcher, language, method)
-    work((0, []))  # what is missing is said before anything is written
+    work((0, []))  # raises errors before anything is written
     batches = _numbered(chunks_of(read_stream(paths, skip=skip), lines=batch_lines))
     step = {
         "step": "code-switch",
