@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers as hf
-from transformers import AutoModel, AutoModelForMaskedLM
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from isoglot.core.errors import ConfigError
-from isoglot.model import load_encoder, make_batch
+from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
 from isoglot.model.batch import Batch
+from isoglot.model.hf.export import export_to_hf
 from isoglot.model.hf.hooked import HookedEncoder
 from isoglot.model.hf.import_weights import encoder_from_hf
 from isoglot.vocab import Vocabulary
+from isoglot.vocab.word_reader import Reader
 
 # DeBERTa compiles a few functions when it is imported, in a way that torch is giving up
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
@@ -148,6 +153,37 @@ def test_the_wrapper_and_the_import_agree(name: str, batches, shake):
         imported.depth,
         imported.max_length,
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["bert", "bert of another activation", "electra", "albert", "distilbert", "modernbert"]
+)
+@torch.no_grad()
+def test_the_second_of_two_texts_is_another_segment(name: str, hf_folder, shake, sentences, tmp_path: Path):
+    """Imported, saved, exported or wrapped: what comes out of a pair is what transformers gives, padding among it."""
+    model = made(AutoModelForMaskedLM, CONFIGS[name](), shake)
+    folder = hf_folder(model, name)
+    settings = folder / "tokenizer_config.json"
+    names = ["input_ids", "token_type_ids", "attention_mask"]
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"model_input_names": names}))
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+    inputs = tokenizer(list(sentences), list(reversed(sentences)), padding=True, return_tensors="pt")
+    taken = inspect.signature(model.forward).parameters
+    states = model(**{key: value for key, value in inputs.items() if key in taken}, output_hidden_states=True)
+    at = inputs["attention_mask"].bool()
+    encoders = [load_encoder(folder, device="cpu"), HookedEncoder(model, Vocabulary.from_tokenizer(folder))]
+    if isinstance(encoders[0], Encoder):
+        save_encoder(encoders[0], tmp_path / "saved")
+        exported = export_to_hf(encoders[0], tmp_path / "exported")[0].parent
+        encoders += [load_encoder(place, device="cpu") for place in (tmp_path / "saved", exported)]
+    for encoder in encoders:
+        reader = Reader(encoder.vocabulary, None, 40)
+        pairs = zip(reader.texts(sentences), reader.texts(sentences[::-1]), strict=True)
+        rows = [reader.framed(one, other).tolist() for one, other in pairs]
+        ids = [row + [encoder.vocabulary.pad_id] * (at.shape[1] - len(row)) for row in rows]
+        found = encoder.layers(Batch(torch.tensor(ids), at, torch.zeros_like(at)))
+        torch.testing.assert_close(found[0][at], states.hidden_states[0][at], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(encoder.logits(found[-1])[at], states.logits[at], atol=1e-4, rtol=1e-4)
 
 
 def test_gradients_reach_what_was_put_in(batches, shake):

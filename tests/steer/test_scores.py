@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -199,6 +200,22 @@ def test_words_of_our_own_vocabularies_are_those_of_the_text(small_texts):
     words = [finder.text(ids[first:last].tolist()) for first, last in finder.spans(ids)]
     assert words == ["Won", "'", "t", "the", "big", "cats", "see", "42", "houses", ",", "Léo", "?"]
     assert finder.spans(ids[:0]) == []
+
+
+@pytest.mark.parametrize("decoder", [None, decoders.BPEDecoder(suffix="</w>")])
+def test_words_that_end_with_a_mark_are_read_without_it(tmp_path: Path, decoder: decoders.Decoder | None):
+    """XLM's tokenizers mark where a word ends (``</w>``); not all of them come with a decoder."""
+    pieces = ["<pad>", "<unk>", "<s>", "</s>", "the</w>", "cat</w>", "sleep", "s</w>", ".</w>"]
+    made = Tokenizer(models.BPE({piece: index for index, piece in enumerate(pieces)}, [], end_of_word_suffix="</w>"))
+    if decoder is not None:
+        made.decoder = decoder
+    made.save(str(tmp_path / "tokenizer.json"))
+    vocabulary = Vocabulary.from_tokenizer(tmp_path / "tokenizer.json")
+    ids = np.arange(4, 9)
+    finder = WordFinder(vocabulary)
+    assert [finder.text(ids[first:last]) for first, last in finder.spans(ids)] == ["the", "cat", "sleeps", "."]
+    assert vocabulary.decode(ids) == "the cat sleeps ."
+    assert vocabulary.decode([5]) == "cat"
 
 
 def test_a_piece_of_a_script_without_blanks_is_a_word_although_it_continues_one(vocabulary):

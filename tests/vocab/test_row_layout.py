@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
+import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from isoglot.model import make_batch
+from isoglot.model.batch import in_second_text
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.external_tokenizer import row_layout
 from isoglot.vocab.word_reader import Reader
@@ -249,6 +251,19 @@ def test_rows_are_those_of_transformers(folder: Path):
     for one, other in pairwise(TEXTS):
         pair = reader.framed(*reader.texts([one, other])).tolist()
         assert pair == tokenizer(one, other)["input_ids"]
+
+
+def test_segments_are_those_of_transformers(folder: Path):
+    vocabulary, tokenizer = Vocabulary.from_tokenizer(folder), theirs(folder)
+    reader, separator = Reader(vocabulary, None, 64), vocabulary.layout.segment_separator
+    for one, other in pairwise(TEXTS):
+        ids = torch.from_numpy(reader.framed(*reader.texts([one, other])))[None]
+        expected = tokenizer(one, other, return_token_type_ids=True)["token_type_ids"]
+        if separator is None:  # or nothing shows where the second begins
+            layout = vocabulary.layout
+            assert not any(expected) or set(layout.pair_between[-1:]) <= set(layout.pair_before)
+        else:
+            assert in_second_text(ids, separator, vocabulary.pad_id)[0].int().tolist() == expected
 
 
 def test_padding_and_the_mask_are_those_of_transformers(folder: Path):

@@ -90,6 +90,16 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
     return Batch(torch.from_numpy(ids_BT), torch.from_numpy(mask_BT), torch.from_numpy(starts_BT), full)
 
 
+def in_second_text(ids_BT: torch.Tensor, separator_id: int, pad_id: int) -> torch.Tensor:
+    """True at the second of two texts and what stands after it: behind the first separator, padding left out (B x T).
+
+    >>> in_second_text(torch.tensor([[2, 7, 3, 8, 3, 0], [2, 7, 8, 9, 3, 0]]), 3, 0).int().tolist()
+    [[0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 0]]
+    """
+    ends_BT = (ids_BT == separator_id).long()
+    return (ends_BT.cumsum(dim=1) > ends_BT) & (ids_BT != pad_id)
+
+
 def check_room(vocabulary: Vocabulary, length: int) -> None:
     """Refuse rows that have no room for a token beside the special ones.
 

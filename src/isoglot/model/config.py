@@ -70,6 +70,9 @@ class EncoderConfig(Config):
     """the id that fills up a batch"""
     unk_id: int = Field(1, ge=0)
     """the id that stands for a piece a language does not have"""
+    separator_id: int | None = Field(None, ge=0)
+    """the id that ends the first of two texts, where a vector is added to every token of the second (BERT's segments);
+    None: there is no such vector"""
 
     @field_validator("languages")
     @classmethod
@@ -87,8 +90,8 @@ class EncoderConfig(Config):
             raise ValueError(f"rotary positions need heads of an even size, not {self.hidden_size // self.heads}")
         if self.is_separate and not self.languages:
             raise ValueError("an encoder with parts for each language needs their names in 'languages'")
-        if max(self.pad_id, self.unk_id) >= self.vocabulary_size:
-            raise ValueError(f"pad_id and unk_id lie outside a vocabulary of {self.vocabulary_size}")
+        if max(self.pad_id, self.unk_id, self.separator_id or 0) >= self.vocabulary_size:
+            raise ValueError(f"pad_id, unk_id or separator_id lies outside a vocabulary of {self.vocabulary_size}")
         return self
 
     @property

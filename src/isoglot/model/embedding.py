@@ -1,6 +1,6 @@
 """One module for all languages, or one for each.
 
-From ids to vectors: tokens, positions, and the language if it has a vector of its own.
+From ids to vectors: tokens, positions, and the language or the second of two texts if it has a vector of its own.
 
 A private table of tokens has a row only for each id of its language; any other id reads the row of ``[UNK]``.
 
@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.model.batch import in_second_text
 from isoglot.model.blocks import norm
 from isoglot.model.kernels.dropout import Dropout
 
@@ -107,6 +108,8 @@ class Embedding(nn.Module):
             if added
             else None
         )
+        # BERT's second segment, less the first, which is part of the positions.
+        self.second_segment = None if config.separator_id is None else nn.Parameter(torch.zeros(1, config.hidden_size))
         self.norm = PerLanguage(own, lambda _: norm(config))
         self.dropout = Dropout(config.dropout)
 
@@ -149,6 +152,9 @@ class Embedding(nn.Module):
                 x_BTD = x_BTD + self.language_vector(language)
             else:
                 x_BTD = x_BTD + torch.cat([self.languages[code] for code in self.config.languages])[languages_BT]
+        if self.second_segment is not None and self.config.separator_id is not None:
+            second_BT = in_second_text(given_BT, self.config.separator_id, self.config.pad_id)
+            x_BTD = x_BTD + second_BT[..., None] * self.second_segment
         normed: torch.Tensor = self.dropout(self.norm.of(language)(x_BTD))
         return self.edits.apply(0, normed, given_BT)
 

@@ -96,7 +96,7 @@ def save_encoder(
         record, record_hash = store_provenance(target, encoder.provenance, compression=compression)
         index = {
             **({} if form == "whole" else {"form": form}),
-            "config": encoder.config.model_dump(mode="json"),
+            "config": encoder.config.model_dump(mode="json", exclude_none=True),
             "members": {code: to_ranges(ids) for code, ids in encoder.member_ids().items()},
             "vocabulary": None if vocabulary is None else vocabulary.hash,
             "files": {stored: file_hash(target / stored)},

@@ -1,7 +1,7 @@
 """The words that tokens make: where each begins and ends in a row of ids, and how it reads.
 
-A word goes on until a piece opens another, or letters, digits and other signs meet. Chinese characters, kana and the
-scripts of South-East Asia are written without blanks: there, every piece is a word.
+A word goes on until a piece ends it or opens another, or letters, digits and other signs meet. Chinese characters, kana
+and the scripts of South-East Asia are written without blanks: there, every piece is a word.
 
 Shapes: ``V`` vocabulary, ``N`` tokens.
 """
@@ -45,7 +45,7 @@ class WordFinder:
         kinds_N = self._kinds_V[ids_N]
         opens_N = (kinds_N == _UNSPACED) | (kinds_N != np.roll(kinds_N, 1))
         opens_N &= np.roll(kinds_N, 1) != _BLANK  # the blank before a word may be a piece of its own, and is part of it
-        opens_N |= self.vocabulary.starts[ids_N]
+        opens_N |= self.vocabulary.starts[ids_N] | np.roll(self.vocabulary.ends[ids_N], 1)
         opens_N[0] = True
         firsts = np.flatnonzero(opens_N).tolist()
         return list(zip(firsts, [*firsts[1:], len(ids_N)], strict=True))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +40,7 @@ class RowLayout:
         pair_before: What stands before the first of two texts.
         pair_between: What stands between them.
         pair_after: What stands after the second.
+        second: The token type (segment id) of the second text and what stands after it; that of the first is 0.
     """
 
     before: Ids = ()
@@ -47,6 +48,7 @@ class RowLayout:
     pair_before: Ids = ()
     pair_between: Ids = ()
     pair_after: Ids = ()
+    second: int = 0
 
     @property
     def size(self) -> int:
@@ -77,6 +79,19 @@ class RowLayout:
                 code="config.not-supported",
             )
         return self.after[-1]
+
+    @property
+    def segment_separator(self) -> int | None:
+        """What ends the first of two texts, where the second has the token type 1; None where it has not.
+
+        It must not stand before the first text as well, as XLM's does, which has no segments.
+
+        >>> RowLayout((2,), (3,), (2,), (3,), (3,), second=1).segment_separator
+        3
+        """
+        if self.second != 1 or not self.pair_between or self.pair_between[-1] in self.pair_before:
+            return None
+        return self.pair_between[-1]
 
     def framed(self, parts: Sequence[Sequence[int]]) -> list[int]:
         """The row of one text or of two, special tokens included.
@@ -109,12 +124,14 @@ def _layout(processor: Mapping[str, Any] | None) -> RowLayout:
         return inner
     if kind in ("BertProcessing", "RobertaProcessing"):
         first, last = ((int(processor[name][1]),) for name in ("cls", "sep"))
-        return RowLayout(first, last, first, last * (1 if kind == "BertProcessing" else 2), last)
+        bert = kind == "BertProcessing"
+        return RowLayout(first, last, first, last * (1 if bert else 2), last, int(bert))
     if kind == "TemplateProcessing":
         ids = {name: tuple(map(int, token["ids"])) for name, token in processor["special_tokens"].items()}
         single = _template(processor["single"], ids, "A")
         pair = _template(processor["pair"], ids, "AB")
-        return RowLayout(single[0], single[1], pair[0], pair[1], pair[2])
+        types = [step["Sequence"].get("type_id", 0) for step in processor["pair"] if "Sequence" in step]
+        return RowLayout(single[0], single[1], pair[0], pair[1], pair[2], int(types[1]))
     raise ConfigError(
         f"the tokenizer has a post-processor {shown(kind)}",
         remedy="choose another tokenizer",
@@ -131,6 +148,7 @@ def _around(outer: RowLayout, inner: RowLayout) -> RowLayout:
             outer.pair_before + inner.before,
             inner.after + outer.pair_between + inner.before,
             inner.after + outer.pair_after,
+            outer.second,
         )
         if inner.ids and outer.ids
         else (outer if outer.ids else inner)
@@ -156,6 +174,7 @@ def _template(steps: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids], texts:
     return found
 
 
+_TYPES = "token_type_ids"
 _ROLES = ("pad", "unk", "cls", "sep", "mask", "bos", "eos")
 _USUAL_NAMES = {
     "pad": ("[PAD]", "<pad>"),
@@ -214,12 +233,14 @@ class Given:
         origin: Where it came from.
         special: The ids of its special tokens, under BERT's names for them; those it does not have are left out.
         padding_side: Where it pads.
+        token_types: Whether it tells a model which of two texts a token is in.
     """
 
     view: str
     origin: str
     special: dict[str, int]
     padding_side: Side = "right"
+    token_types: bool = False
 
 
 def open_given(source: str | Path) -> Given:
@@ -292,7 +313,7 @@ def _by_transformers(source: str | Path) -> Given:
     special = {token.content for token in found.backend_tokenizer.get_added_tokens_decoder().values()}
     if not any(len(piece) > 1 for piece in found.backend_tokenizer.get_vocab().keys() - special):
         raise FileNotFoundError("no file has its pieces")  # transformers 5 makes one up where there is no file
-    return given
+    return replace(given, token_types=_TYPES in found.model_input_names)
 
 
 def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
@@ -305,7 +326,8 @@ def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
         index = tokenizer.token_to_id(content) if isinstance(content, str) else settings.get(f"{role}_token_id")
         if isinstance(index, int):
             roles[role] = index
-    return _finished(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
+    given = _finished(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
+    return replace(given, token_types=_TYPES in settings.get("model_input_names", ()))
 
 
 def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:

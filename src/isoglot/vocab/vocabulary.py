@@ -256,8 +256,23 @@ class Vocabulary:
     @cached_property
     def _continues(self) -> str | None:
         """What a tokenizer from elsewhere puts before pieces that continue a word, if it does that."""
-        prefix = json.loads(next(iter(self._views.values())))["model"].get("continuing_subword_prefix")
-        return prefix if self.mode == "given" and prefix else None
+        return self._of_model("continuing_subword_prefix")
+
+    @cached_property
+    def _ends(self) -> str | None:
+        """What a tokenizer from elsewhere puts behind pieces that end a word, as XLM's does, if it does that."""
+        return self._of_model("end_of_word_suffix")
+
+    def _of_model(self, key: str) -> str | None:
+        found = json.loads(next(iter(self._views.values())))["model"].get(key)
+        return found if self.mode == "given" and found else None
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Whether each piece is marked as the end of a word (V, bool); False everywhere where no end is marked."""
+        import numpy as np
+
+        return np.array([self._ends is not None and piece.endswith(self._ends) for piece in self.pieces])
 
     # --- text to ids and back ---
 
@@ -345,18 +360,20 @@ class Vocabulary:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids of any language; special tokens but ``[UNK]`` are left out.
 
-        A piece that continues a word has no mark of that (``##``) in the text, even where it comes first.
+        A piece that continues a word (``##``) or ends it (``</w>``) has no mark of that in the text, even alone.
         """
         tokenizer = self.tokenizer(self.languages[0] if self.languages else None)
         silent = {index for name, index in self.special.items() if name != "[UNK]"}
         kept = [int(index) for index in ids if int(index) not in silent]
         decoder = tokenizer.decoder
-        if decoder is None and self._continues is None:
+        if decoder is None and self._continues is None and self._ends is None:
             return tokenizer.decode(kept, skip_special_tokens=False)
         pieces = [self.pieces[index] for index in kept]
-        if self._continues is not None:
-            from tokenizers import decoders
+        from tokenizers import decoders
 
+        if self._ends is not None:
+            decoder = decoder or decoders.BPEDecoder(self._ends)
+        if self._continues is not None:
             pieces[:1] = [piece.removeprefix(self._continues) or piece for piece in pieces[:1]]
             decoder = decoder or decoders.WordPiece(self._continues)
         return str(decoder.decode(pieces))
@@ -389,6 +406,11 @@ class Vocabulary:
         for code, one in sorted(self._processing.items()):
             digest.update(f"\0{code}\0".encode() + as_json(one.facts()))
         return digest.hexdigest()
+
+    @property
+    def segment_separator(self) -> int | None:
+        """What ends the first of two texts, where a model is told which of them a token is in; None where it is not."""
+        return self.layout.segment_separator if self.about.get("token_types") is True else None
 
     @property
     def sampled(self) -> dict[str, dict[str, int]]:
@@ -446,7 +468,7 @@ class Vocabulary:
             languages=[language_code(code) for code in languages or text.languages],
             views={"": given.view},
             processing=text.processing,
-            about={"tokenizer": given.origin},
+            about={"tokenizer": given.origin} | ({"token_types": True} if given.token_types else {}),
             special=given.special,
             padding_side=given.padding_side,
         )

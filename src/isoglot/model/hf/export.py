@@ -197,7 +197,10 @@ def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[s
         for other, rows in zip(names[part], tensor.chunk(len(names[part])), strict=True):
             theirs[f"{other}.{kind}"] = rows
     if family == "bert":
-        theirs["bert.embeddings.token_type_embeddings.weight"] = torch.zeros(2, encoder.hidden_size)
+        second_1D = encoder.embedding.second_segment
+        first_1D = torch.zeros(1, encoder.hidden_size)
+        segments = (first_1D, first_1D if second_1D is None else second_1D.detach().cpu())
+        theirs["bert.embeddings.token_type_embeddings.weight"] = torch.cat(segments)
         bias = theirs.get("cls.predictions.decoder.bias")
         if bias is not None:  # there it has two names, of which a tied model's file has the second
             theirs["cls.predictions.bias"] = bias

@@ -21,6 +21,7 @@ from torch import nn
 from isoglot.core.errors import ConfigError, nearest_name, one_line, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
+from isoglot.model.batch import in_second_text
 from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
 from isoglot.model.protocol import EncoderBase, TokenTable, last_layer
@@ -72,6 +73,7 @@ class HookedEncoder(EncoderBase, nn.Module):
         self.provenance = unknown("an encoder without a record")
         self._unedited = -1  # what is edited up to this layer is left alone for now
         config = model.config
+        self._separator = _separator(config, vocabulary)
         self.size = int(config.vocab_size)
         if vocabulary is not None and len(vocabulary) > self.size:
             raise ConfigError(
@@ -243,12 +245,15 @@ class HookedEncoder(EncoderBase, nn.Module):
         return self.model.base_model
 
     def _inputs(self, batch: Batch, language: str | None) -> dict[str, torch.Tensor]:
-        """What the model is given: ids, the attention mask, and the language where it has an embedding for each."""
+        """What the model is given: ids, the attention mask, languages and segments where it has embeddings of them."""
         inputs = {"input_ids": batch.ids_BT, "attention_mask": batch.mask_BT.long()}
         if self._languages:
             code = None if language is None else language_code(language)
             self.check_language(code)
             inputs["langs"] = torch.full_like(batch.ids_BT, self._languages[code or ""])
+        if self._separator is not None:
+            pad = self.vocabulary.pad_id
+            inputs["token_type_ids"] = in_second_text(batch.ids_BT, self._separator, pad).long()
         return inputs
 
     # --- capabilities ---
@@ -376,6 +381,13 @@ class HookedEncoder(EncoderBase, nn.Module):
         with self._hooked({layer: put(layer) for layer in range(depth)}):
             check(depth, _last_hidden_state(self._base, rows))
         return sorted(wrong)
+
+
+def _separator(config: Any, vocabulary: Vocabulary | None) -> int | None:  # noqa: ANN401 - transformers' class
+    """What ends the first of two texts, where the second has a segment of its own; None where it does not."""
+    if vocabulary is None or (getattr(config, "type_vocab_size", 0) or 0) < 2:
+        return None
+    return vocabulary.segment_separator
 
 
 class _ReachedError(Exception):

@@ -2,8 +2,9 @@
 
 Import: the weights of BERT, RoBERTa, XLM-R or ModernBERT in an encoder of ours, with the same numbers out.
 
-The vector of the first segment is in every token of ours, so it is added to the positions; RoBERTa's positions begin
-after the id of its padding, so the rows before are left out; rows of ids that the tokenizer does not have go too.
+The vector of the first segment is in every token of ours, so it is added to the positions, and taken from that of the
+second; RoBERTa's positions begin after the id of its padding, so the rows before are left out; rows of ids that the
+tokenizer does not have go too.
 
 Shapes: ``V`` vocabulary, ``D`` hidden size, ``T`` positions.
 """
@@ -138,11 +139,16 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
     family = _FAMILIES[model.config.model_type]
     theirs = _state(model, family)
     size = _kept_rows(model.config.vocab_size, vocabulary)
-    config = _config(model.config, family, theirs, size, vocabulary)
+    segments = f"{model.base_model_prefix}.embeddings.token_type_embeddings.weight"
+    separator = _separator(theirs.get(segments), vocabulary)
+    config = _config(model.config, family, theirs, size, vocabulary, separator)
     encoder = Encoder(config, vocabulary, seed=None)
     names = hf_names(family, config.layers)
     found = {}
     for name, parameter in encoder.state_dict().items():
+        if name == "embedding.second_segment":
+            found[name] = theirs[segments][1:2] - theirs[segments][:1]
+            continue
         part, _, kind = name.replace(".shared", "").rpartition(".")
         if part == "head.softmax" and kind == "bias" and f"{names[part][0]}.bias" not in theirs:
             found[name] = torch.zeros_like(parameter)
@@ -169,6 +175,13 @@ def _state(model: Any, family: Family) -> dict[str, torch.Tensor]:  # noqa: ANN4
     return state
 
 
+def _separator(segments_SD: torch.Tensor | None, vocabulary: Vocabulary | None) -> int | None:
+    """What ends the first of two texts, where the tokenizer gives the second a segment with another vector."""
+    if segments_SD is None or vocabulary is None or len(segments_SD) < 2 or torch.equal(*segments_SD[:2]):
+        return None
+    return vocabulary.segment_separator
+
+
 def _kept_rows(size: int, vocabulary: Vocabulary | None) -> int:
     if vocabulary is None:
         return size
@@ -187,6 +200,7 @@ def _config(
     state: dict[str, torch.Tensor],
     size: int,
     vocabulary: Vocabulary | None,
+    separator: int | None,
 ) -> EncoderConfig:
     special = {} if vocabulary is None else vocabulary.special
     pad = special.get("[PAD]", config.pad_token_id or 0)
@@ -229,6 +243,7 @@ def _config(
         values=values
         | {
             "max_length": len(state[f"{names['embedding.positions'][0]}.weight"]),
+            "separator_id": separator,
             "dropout": float(config.hidden_dropout_prob),
             "norm_eps": config.layer_norm_eps,
         },
