@@ -213,7 +213,7 @@ def test_words_that_end_with_a_mark_are_read_without_it(tmp_path: Path, decoder:
     vocabulary = Vocabulary.from_tokenizer(tmp_path / "tokenizer.json")
     ids = np.arange(4, 9)
     finder = WordFinder(vocabulary)
-    assert [finder.text(ids[first:last]) for first, last in finder.spans(ids)] == ["the", "cat", "sleeps", "."]
+    assert [finder.text(ids[first:last].tolist()) for first, last in finder.spans(ids)] == ["the", "cat", "sleeps", "."]
     assert vocabulary.decode(ids) == "the cat sleeps ."
     assert vocabulary.decode([5]) == "cat"
 
