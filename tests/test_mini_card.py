@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.core.errors import InputError
 from isoglot.languages import documents
 from isoglot.model import save_encoder
 from isoglot.transfer.experiment import Learned, Line, Outcome, Trial
@@ -22,6 +21,7 @@ from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.tasks.task import Scores
 from isoglot.transfer.tuning.epoch_selection import Selected, Way
 from isoglot.vocab import train_vocabulary
+from tests.errors import raises
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 CARD = Path(__file__).parents[1] / "docs" / "MINI.md"
@@ -222,8 +222,8 @@ def test_a_task_that_was_not_run_is_left_out(script: ModuleType, tasks: Path, tm
 
 
 def test_a_folder_without_outcomes_is_an_error(script: ModuleType, tasks: Path, tmp_path: Path):
-    with pytest.raises(InputError, match=r"there is no ner\.json, parse\.json or nli\.json"):
+    with raises("input", "ner.json"):
         script.read_tasks(tmp_path)
     (tmp_path / "ner.json").write_text((tasks / "nli.json").read_text("utf-8"), "utf-8")
-    with pytest.raises(InputError, match="this is not the outcome of ner"):
+    with raises("input", "ner"):
         script.read_tasks(tmp_path)

@@ -165,3 +165,19 @@ def test_the_documentation_lists_every_code():
 
 def test_a_remedy_is_short_however_many_and_long_the_known_names_are():
     assert len(nearest_name("x" * 100_000, ["y" * 100_000, *map(str, range(5000))])) < 4000
+
+
+def _asserted_sentences() -> Iterator[str]:
+    """Where a test expects one of our errors by its sentence: ``pytest.raises(ConfigError, match=...)``."""
+    ours = {kind.__name__ for kind in (*KINDS, IsoglotError)}
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises" and node.args:
+                names = {name.id for name in ast.walk(node.args[0]) if isinstance(name, ast.Name)}
+                if names & ours and any(keyword.arg == "match" for keyword in node.keywords):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_tests_assert_codes_and_values_not_sentences():
+    """See raises() in tests/errors.py."""
+    assert list(_asserted_sentences()) == []

@@ -11,7 +11,6 @@ import conllu
 import numpy as np
 import pytest
 
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.languages import LANGUAGES, align, documents, grammar, parallel, paraphrases
 from isoglot.languages.corpus import meanings, split_of
 from isoglot.languages.export import tree_of
@@ -20,6 +19,7 @@ from isoglot.languages.grammars import lexicon
 from isoglot.languages.meaning import Meaning, Name, Pronoun, Thing, Wording
 from isoglot.languages.sentence import Sentence
 from isoglot.text.formats.conllu import read_conllu, write_conllu
+from tests.errors import raises
 
 specification = importlib.util.spec_from_file_location("golden", Path(__file__).parent / "golden.py")
 assert specification is not None
@@ -286,7 +286,7 @@ def test_a_split_is_a_function_of_the_meaning():
 
 
 def test_unknown_languages():
-    with pytest.raises(ConfigError, match="'es' is not a built-in language; choose one of de, en, fr, ru, zh"):
+    with raises("config.built-in-language", "'es'"):
         grammar("es")
     assert grammar("cmn") is grammar("zh")
 
@@ -295,7 +295,7 @@ def test_a_broken_table_names_its_line(monkeypatch: pytest.MonkeyPatch, tmp_path
     (tmp_path / "xx").mkdir()
     (tmp_path / "xx" / "nouns.tsv").write_text("a\tb\n1\t2\n1\n")
     monkeypatch.setattr(lexicon, "DATA", tmp_path)
-    with pytest.raises(InputError, match=r"nouns\.tsv:3: 1 columns where the first line has 2"):
+    with raises("input.column-count", "nouns.tsv", 1, 2, line=3):
         lexicon.read_table("xx", "nouns")
 
 

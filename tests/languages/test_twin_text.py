@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.languages.twins import twin_files, unshift
 from isoglot.text.formats.malformed import Skip
 from isoglot.text.formats.pharaoh import read_pharaoh
+from tests.errors import raises
 
 TEXT = "The cat sees a dog.\nIt sleeps.\n\nA dog!\n"
 
@@ -43,13 +41,13 @@ def test_frequency_reads_the_text_twice_and_skips_as_often(tmp_path: Path):
     report = twin_files([tmp_path / "en.txt"], tmp_path / "twin.txt", "en", "frequency", skip=skip)
     assert set((tmp_path / "twin.txt").read_text().split()) <= {"a", "b"}
     assert report.skipped == 1
-    with pytest.raises(InputError, match=r"en.txt:2"):
+    with raises("input.not-utf8", "en.txt", line=2):
         twin_files([tmp_path / "en.txt"], tmp_path / "other.txt", "en", "frequency")
     assert not (tmp_path / "other.txt").exists()
 
 
 def test_an_order_that_needs_trees(tmp_path: Path):
     (tmp_path / "en.txt").write_text(TEXT)
-    with pytest.raises(ConfigError, match="the order verb-last needs trees"):
+    with raises("config.not-supported"):
         twin_files([tmp_path / "en.txt"], tmp_path / "twin.txt", "en", "order", order="verb-last")
     assert not (tmp_path / "twin.txt").exists()

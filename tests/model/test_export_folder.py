@@ -10,6 +10,7 @@ from isoglot.core import folders
 from isoglot.core.errors import StorageError
 from isoglot.core.run import sole_writer, written_together
 from tests.core.test_sole_writer import another_process
+from tests.errors import raises
 
 FILES = ("encoder.json", "means", "vocabulary/pieces", "weights")
 
@@ -53,7 +54,7 @@ def test_until_all_is_there_the_earlier_export_is(tmp_path: Path, monkeypatch: p
 
 
 def test_of_two_exports_at_once_the_second_is_refused(tmp_path: Path):
-    with another_process(tmp_path / "out"), pytest.raises(StorageError, match="another process is writing there"):
+    with another_process(tmp_path / "out"), raises("storage.locked"):
         renew(tmp_path / "out")
     with sole_writer(tmp_path / "out"):
         renew(tmp_path / "out")

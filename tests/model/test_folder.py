@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from isoglot.core.artifact import write_index, write_sealed
-from isoglot.core.errors import CorruptFileError, InputError, IsoglotError
+from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json, write_json
 from isoglot.model import Encoder, encoder_config, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.vocab import Vocabulary, train_vocabulary
+from tests.errors import raises
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_altered_weights_are_refused(vocabulary: Vocabulary, tmp_path: Path):
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
-    with pytest.raises(CorruptFileError, match="the file was cut short or altered"):
+    with raises("corrupt-file.hash"):
         load_encoder(tmp_path, device="cpu")
 
 
@@ -63,13 +64,13 @@ def test_another_vocabulary_is_refused(vocabulary: Vocabulary, tmp_path: Path):
     save_encoder(build(vocabulary), tmp_path)
     (tmp_path / "a.txt").write_text("other words altogether\n" * 9)
     train_vocabulary({"en": [tmp_path / "a.txt"]}, mode="joint", size=300).save(tmp_path / "vocabulary")
-    with pytest.raises(CorruptFileError, match="put back the vocabulary the encoder was trained with"):
+    with raises("corrupt-file.hash"):
         load_encoder(tmp_path, device="cpu")
 
 
 def test_what_is_no_encoder_of_ours(tmp_path: Path):
     (tmp_path / "encoder.json").write_text('{"format": 99}')
-    with pytest.raises(InputError, match="not an encoder of format 1; make it with isoglot pretrain"):
+    with raises("input.unknown-format", 1):
         load_encoder(tmp_path, device="cpu")
 
 
@@ -79,24 +80,26 @@ def test_an_index_with_something_missing_is_refused(vocabulary: Vocabulary, tmp_
         with suppress(IsoglotError):
             load_encoder(tmp_path, device="cpu")
     write_index(tmp_path / "encoder.json", "an encoder", 1, {})
-    with pytest.raises(CorruptFileError, match=r"json: no 'config' in it; make it with isoglot pretrain$"):
+    with raises("corrupt-file", "'config'"):
         load_encoder(tmp_path, device="cpu")
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "expected"),
     [
-        ({"norm_eps": 1e-2}, "its content does not match its content_sha256"),
+        ({"norm_eps": 1e-2}, ("corrupt-file.hash", "content_sha256")),
         (
             {"hidden_size": 10**12},
-            r"1,000,000,000,000 numbers a piece in encoder\.json and these weights do not go together",
+            ("corrupt-file", "1,000,000,000,000", "encoder.json"),
         ),
-        ({"max_length": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
-        ({"layers": 10**12}, r"32 numbers a piece in encoder\.json and these weights do not go together"),
-        ({"intermediate_size": 48}, r"the weight blocks\S+ in encoder\.json and these weights do not go together"),
+        ({"max_length": 10**12}, ("corrupt-file", "32", "encoder.json")),
+        ({"layers": 10**12}, ("corrupt-file", "32", "encoder.json")),
+        ({"intermediate_size": 48}, ("corrupt-file", "encoder.json")),
     ],
 )
-def test_a_changed_config_is_refused(vocabulary: Vocabulary, tmp_path: Path, change: dict[str, float], message: str):
+def test_a_changed_config_is_refused(
+    vocabulary: Vocabulary, tmp_path: Path, change: dict[str, float], expected: tuple[str, ...]
+):
     """Without a new hash, because it was changed; with one, because no such weights are there."""
     save_encoder(build(vocabulary), tmp_path)
     index = read_json(tmp_path / "encoder.json")
@@ -105,7 +108,7 @@ def test_a_changed_config_is_refused(vocabulary: Vocabulary, tmp_path: Path, cha
         write_json(tmp_path / "encoder.json", index)
     else:
         write_sealed(tmp_path / "encoder.json", index)
-    with pytest.raises(CorruptFileError, match=message):
+    with raises(*expected):
         load_encoder(tmp_path, device="cpu")
 
 
@@ -122,17 +125,17 @@ def test_a_batch_has_its_sentences_in_order(vocabulary: Vocabulary):
 
 
 @pytest.mark.parametrize(
-    ("members", "problem"),
+    ("members", "expected"),
     [
-        ({"en": [[0, 10**12]]}, r"\[0, 1000000000000\] is not a range of ids below "),
-        ({"en": [[3]]}, r"\[3\] is not a range of ids below "),
-        ({"en": [[0, 9]]}, r"no 'members\.fr' in it"),
+        ({"en": [[0, 10**12]]}, ("corrupt-file", "[0, 1000000000000]")),
+        ({"en": [[3]]}, ("corrupt-file", "[3]")),
+        ({"en": [[0, 9]]}, ("corrupt-file", "'members.fr'")),
     ],
 )
 def test_wrong_ids_of_a_language_are_refused(
-    vocabulary: Vocabulary, tmp_path: Path, members: dict[str, list[list[int]]], problem: str
+    vocabulary: Vocabulary, tmp_path: Path, members: dict[str, list[list[int]]], expected: tuple[str, ...]
 ):
     save_encoder(build(vocabulary, "sep-emb"), tmp_path)
     write_sealed(tmp_path / "encoder.json", read_json(tmp_path / "encoder.json") | {"members": members})
-    with pytest.raises(CorruptFileError, match=problem):
+    with raises(*expected):
         load_encoder(tmp_path, device="cpu")

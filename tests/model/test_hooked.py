@@ -11,7 +11,6 @@ import torch
 import transformers as hf
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
 from isoglot.model.batch import Batch
 from isoglot.model.hf.export import export_to_hf
@@ -19,6 +18,7 @@ from isoglot.model.hf.hooked import HookedEncoder
 from isoglot.model.hf.import_weights import encoder_from_hf
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.word_reader import Reader
+from tests.errors import raises
 
 # DeBERTa compiles a few functions when it is imported, in a way that torch is giving up
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
@@ -207,7 +207,7 @@ def test_a_folder_is_wrapped_with_its_head_or_without(name: str, head, hf_folder
     if head is AutoModelForMaskedLM:
         assert encoder.logits(last).shape == (*batch.ids_BT.shape, len(encoder.vocabulary))
     else:
-        with pytest.raises(ConfigError, match="has no softmax over pieces: its weights came without one"):
+        with raises("config.not-supported"):
             encoder.logits(last)
 
 
@@ -215,7 +215,7 @@ def test_pieces_without_a_name_have_no_logits(hf_folder, shake):
     model = made(AutoModelForMaskedLM, hf.DistilBertConfig(dim=32, n_layers=2, n_heads=4, vocab_size=30), shake)
     encoder = load_encoder(hf_folder(model), device="cpu")
     assert encoder.logits(torch.zeros(5, 32)).shape == (5, 22)
-    with pytest.raises(ConfigError, match="a tokenizer of 31 pieces with a model of 30"):
+    with raises("config.other-size", 31, 30):
         load_encoder(hf_folder(model, more=tuple("bcefghijk")), device="cpu")
 
 
@@ -225,7 +225,7 @@ def test_positions_that_begin_later_make_it_shorter(shake):
 
 
 def test_what_cannot_be_run_or_edited_is_refused(shake, monkeypatch):
-    with pytest.raises(ConfigError, match="t5 cannot be run as an encoder"):
+    with raises("config.not-supported"):
         HookedEncoder(made(AutoModel, hf.T5Config(**T5), shake))
     bert = made(AutoModelForMaskedLM, CONFIGS["bert of another activation"](), shake)
     inner = bert.bert.encoder.forward
@@ -236,9 +236,8 @@ def test_what_cannot_be_run_or_edited_is_refused(shake, monkeypatch):
         return output
 
     monkeypatch.setattr(bert.bert.encoder, "forward", forward)
-    with pytest.raises(ConfigError) as failure:
+    with raises("config.not-supported", 1):
         HookedEncoder(bert)
-    assert str(failure.value).startswith("the output of layer 1 of bert cannot be read and replaced; choose an encoder")
 
 
 @torch.no_grad()
@@ -259,8 +258,7 @@ def test_encoders_of_translators_and_decoders_have_their_layers(name: str, hf_fo
         for end in range(start, 4):
             found = encoder.run_from(start, layers[start], other, to=end)
             torch.testing.assert_close(found[at], layers[end][at], atol=1e-5, rtol=0)
-    why = "predicts the next token" if name in ("qwen2", "llama") else "for masked language modeling"
-    with pytest.raises(ConfigError, match=f"no softmax over pieces: .*{why}"):
+    with raises("config.not-supported"):
         encoder.logits(layers[-1])
 
 
@@ -308,15 +306,15 @@ def test_xlm_is_told_the_language(batches, shake):
         torch.testing.assert_close(encoder.logits(encoder.layers(batch, code)[-1]), theirs.logits, atol=1e-5, rtol=0)
         middle = encoder.layers(batch, code)[1]
         assert torch.equal(encoder.run_from(1, middle, batch, code), encoder.layers(batch, code)[-1])
-    with pytest.raises(ConfigError, match="an embedding for each language, and none is named; choose one of en, fr"):
+    with raises("config.unknown-name"):
         encoder.layers(batch)
-    with pytest.raises(ConfigError, match="an embedding for each language, and none for 'de'"):
+    with raises("config.unknown-name", "'de'"):
         encoder.layers(batch, "de")
 
 
 def test_no_such_layer_and_no_vocabulary(batches, shake):
     encoder = HookedEncoder(made(AutoModelForMaskedLM, CONFIGS["bert"](), shake))
-    with pytest.raises(ConfigError, match="layer 2 to 1"):
+    with raises("config.unknown-layer", 2, 1):
         encoder.run_from(2, torch.zeros(1, 1, 32), batches[0], to=1)
-    with pytest.raises(ConfigError, match="the encoder has no vocabulary"):
+    with raises("config.not-supported"):
         _ = encoder.vocabulary

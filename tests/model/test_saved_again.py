@@ -12,7 +12,7 @@ import pytest
 from isoglot.align import AlignConfig, align_embeddings
 from isoglot.align.apply import read_maps
 from isoglot.core import folders
-from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
+from isoglot.core.errors import StorageError
 from isoglot.model import TableEncoder, load_encoder, save_encoder
 from isoglot.model.folder import PACKED, WEIGHTS
 from isoglot.model.static_table import save_table
@@ -20,6 +20,7 @@ from isoglot.text.formats.dictionary import Entry
 from isoglot.text.formats.word_vectors import Vectors
 from isoglot.vocab import Vocabulary
 from tests.core.test_sole_writer import another_process
+from tests.errors import raises
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -67,7 +68,7 @@ def test_until_all_is_written_the_earlier_one_is_there(saves, tmp_path: Path, mo
         with pytest.raises(StorageError):
             saves[1](target)
     assert contents(target) == before
-    with another_process(target), pytest.raises(StorageError, match="another process is writing there"):
+    with another_process(target), raises("storage.locked"):
         saves[1](target)
     assert contents(target) == before
     saves[1](target)
@@ -78,7 +79,7 @@ def test_until_all_is_written_the_earlier_one_is_there(saves, tmp_path: Path, mo
 
 def test_a_first_save_is_refused_while_another_process_writes_there(saves, tmp_path: Path):
     target = tmp_path / "out"
-    with another_process(target), pytest.raises(StorageError, match="another process is writing there"):
+    with another_process(target), raises("storage.locked"):
         saves[0](target)
     assert not contents(target)
     saves[0](target)
@@ -99,7 +100,7 @@ def test_files_are_named_where_they_are(encoders, tmp_path: Path):
 def test_the_current_folder_is_not_taken_away(vocabularies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     vocabularies("joint").save(".")
-    with pytest.raises(ConfigError, match="current folder"):
+    with raises("config.current-folder"):
         vocabularies("union").save(".")
     assert Vocabulary.load(".").mode == "joint"
     assert Path.cwd().samefile(tmp_path)
@@ -109,5 +110,5 @@ def test_a_map_of_another_alignment_is_refused(tmp_path: Path):
     for seed in (1, 2):
         aligned(seed).save(tmp_path / str(seed))
     (tmp_path / "2" / "map.safetensors").replace(tmp_path / "1" / "map.safetensors")
-    with pytest.raises(CorruptFileError, match="was written"):
+    with raises("corrupt-file.hash"):
         read_maps(tmp_path / "1")

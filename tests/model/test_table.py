@@ -10,12 +10,13 @@ import torch
 
 from isoglot.compare.floor import random_encoder_like
 from isoglot.core.artifact import write_index
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, IsoglotError
+from isoglot.core.errors import IsoglotError
 from isoglot.model import TableEncoder, load_encoder, make_batch
 from isoglot.model.static_table import open_table, save_table
 from isoglot.represent import extract
 from isoglot.steer.shifted_pass import best_tokens, check_softmax
 from isoglot.vocab import train_vocabulary
+from tests.errors import raises
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_it_keeps_the_protocol(table: TableEncoder):
     with table.edited(0, lambda states, _: states + 1):
         assert torch.equal(table.layers(batch)[0], hidden + 1)
     assert torch.equal(table.layers(batch)[0], hidden)
-    with pytest.raises(ConfigError, match="there is no layer 1"):
+    with raises("config.unknown-layer", 1):
         table.run_from(1, hidden, batch)
 
 
@@ -79,10 +80,10 @@ def test_what_is_saved_is_loaded(table: TableEncoder, tmp_path: Path):
     assert found.about == {"method": "by hand"}
     assert found.vocabulary.hash == table.vocabulary.hash
     (tmp_path / "static.safetensors").write_bytes(b"no")
-    with pytest.raises(CorruptFileError, match=r"static\.safetensors: 2 bytes with SHA-256"):
+    with raises("corrupt-file.hash", "static.safetensors", 2):
         open_table(tmp_path)
     (tmp_path / "static.json").write_text("{}")
-    with pytest.raises(InputError, match="not static vectors of format 1; make them with isoglot static train"):
+    with raises("input.unknown-format", 1):
         open_table(tmp_path)
 
 
@@ -92,14 +93,14 @@ def test_an_index_with_something_missing_is_refused(table: TableEncoder, tmp_pat
         with suppress(IsoglotError):
             open_table(tmp_path)
     write_index(tmp_path / "static.json", "static vectors", 1, {})
-    with pytest.raises(CorruptFileError, match=r"no 'vocabulary' in it; make them with isoglot static train$"):
+    with raises("corrupt-file", "'vocabulary'"):
         open_table(tmp_path)
 
 
 def test_what_is_no_table_is_refused(table: TableEncoder, tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"^\(3, 2\) numbers for a vocabulary of 400; give a vector for every id$"):
+    with raises("config.other-size", "(3, 2)", 400):
         TableEncoder(torch.zeros(3, 2), torch.ones(3, dtype=torch.bool), table.vocabulary)
     bad = TableEncoder(table.weight.clone(), table.known, table.vocabulary)
     bad.weight[7] = float("nan")
-    with pytest.raises(InputError, match="a number of the vectors is not finite"):
+    with raises("input.not-finite"):
         save_table(bad, tmp_path)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import shown
 from isoglot.pretrain.schedule import Budget, parse_budget
+from tests.errors import raises
 
 
 @pytest.mark.parametrize(
@@ -31,22 +32,21 @@ def test_budgets_are_read_as_written(text, kind, amount):
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "code"),
     [
-        ("8", "'8' is not a budget"),
-        ("soon", "'soon' is not a budget"),
-        ("-3steps", "'-3steps' is not a budget"),
-        ("8parsecs", "'8parsecs': no unit 'parsecs'"),
-        ("8Mm", "'8Mm': no unit 'Mm'"),
-        ("1.5steps", "'1.5steps' is not a whole number of steps"),
-        ("9" * 309 + "h", f"{shown('9' * 309 + 'h')} is too large a budget"),
-        ("9" * 309 + "steps", f"{shown('9' * 309 + 'steps')} is too large a budget"),
+        ("8", "config.malformed-option"),
+        ("soon", "config.malformed-option"),
+        ("-3steps", "config.malformed-option"),
+        ("8parsecs", "config.malformed-option"),
+        ("8Mm", "config.malformed-option"),
+        ("1.5steps", "config.malformed-option"),
+        ("9" * 309 + "h", "config.invalid-value"),
+        ("9" * 309 + "steps", "config.invalid-value"),
     ],
 )
-def test_what_is_no_budget_is_refused_with_examples(text, problem):
-    with pytest.raises(ConfigError) as error:
+def test_what_is_no_budget_is_refused_with_examples(text, code):
+    with raises(code, shown(text), "2000steps"):
         parse_budget(text)
-    assert str(error.value) == f"{problem}; write 8m, 90s, 2h, 2000steps or 400Mtokens"
 
 
 @given(steps=st.integers(1, 10**6), size=st.integers(1, 10**6))

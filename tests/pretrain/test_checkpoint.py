@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from isoglot.core.artifact import write_sealed
-from isoglot.core.errors import StorageError
 from isoglot.core.folders import replace_folder, restore_folder, sweep
 from isoglot.pretrain import checkpoint as module
 from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, STATE, Checkpoints
+from tests.errors import raises
 
 
 def save(checkpoints: Checkpoints, step: int) -> Path:
@@ -84,7 +84,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch):
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(StorageError, match="the disk is full"):
+    with raises("storage.disk-full"):
         save(checkpoints, 10)
     monkeypatch.undo()
     found = checkpoints.newest()

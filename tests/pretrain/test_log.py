@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 import torch
 
-from isoglot.core.errors import MissingPartError
 from isoglot.model import encoder_config
 from isoglot.pretrain.metrics_log import MetricsLog, StepFacts, memory_used, read_metrics, step_flops
+from tests.errors import raises
 
 
 def facts(**changes) -> StepFacts:
@@ -93,7 +92,7 @@ def test_tensorboard_gets_every_number(tmp_path: Path, monkeypatch):
 
 def test_tensorboard_that_is_not_there_is_named(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tensorboard", None)
-    with pytest.raises(MissingPartError, match=r"pip install 'isoglot\[tensorboard\]'"):
+    with raises("missing-extra", "'isoglot[tensorboard]'"):
         MetricsLog(tmp_path, tensorboard="on")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from isoglot.core.errors import NumericError
 from isoglot.pretrain.distributed import World
 from isoglot.pretrain.step import Losses
+from tests.errors import raises
 
 ALONE = World(device=torch.device("cpu"))
 
@@ -20,7 +20,7 @@ def test_the_first_step_with_a_loss_or_a_gradient_that_is_not_finite_stops_the_r
     values = {"loss": 1.0, "gradient": 1.0, where: bad}
     losses.add(2, "fr", torch.tensor(values["loss"]), torch.tensor(values["gradient"]))
     losses.add(3, "en", torch.tensor(bad), torch.tensor(bad))
-    with pytest.raises(NumericError, match=r"step 2 \(language fr\)"):
+    with raises("numeric", 2, "fr"):
         losses.check(None)
 
 

@@ -7,9 +7,9 @@ from itertools import combinations
 import pytest
 
 from isoglot.core.config import build_config, load_recipe, recipe_names
-from isoglot.core.errors import ConfigError
 from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.config import PretrainConfig, changed_key
+from tests.errors import raises
 
 TABLE1 = {
     "default": ("joint --size 80000", "default"),
@@ -118,22 +118,33 @@ def test_short_windows_have_as_many_tokens_as_long_ones():
 
 
 @pytest.mark.parametrize(
-    ("setting", "message"),
+    ("setting", "expected"),
     [
-        ("budget=soon", "--set budget=soon: budget = 'soon' is no budget: write 8m, 90s, 2h, 2000steps or 400Mtokens"),
-        ("model.plan=sep-l1-9", "plan 'sep-l1-9': no layers l1-9; layers count 1 to"),
-        ("optimizer.kind=sgd", "--set optimizer.kind=sgd: optimizer.kind = 'sgd' should be 'adam', 'adamw' or 'muon'"),
+        ("budget=soon", ("config.invalid-value", "--set", "budget=soon", "'soon'")),
+        ("model.plan=sep-l1-9", ("config.malformed-option", "'sep-l1-9'")),
+        (
+            "optimizer.kind=sgd",
+            (
+                "config.invalid-value",
+                "--set",
+                "optimizer.kind=sgd:",
+                "optimizer.kind",
+                "'sgd'",
+                "'adam'",
+                "'adamw'",
+                "'muon'",
+            ),
+        ),
         (
             "optimiser.learning_rate=1",
-            "--set optimiser.learning_rate=1: unknown key 'optimiser'; did you mean 'optimizer'?",
+            ("config.unknown-key", "--set", "optimiser.learning_rate=1:", "'optimiser'"),
         ),
-        ("schedule.warmup=1.5", "--set schedule.warmup=1.5: schedule.warmup"),
+        ("schedule.warmup=1.5", ("config.invalid-value", "--set", "schedule.warmup=1.5:", "schedule.warmup")),
     ],
 )
-def test_what_will_not_do_is_refused_in_words(setting, message):
-    with pytest.raises(ConfigError) as error:
+def test_what_will_not_do_is_refused_in_words(setting, expected: tuple[str, ...]):
+    with raises(*expected):
         build_config(PretrainConfig, settings=[setting])
-    assert str(error.value).startswith(message)
 
 
 def test_the_first_difference_is_named():

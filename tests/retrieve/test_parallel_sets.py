@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from isoglot.core.errors import InputError
 from isoglot.retrieve.parallel_sets import aligned_set
+from tests.errors import raises
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +37,5 @@ def test_rows_that_repeat_a_sentence_are_left_out_and_counted(tmp_path: Path):
 
 def test_files_that_do_not_go_together_are_refused_wherever_that_shows(tmp_path: Path):
     paths = files(tmp_path, en="a\nb\nc\n", de="d\ne\n")
-    with pytest.raises(InputError) as failure:
+    with raises("input.line-count", paths["en"], paths["de"], 3, 2):
         aligned_set(paths, limit=1)
-    assert str(failure.value).startswith(f"{paths['en']}:3: 3 lines, but {paths['de']} has 2; ")

@@ -9,10 +9,10 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import read_json
 from isoglot.static import token_stream as module
 from isoglot.static.token_stream import check_shards, frequent, read_stream
+from tests.errors import raises
 
 
 @pytest.mark.parametrize("piece", [2**22, 37])
@@ -68,15 +68,13 @@ except StorageError as error:
 
 def test_nothing_frequent_enough_is_one_line(given):
     shards, vocabulary = given
-    with pytest.raises(
-        InputError, match=r"^no subword occurs 1000000 times in the [\d,]+ of the shards; give more text"
-    ):
+    with raises("input.too-few", 1000000):
         frequent(shards, vocabulary, 10**6)
 
 
 def test_shards_must_be_what_they_are_said_to_be(given):
     shards, vocabulary = given
-    with pytest.raises(ConfigError, match="there are no shards"):
+    with raises("config.missing-data"):
         check_shards({}, vocabulary)
-    with pytest.raises(ConfigError, match="shards of en, named fr; write --shards en=…"):
+    with raises("config.other-language", "en", "fr"):
         check_shards({"fr": shards["en"]}, vocabulary)

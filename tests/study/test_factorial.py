@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData
@@ -28,6 +27,7 @@ from isoglot.study.numbers import Number, Numbers
 from isoglot.study.recipe import load_study
 from isoglot.study.study import Study
 from isoglot.study.tables.results import result_table
+from tests.errors import raises
 
 MOMENTS = (0, 1000, 2000, 4000)
 
@@ -87,7 +87,7 @@ def test_the_layer_is_chosen_on_other_sentences():
         for measure, value in ((DEV_P1, dev), (TEST_P1, test))
     ]
     assert runs_of(Numbers(numbers)) == [CellRun(cell=CELLS[0], seed=0, moments=((10, 0.2),))]
-    with pytest.raises(InputError, match="sentence_p1_dev"):
+    with raises("input.too-few", "sentence_p1_dev"):
         runs_of(Numbers(numbers[1:]))
 
 
@@ -96,7 +96,7 @@ def test_a_block_that_lacks_a_cell_is_left_out():
     short = Numbers(one for one in numbers if (one.at["arm"], one.at["seed"]) != (CELLS[7].name, 1))
     result = analyze_factorial(short, resamples=100)
     assert (result.seeds, result.left_out) == ((0, 2), (1,))
-    with pytest.raises(InputError, match="1 of 2 seeds have all 42 cells"):
+    with raises("input.too-few", 1, 2, 42):
         analyze_factorial(Numbers(one for one in short if one.at["seed"] != 2))
     longer = Numbers(
         [
@@ -104,7 +104,7 @@ def test_a_block_that_lacks_a_cell_is_left_out():
             *(Number(m, 0.5, {**CELLS[0].levels, "seed": 0, "layer": 0, "tokens": 9000}) for m in (TEST_P1, DEV_P1)),
         ]
     )
-    with pytest.raises(InputError, match="4,000 to 9,000 tokens"):
+    with raises("input.other-data", "4,000", "9,000"):
         analyze_factorial(longer)
 
 
@@ -157,5 +157,5 @@ def test_a_cell_is_trained_from_text_to_numbers(tmp_path: Path):
 
 
 def test_an_unknown_cell_is_refused():
-    with pytest.raises(ConfigError, match="all_none_same_same"):
+    with raises("config.unknown-name", "all_none_same_same"):
         build_study("factorial", StudyData(), options("all_none_same_sane"))

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from isoglot.core.errors import InputError
 from isoglot.report.study_figures import write_figures
 from isoglot.static.config import FastTextConfig
 from isoglot.static.gensim_models import train_on_words, word_stream
@@ -18,6 +17,7 @@ from isoglot.study.engines import RunOptions
 from isoglot.study.engines.local import run_local
 from isoglot.study.study import Study
 from isoglot.study.tables.results import result_tables, study_verdicts
+from tests.errors import raises
 
 FIGURES = ("figure4a", "figure4b", "figure5", "figure6", "figure7")
 TINY = (
@@ -195,7 +195,7 @@ def test_dictionaries_that_leak_are_refused_before_anything_runs(tmp_path: Path)
         "text": {"en": "en.txt", "de": "de.txt"},
         "dictionary": {"en-de": {"train": "train.txt", "test": "test.txt"}},
     }
-    with pytest.raises(InputError, match="cat"):
+    with raises("input.leak", "'cat'"):
         build_study("figure4a", data_from(tables, folder=tmp_path), StudyOptions(scale="nano"))
     del tables["dictionary"]
     built = build_study("figure4a", data_from(tables, folder=tmp_path), StudyOptions(scale="nano"))
@@ -221,5 +221,5 @@ def test_rare_words_leave_no_gap() -> None:
     assert words == ["a", "b"]
     assert stream.tokens_N.tolist() == [0, 0, 1, 1, 0]
     assert stream.starts_S.tolist() == [0, 2, 5]
-    with pytest.raises(InputError, match="3 times"):
+    with raises("input.too-few", 3):
         word_stream([["a"]], min_count=3, most=10)

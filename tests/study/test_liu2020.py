@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isoglot.core.artifact import load_arrays
-from isoglot.core.errors import ConfigError, InputError, StorageError
+from isoglot.core.errors import StorageError
 from isoglot.core.progress import SILENT
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import verify
@@ -26,6 +26,7 @@ from isoglot.study.store import source_hash
 from isoglot.study.study import Study
 from isoglot.study.tables.results import result_tables
 from isoglot.transfer.shift_protocol import GRID
+from tests.errors import raises
 
 TINY = (
     "tokens=2000",
@@ -139,7 +140,7 @@ def test_all_studies_of_the_paper_share_their_encoder() -> None:
 
 
 def test_an_arm_of_a_study_of_pairs_cannot_be_a_released_model() -> None:
-    with pytest.raises(ConfigError, match="pretrains"):
+    with raises("config.conflicting-options"):
         build_study("table1", StudyData(), StudyOptions(scale="nano", model="isoglot-mini"))
 
 
@@ -212,7 +213,7 @@ def test_a_released_encoder_is_identified_by_its_content(steering: Study, tmp_pa
     means = next(step for step in again.steps.values() if step.kind == "language-means")
     for text in means.steps.values():
         again.store.run(text, device="cpu", progress=SILENT)
-    with pytest.raises(StorageError, match="changed"):
+    with raises("storage.changed"):
         again.store.run(means, device="cpu", progress=SILENT)
 
 
@@ -379,7 +380,7 @@ def test_a_text_is_cut_to_its_first_sentences(tmp_path: Path) -> None:
     assert first_sentences(tmp_path / "b", text, 3) == "One is here. Two is there.\nThree is near.\n"
     assert first_sentences(tmp_path / "c", text, 4).endswith("\n\nFour is far.\n")
     assert first_sentences(tmp_path / "d", text, 5) == text
-    with pytest.raises(InputError, match="5 sentences, not 6"):
+    with raises("input.too-few", 5, 6):
         first_sentences(tmp_path / "e", text, 6)
 
 

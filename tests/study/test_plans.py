@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.core.errors import ConfigError, StorageError
 from isoglot.study.build import StudyOptions, build_study
 from isoglot.study.data import StudyData, study_data
 from isoglot.study.numbers import Coordinate, Number, Numbers
 from isoglot.study.recipe import load_study
 from isoglot.study.study import Study
 from isoglot.study.tables.arm_tests import arm_differences, arm_table, paired_test, young_arms
+from tests.errors import raises
 
 PLAN = """
 title = "Mine"
@@ -155,13 +155,13 @@ def test_a_file_names_its_data_relative_to_itself(tmp_path: Path, monkeypatch: p
 def test_what_is_wrong_in_a_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
-    with pytest.raises(StorageError, match=r"en\.txt"):
+    with raises("storage.not-found", "en.txt"):
         study_data(str(path))
     path.write_text(PLAN.replace("recipe =", "receipt ="))
-    with pytest.raises(ConfigError, match="receipt"):
+    with raises("config.unknown-key", "'arms.two.receipt'"):
         load_study(str(path))
     path.write_text('title = "x"\nmeasures = ["retrieval"]\n[data.texts]\nen = "a"\n[arms.one]\n')
-    with pytest.raises(ConfigError, match="texts"):
+    with raises("config.unknown-key"):
         study_data(str(path))
 
 

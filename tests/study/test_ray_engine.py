@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from isoglot.core.errors import ConfigError
 from isoglot.study.engines import ClusterOptions, RunOptions
 from isoglot.study.engines.ray import run_ray
+from tests.errors import raises
 from tests.study.fake_steps import Plan, fake_kinds, wait_until
 
 if TYPE_CHECKING:
@@ -69,5 +69,5 @@ def test_a_node_is_killed_in_mid_study(tmp_path: Path, cluster: Any) -> None:
 def test_no_cluster_is_one_clear_error(tmp_path: Path) -> None:
     plan = Plan(tmp_path)
     plan.add("one")
-    with pytest.raises(ConfigError, match="Ray cluster"):
+    with raises("config.engine", "127.0.0.1:9"):
         run_ray(plan.study(), RunOptions(cluster=ClusterOptions(address="127.0.0.1:9")))

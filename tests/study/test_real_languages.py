@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.core.errors import ConfigError
 from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, load_encoder
 from isoglot.represent import extract
@@ -19,6 +18,7 @@ from isoglot.steer import LanguageMeans, TokenSets
 from isoglot.steer.language_files import export_packed
 from isoglot.study.demo.real_languages import ALPHA, SENTENCES, see_real_languages
 from isoglot.vocab import train_vocabulary
+from tests.errors import raises
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,5 @@ def test_what_is_shifted_can_be_given_and_nothing_looked_for(folder: Path):
 
 
 def test_an_encoder_without_means_is_refused(folder: Path):
-    with pytest.raises(ConfigError) as failure:
+    with raises("config.missing-data", folder / "without"):
         see_real_languages(str(folder / "without"), tested=0, device="cpu")
-    assert str(failure.value) == (
-        f"{folder / 'without'} comes without means; isoglot export MODEL DIR --format packed --means DIR"
-    )

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.core.errors import ConfigError
 from isoglot.study.engines import ClusterOptions, RunOptions, slurm
 from isoglot.study.engines.slurm import job_script, queued_jobs, run_slurm, sbatch_options
+from tests.errors import raises
 from tests.study.fake_steps import Plan, fake_kinds, wait_until
 from tests.study.one_node_slurm import is_installed, one_node_slurm
 
@@ -109,14 +109,14 @@ def test_options_reach_sbatch_and_those_of_the_user_come_last(plan: Plan) -> Non
 @pytest.mark.parametrize("text", ["account=x", "--account='x", ""])
 def test_what_is_no_option_of_sbatch_is_refused(plan: Plan, text: str) -> None:
     options = RunOptions(cluster=ClusterOptions(sbatch=(text,)))
-    with pytest.raises(ConfigError, match="sbatch"):
+    with raises("config.malformed-option"):
         sbatch_options(plan.study(), [plan.add("one")], [], options)
 
 
 def test_no_slurm_is_one_clear_error(plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plan.add("one")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigError, match="squeue"):
+    with raises("config.engine"):
         run_slurm(plan.study())
 
 

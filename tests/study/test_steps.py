@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import ConfigError
 from isoglot.study.steps import SourceFile, Step, canonical, ordered, step_key
+from tests.errors import raises
 
 TEXT = SourceFile("en.txt", "ab" * 32)
 
@@ -193,5 +194,5 @@ def test_steps_are_ordered_depth_first() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match="pretrain"):
+    with raises("config.unknown-name", "'pretrian'"):
         _ = Step("pretrian", {}).key

@@ -15,6 +15,7 @@ from isoglot.study import steps as steps_module
 from isoglot.study.numbers import Number
 from isoglot.study.steps import Paused, SourceFile, Step, Work
 from isoglot.study.store import Store, source_hash
+from tests.errors import raises
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,13 +140,13 @@ def test_merging_refuses_what_was_altered(tmp_path: Path) -> None:
 
 def test_a_step_needs_its_inputs_and_files_as_planned(tmp_path: Path) -> None:
     store, first = Store(tmp_path / "study"), step(tmp_path)
-    with pytest.raises(StorageError, match="input before"):
+    with raises("storage.not-found"):
         store.run(Step("write", {"value": 2, "count": str(tmp_path / "count")}, {"before": first}), progress=SILENT)
     text = tmp_path / "text.txt"
     text.write_text("one")
     planned = SourceFile(str(text), source_hash(text))
     text.write_text("another")
-    with pytest.raises(StorageError, match="changed since"):
+    with raises("storage.changed"):
         store.run(Step("write", {"value": 2, "count": str(tmp_path / "count")}, {"text": planned}), progress=SILENT)
 
 

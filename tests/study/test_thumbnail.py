@@ -10,9 +10,9 @@ import torch
 
 from isoglot.core import devices as threads
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError
 from isoglot.study.demo import thumbnail
 from isoglot.study.demo.thumbnail import ThumbnailConfig, run_thumbnail
+from tests.errors import raises
 
 SMALL = {"sentences": 6000, "test_sentences": 200, "vocabulary_size": 1000, "anchor_share": 0.4}
 
@@ -31,7 +31,7 @@ def test_a_shared_encoder_finds_twins_and_a_separated_one_does_not(tmp_path: Pat
 
 
 def test_no_such_arm():
-    with pytest.raises(ConfigError, match="should be some of anchors, no-anchors, separated, far-order"):
+    with raises("config.invalid-value", "'wings'"):
         build_config(ThumbnailConfig, values={"arms": ["wings"]})
 
 
@@ -39,14 +39,14 @@ def test_no_such_arm():
 def test_a_folder_that_is_not_the_demos_stays_as_it_is(tmp_path: Path, theirs: str):
     (tmp_path / "separated").mkdir()
     (tmp_path / "separated" / theirs).write_text('{"task": "ner"}')
-    with pytest.raises(ConfigError, match=f"{tmp_path}/separated is in the way.*name another --out"):
+    with raises("config.would-overwrite", tmp_path / "separated"):
         run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | {"budget": "1steps"}), device="cpu")
     assert [path.name for path in tmp_path.rglob("*")] == ["separated", theirs]
 
 
 def test_an_arm_that_was_cut_short_begins_anew(tmp_path: Path):
     short = {"test_sentences": 10, "budget": "1steps", "arms": ["no-anchors"]}
-    with pytest.raises(ConfigError, match="leaves no room"):
+    with raises("config.invalid-value"):
         run_thumbnail(
             tmp_path, build_config(ThumbnailConfig, values=SMALL | short | {"vocabulary_size": 300}), device="cpu"
         )

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 
 from isoglot.cli.transfer_data import model_folder
 from isoglot.core.config import build_config, load_recipe, recipe_names
-from isoglot.core.errors import ConfigError, InputError, IsoglotError, StorageError
+from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.experiment import run_experiment
@@ -25,6 +25,7 @@ from isoglot.transfer.tuning.checks import in_training
 from isoglot.transfer.tuning.fine_tuning import Trainer
 from isoglot.transfer.tuning.row_vectors import HeldVectors
 from isoglot.transfer.tuning.tuned_encoder import place_vectors
+from tests.errors import raises
 
 
 def test_training_is_read_once_however_often_it_is_asked_what_is_in_it():
@@ -60,9 +61,9 @@ def test_the_papers_grids():
 
 
 def test_what_is_no_grid():
-    with pytest.raises(ConfigError, match="has no value for 'batch_size'"):
+    with raises("config.invalid-value", "'batch_size'"):
         build_config(TuneConfig, settings=["grid.batch_size=[]"])
-    with pytest.raises(ConfigError, match="has 'schedule', which is no single setting"):
+    with raises("config.invalid-value", "'schedule'"):
         build_config(TuneConfig, settings=["grid.schedule=[1]"])
 
 
@@ -169,20 +170,18 @@ def test_what_is_finished_cannot_be_left_out(nano, tmp_path: Path):
     out = tmp_path / "out"
     run(out, "[1e-4, 1e-2, 3e-2]", resume=False)
     before = {path: path.read_bytes() for path in files_under(out)}
-    remedy = "resume with the grid and seeds it has, or more, or name another --out"
     for left_out, grid, settings, seeds in (
-        ("has finished seed-0/03", "[1e-4, 1e-2]", [], 2),
-        ("has finished seed-1/01", "[1e-4, 1e-2, 3e-2]", [], 1),
-        ("has finished seed-0/01", "[1e-4, 1e-2, 3e-2]", ["seed=1"], 2),
+        ("seed-0/03", "[1e-4, 1e-2]", [], 2),
+        ("seed-1/01", "[1e-4, 1e-2, 3e-2]", [], 1),
+        ("seed-0/01", "[1e-4, 1e-2, 3e-2]", ["seed=1"], 2),
     ):
-        with pytest.raises(ConfigError) as refused:
+        with raises("config.other-settings", out, left_out):
             run(out, grid, *settings, seeds=seeds)
-        assert str(refused.value) == f"{out} {left_out}, which this grid and these seeds leave out; {remedy}"
-    for problem, grid, settings in (
-        ("config.head_learning_rate was 0.0001 and is 0.01", "[1e-2, 3e-2]", []),
-        ("config.mean_of_best was 2 and is 3", "[1e-4, 1e-2, 3e-2]", ["mean_of_best=3"]),
+    for key, grid, settings in (
+        ("config.head_learning_rate", "[1e-2, 3e-2]", []),
+        ("config.mean_of_best", "[1e-4, 1e-2, 3e-2]", ["mean_of_best=3"]),
     ):
-        with pytest.raises(ConfigError, match=problem):
+        with raises("config.other-settings", key):
             run(out, grid, *settings)
     assert {path: path.read_bytes() for path in files_under(out)} == before
 
@@ -307,20 +306,20 @@ def test_what_is_wrong_with_a_test_set_is_said_before_the_work(nano, tmp_path: P
     data = {"en": task.builtin("en", "train", 40)}
     path = tmp_path / "zh.tsv"
     path.write_text("一\tfarm\n二\tmoon\n")
-    with pytest.raises(InputError, match=r"zh.tsv:2: the label 'moon' is not in the training data"):
+    with raises("input.unknown-label", "zh.tsv", "'moon'", line=2):
         run_experiment(nano(), task, data, data, {"zh": task.read(path, "zh")}, out=tmp_path / "out")
-    with pytest.raises(ConfigError, match="the encoder has no language 'sw'"):
+    with raises("config.unknown-language", "'sw'"):
         run_experiment(nano("1"), task, data, data, {"sw": data["en"]}, out=tmp_path / "out")
-    with pytest.raises(InputError, match="there are no examples of zh"):
+    with raises("input.empty", "zh"):
         run_experiment(nano(), task, data, data, {"zh": Data([])}, out=tmp_path / "out")
-    with pytest.raises(InputError, match="there are no examples of zh"):
+    with raises("input.empty", "zh"):
         run_experiment(nano(), task, data, {**data, "zh": Data([])}, data, out=tmp_path / "out")
-    with pytest.raises(ConfigError, match="there is no dev data of en"):
+    with raises("config.missing-data", "en"):
         run_experiment(nano(), task, data, {"zh": data["en"]}, data, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ConfigError, match="no test data; give at least one"):
+    with raises("config.missing-data"):
         run_experiment(nano(), task, data, data, {})
-    with pytest.raises(ConfigError, match="no seeds; give at least one"):
+    with raises("config.missing-data"):
         run_experiment(nano(), task, data, data, {"en": Data([Passage(("a",), "sea")])}, seeds=0)
 
 
@@ -347,18 +346,14 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
     other = {"zh": task.builtin("zh", "test", 30, seed=9)}
     config = build_config(TuneConfig, settings=["tune=head", "epochs=1"])
     run_experiment(nano(), task, train, dev, other, config, tmp_path / "other", seeds=2)
-    with pytest.raises(InputError, match="were tested on different zh sentences; test both on the same file"):
+    with raises("input.other-data", "zh"):
         compare_experiments(tmp_path / "good", tmp_path / "other")
-    with pytest.raises(
-        InputError, match=r"no test in \S*good has epochs chosen by oracle; give it --dev of the test lang"
-    ):
+    with raises("input.no-match"):
         compare_experiments(tmp_path / "good", tmp_path / "bad", way="oracle")
-    with pytest.raises(
-        InputError, match=r"no test in \S*bad has epochs chosen by averaged; let it learn for two epochs"
-    ):
+    with raises("input.no-match"):
         compare_experiments(tmp_path / "good", tmp_path / "bad", way="averaged")
     run_experiment(nano(), task, train, dev, {"en-x-shift": test["en"]}, config, tmp_path / "twin", seeds=2)
-    with pytest.raises(InputError, match="have no test of one language with epochs chosen by source dev; test both on"):
+    with raises("input.no-match"):
         compare_experiments(tmp_path / "twin", tmp_path / "other")
-    with pytest.raises(StorageError, match="no experiment in this folder; make one with isoglot transfer"):
+    with raises("storage.not-found"):
         compare_experiments(tmp_path / "good", tmp_path)

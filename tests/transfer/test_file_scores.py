@@ -101,16 +101,16 @@ def test_heads_that_are_no_tree_are_scored_word_by_word(isoglot, files, change):
 
 @pytest.mark.parametrize("task", ["parse", "pos"])
 @pytest.mark.parametrize(
-    ("change", "value"),
+    ("change", "code", "value"),
     [
-        (lambda text: text.replace("well", "badly"), "badly"),
-        (lambda text: text + text, "sentence 2"),
-        (lambda _: GOLD[:0], "1"),
+        (lambda text: text.replace("well", "badly"), "input.other-data", "'badly'"),
+        (lambda text: text + text, "input.line-count", 2),
+        (lambda _: GOLD[:0], "input.line-count", 1),
     ],
 )
-def test_files_that_do_not_belong_together(task, change, value, files):
+def test_files_that_do_not_belong_together(task, change, code, value, files):
     gold, predicted = files(GOLD, change(GOLD))
-    with pytest.raises(InputError, match=value) as caught:
+    with raises(code, value) as caught:
         score_files(find_task(task), gold, predicted, "en")
     assert caught.value.file is not None
 

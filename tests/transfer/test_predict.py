@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.predict import as_json, of_line, read_unlabelled, tree_of, write_predictions
 from isoglot.transfer.tasks.examples import Parsed, Passage, Tagged
 from isoglot.transfer.tasks.task import find_task
+from tests.errors import raises
 
 TREE = (
     "# text = du lit.\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t3\tcase\t3:case\t_\n2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_\n"
@@ -90,7 +90,7 @@ def test_tags_that_were_written_are_read_again(name, tmp_path: Path):
     assert isinstance(found, (Tagged, Parsed))
     assert (found.words, found.blanks) == (("Ja", "."), (False, True))
     assert find_task("pos").read(path, "de").examples[0].tags == ("INTJ", "PUNCT")
-    with pytest.raises(InputError, match=r"tags.conllu:1: the head '_' is not a number"):
+    with raises("input.malformed-line", "tags.conllu", "'_'", line=1):
         find_task("parse").read(path, "de")
 
 
@@ -140,17 +140,15 @@ def test_blank_lines_of_a_text_are_counted(tmp_path: Path):
 
 
 def test_what_is_wrong(tmp_path: Path):
-    with pytest.raises(ConfigError, match="natural language inference cannot be written as bio; choose json"):
+    with raises("config.not-supported"):
         write_predictions(tmp_path / "a", find_task("nli"), [], "bio")
     (tmp_path / "a.txt").write_text("\n")
-    with pytest.raises(InputError, match=r"a.txt: there is nothing to predict"):
+    with raises("input.empty", "a.txt"):
         read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
-    with pytest.raises(InputError, match=r"a.txt:1: '' is not a text; write one a line"):
+    with raises("input.malformed-line", "a.txt", "''", line=1):
         read_unlabelled(find_task("topic"), tmp_path / "a.txt", "en")
     (tmp_path / "a.txt").write_text("Ja.\nEva\tB-PER\n")
-    with pytest.raises(
-        InputError, match=r"a.txt:2: a tab in 'Eva\\tB-PER'; write a sentence a line, or in every line a word"
-    ):
+    with raises("input.malformed-line", "a.txt", "'Eva\\tB-PER'", line=2):
         read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
-    with pytest.raises(InputError, match="there is nothing to predict; give some text"):
+    with raises("input.empty"):
         of_line(find_task("ner"), "  ", "en")

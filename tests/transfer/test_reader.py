@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from isoglot.core.errors import ConfigError
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.subword_scheme import SPECIAL
 from isoglot.vocab.word_reader import Reader, usual_blanks, windows, written
+from tests.errors import raises
 
 
 def firsts(reader: Reader, words: list[str], blanks=None, joined="apart") -> list[str]:
@@ -74,5 +73,5 @@ def test_no_blanks_where_none_are_written():
 
 
 def test_no_room(vocabulary):
-    with pytest.raises(ConfigError, match="a length of 4 leaves no room for words; give 5 or more"):
+    with raises("config.invalid-value", 4):
         Reader(vocabulary, "en", 4)

@@ -427,7 +427,7 @@ def _members(
             raise ConfigError(
                 "private embeddings or softmaxes need the ids of each language",
                 remedy="pass the vocabulary",
-                code="config.not-supported",
+                code="config.missing-data",
             )
         members = {code: vocabulary.ids_of(code) for code in config.languages}
     found = {}
