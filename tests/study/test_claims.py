@@ -309,6 +309,37 @@ def test_the_documentation_has_the_claim_as_it_is_tested(claim: str):
     assert f"| {claim} | {one.sentence} | {one.test} | {'yes' if one.printed else 'no'} |" in page
 
 
+@pytest.mark.parametrize(
+    ("claim", "arm", "languages"),
+    [
+        ("W13", "default", ("fr", "ru", "zh")),
+        ("W15", "default", ("fr", "ru", "zh")),
+        *((claim, "multilingual", ("en", "de")) for claim in ("L4", "L5", "L6", "L8")),
+    ],
+)
+def test_encoders_that_have_learned_nothing_decide_nothing(claim: str, arm: str, languages: tuple[str, ...]):
+    """CKA, convert rates and BLEU-1 have no floor of their own: perplexity says whether anything was learned."""
+    numbers = measured(holding(paper_of(claim)))
+    for perplexity, outcome in ((20.0, "holds"), (99.0, "holds"), (101.0, "undecided: at floor")):
+        facts = [
+            Number(measure, value, {"arm": arm, "language": language, "seed": 0})
+            for measure, value in (("perplexity", perplexity), ("ids_read", 1000.0))
+            for language in languages
+        ]
+        found = {one.claim: one for one in verify([*numbers, *facts], paper_of(claim))}[claim]
+        assert found.outcome == outcome
+        assert "floor not measured" not in found.notes
+
+
+def test_a_convert_rate_that_is_not_defined_is_said_to_be():
+    """Where every decoded token is one that both languages have, steering ran and there is no convert rate."""
+    numbers = measured(one for one in holding("liu2020") if one.measure != "convert_rate")
+    verdicts = {one.claim: one for one in verify(numbers, "liu2020")}
+    for claim in ("L4", "L5"):
+        assert verdicts[claim].outcome == "not run"
+        assert "one that both languages have" in verdicts[claim].reason
+
+
 def test_the_same_test_beside_the_verdict():
     """Against Default anchors, and with other estimators of CKA; where these were measured."""
     debiased = Numbers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,13 +11,13 @@ import pytest
 from isoglot.core.errors import ConfigError
 from isoglot.model import load_encoder
 from isoglot.model.encoder import Encoder
-from isoglot.study.build import StudyOptions, build_study
+from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
 from isoglot.study.engines import RunOptions
 from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
-from isoglot.study.plan import estimate
+from isoglot.study.plan import estimate, time_left
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
 from isoglot.study.study import Study, merge_studies
 from isoglot.study.tables.results import facts_table, result_table, study_expected, study_verdicts
@@ -24,6 +25,11 @@ from tests.errors import raises
 
 TINY = ("tokens=2000", "moments=1", "builtin_sentences=600", "settings.model.layers=2", "pairs=20")
 OPTIONS = StudyOptions(scale="nano", scale_settings=TINY)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -136,6 +142,53 @@ def test_numbers_alone_can_be_merged(study: Study, tmp_path: Path) -> None:
     assert merge_studies([study.out], tmp_path / "numbers", keep="results")[1] == []
 
 
+def _arm(name: str, *settings: str) -> BuiltStudy:
+    options = replace(OPTIONS, arms=(name,), scale_settings=(*TINY, *settings))
+    return build_study("emergence", StudyData(), options)
+
+
+def _measured_arms(study: Study) -> set[object]:
+    return {one.at["arm"] for one in study.measurements}
+
+
+def test_arms_of_one_folder_add_up(tmp_path: Path) -> None:
+    Study.create(tmp_path, _arm("default"))
+    both = Study.create(tmp_path, _arm("no-anchors"))
+    assert _measured_arms(both) == _measured_arms(Study.open(tmp_path)) == {"default", "no-anchors"}
+    again = Study.create(tmp_path, _arm("default"))
+    assert len(again.measurements) == len(both.measurements)
+    for other in (_arm("no-anchors", "tokens=4000"), _arm("no-anchors", "pairs=21")):
+        with pytest.raises(ConfigError) as refused:
+            Study.create(tmp_path, other)
+        assert refused.value.code == "config.other-settings"
+    assert _measured_arms(Study.open(tmp_path)) == {"default", "no-anchors"}
+    whole = build_study("emergence", StudyData(), replace(OPTIONS, scale_settings=(*TINY, "tokens=4000")))
+    assert Study.create(tmp_path, whole).about["tokens"] == 4000  # the whole recipe replaces the plan
+
+
+def test_studies_of_other_budgets_are_not_merged(tmp_path: Path) -> None:
+    Study.create(tmp_path / "a", _arm("default"))
+    Study.create(tmp_path / "b", _arm("default", "tokens=4000"))
+    with pytest.raises(ConfigError, match="tokens is 2,000 in the one and 4,000 in the other") as refused:
+        merge_studies([tmp_path / "a", tmp_path / "b"], tmp_path / "ab")
+    assert refused.value.code == "config.other-settings"
+    assert not (tmp_path / "ab").exists()
+    Study.create(tmp_path / "c", _arm("no-anchors"))
+    merged, _ = merge_studies([tmp_path / "a", tmp_path / "c"], tmp_path / "ac")
+    assert _measured_arms(merged) == {"default", "no-anchors"}
+
+
+def test_arms_of_other_recipes_have_to_have_read_as_much(tmp_path: Path) -> None:
+    for name, tokens in (("one", "20ktokens"), ("two", "40ktokens")):
+        recipe = tmp_path / f"{name}.toml"
+        recipe.write_text(
+            f'title = "x"\nmeasures = ["retrieval"]\nscale = "nano"\nbudget = "{tokens}"\n[arms.default]\n'
+        )
+        Study.create(tmp_path / name, build_study(str(recipe), StudyData()))
+    with pytest.raises(ConfigError, match="arm default of en-de has 20,160 tokens in the one and 40,320"):
+        merge_studies([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
+
+
 def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
     with raises("storage.not-found"):
         Study.open(tmp_path)
@@ -154,6 +207,16 @@ def test_a_study_is_as_expected_by_itself_and_not_by_another(study: Study) -> No
     assert against(made, changed)
 
 
+def test_a_study_of_no_paper_is_compared_with_expected_numbers(isoglot, study: Study, tmp_path: Path) -> None:
+    file = tmp_path / "expected.json"
+    file.write_text(isoglot("study", "expected", str(study.out)).out)
+    result = isoglot("study", "verify", str(study.out), "--against", str(file))
+    assert result.code == 0
+    assert "Nothing differs" in result.out
+    assert "built-in languages" in result.out
+    assert isoglot("study", "verify", str(study.out)).code == 2
+
+
 def test_plans_count_tokens_and_what_is_done(study: Study, tmp_path: Path) -> None:
     built = build_study("emergence", StudyData(), OPTIONS)
     found = estimate(built, out=tmp_path / "none", device="cpu", timed=lambda *_: 1000.0)
@@ -161,6 +224,41 @@ def test_plans_count_tokens_and_what_is_done(study: Study, tmp_path: Path) -> No
     assert [step.tokens for step in trained] == [2880, 2880]  # 3 steps of 32 x 30
     assert sum(step.seconds for step in trained) == pytest.approx(5.76)
     assert estimate(built, out=study.out, device="cpu", timed=lambda *_: 1000.0).seconds == 0
+
+
+def test_plans_name_test_data_in_the_training_text_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = _texts(tmp_path)
+    with (tmp_path / "de.txt").open("a") as text:
+        text.write("Die Katze sieht ein Haus 3 times.\nDie Katze sieht ein Haus 4 times.\n")
+    data = data_from(tables, folder=tmp_path)
+    found = estimate(build_study("emergence", data, OPTIONS), device="cpu", timed=lambda *_: 1000.0)
+    assert found.in_text == ("2 sentences of parallel-en-de (de) are in the training text and are removed.",)
+    assert found.memory_gigabytes > 0.1
+    assert all(step.megabytes < 5 for step in found.steps)
+    monkeypatch.setattr("isoglot.study.plan.overlap_with_tests", lambda *_, **__: pytest.fail("read again"))
+    kept = build_study("emergence", data, replace(OPTIONS, keep_test_sentences=True))
+    again = estimate(kept, device="cpu", timed=lambda *_: 1000.0)
+    assert again.in_text == ("2 sentences of parallel-en-de (de) are in the training text and stay in it.",)
+
+
+def test_the_time_left_is_known_from_a_plan_or_from_what_has_run(study: Study, tmp_path: Path, isoglot) -> None:
+    assert time_left(study).seconds == 0
+    built = build_study("emergence", StudyData(), replace(OPTIONS, scale_settings=(*TINY, "settings.batch.size=31")))
+    fresh = Study.create(tmp_path / "fresh", built)
+    assert time_left(fresh).untimed == 2
+    planned = estimate(built, device="cpu", timed=lambda *_: 100.0)
+    assert time_left(fresh).untimed == 0
+    assert time_left(fresh).seconds == pytest.approx(planned.seconds)
+    training = next(step for step in fresh.steps.values() if step.kind == "pretrain")
+    log = fresh.store.scratch(training.key) / "run" / "metrics.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"step": 1, "kind": "train", "tokens": 1000, "seconds": 1.0}\n{"step"')
+    assert time_left(fresh).seconds == pytest.approx(planned.seconds - 2 * training.tokens / 100 + 2 * 2.79 - 1.0)
+    result = isoglot("study", "status", str(fresh.out))
+    assert result.code == 0
+    assert "left" in result.err + result.out
 
 
 def test_verdicts_are_on_the_claims_of_the_recipe(study: Study) -> None:
@@ -209,6 +307,23 @@ def test_files_by_language_pair_and_split(tmp_path: Path) -> None:
     assert set(data.tasks["parse"]["en"]) == {"train", "dev"}
     assert set(data.tasks["parse"]["de"]) == {"test"}
     assert set(data.tests("en")) == {"parse-dev", "parallel-en-de"}
+
+
+def test_a_folder_has_files_of_german_turkish_and_spanish(tmp_path: Path) -> None:
+    """The codes are in the names of splits: dev, train, test."""
+    for code in ("de", "en", "es", "tr"):
+        for split in ("train", "dev", "test"):
+            (tmp_path / f"{split}-{code}.tsv.xz").write_text(f"{split} {code}\n")
+            (tmp_path / f"{code}_gsd-ud-{split}.conllu").write_text(f"{split} {code}\n")
+    with pytest.raises(ConfigError, match="several files for de train"):
+        data_from({"ner": {"de": "."}}, folder=tmp_path)
+    for path in tmp_path.glob("*.conllu"):
+        path.unlink()
+    found = data_from({"ner": dict.fromkeys(("de", "es", "tr"), ".")}, folder=tmp_path).tasks["ner"]
+    for code, files in found.items():
+        assert {split: Path(file.path).name for split, file in files.items()} == {
+            split: f"{split}-{code}.tsv.xz" for split in ("train", "dev", "test")
+        }
 
 
 @pytest.mark.parametrize(
@@ -261,3 +376,69 @@ def test_text_that_is_too_small_and_words_that_leak_are_refused_before_anything_
     files = {"dictionary": {"en-de": {"train": "train.txt", "test": "test.txt"}}}
     with raises("input.leak", 1, 2, "'cat'"):
         build_study("table1", data_from(files, folder=tmp_path), StudyOptions(scale="nano"))
+
+
+def _texts(folder: Path) -> dict[str, dict[str, object]]:
+    """Text of two languages, and parallel sentences."""
+    for code, words in {"en": "The cat sees a house", "de": "Die Katze sieht ein Haus"}.items():
+        (folder / f"{code}.txt").write_text("".join(f"{words} {number}.\n" for number in range(300)))
+        (folder / f"test.{code}").write_text("".join(f"{words} {number} times.\n" for number in range(30)))
+    return {
+        "text": {"en": "en.txt", "de": "de.txt"},
+        "parallel": {"en-de": {"en": "test.en", "de": "test.de"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("tables", "options"),
+    [
+        ({"parallel": {"en-de": "prose.md"}}, StudyOptions()),
+        ({"map-parallel": {"en-de": "prose.md"}}, StudyOptions()),
+        ({"ner": {"de": {"test": "prose.md"}}}, StudyOptions()),
+        ({"nli": {"de": {"test": "prose.md"}}}, StudyOptions()),
+        ({"treebank": {"en": {"train": "prose.md"}}}, StudyOptions()),
+        ({"dictionary": {"en-de": {"train": "prose.md"}}}, StudyOptions()),
+        ({"ner": {"de": {"test": "empty.tsv"}}}, StudyOptions()),
+        ({}, StudyOptions(segmentation={"de": "foo"})),
+        ({}, StudyOptions(segmentation={"de": "jieba"})),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused_before_anything_runs(
+    tmp_path: Path, tables: dict[str, object], options: StudyOptions
+) -> None:
+    (tmp_path / "prose.md").write_text("# Title\n\nA paragraph of prose, which is no table of anything.\n")
+    (tmp_path / "empty.tsv").write_text("\n")
+    good = _texts(tmp_path)
+    build_study("emergence", data_from(good, folder=tmp_path), replace(OPTIONS, scale="nano"))
+    with pytest.raises((ConfigError, InputError)) as refused:
+        build_study("emergence", data_from(good | tables, folder=tmp_path), replace(options, scale="nano"))
+    assert any(name in str(refused.value) for name in ("prose.md", "empty.tsv", "foo", "jieba"))
+
+
+def test_parallel_files_of_a_pair_serve_the_reversed_one(tmp_path: Path) -> None:
+    tables = _texts(tmp_path)
+    options = replace(OPTIONS, pairs=("de-en",))
+    built = build_study("emergence", data_from(tables, folder=tmp_path), options)
+    read = next(step for step in built.steps if step.kind == "sentence-retrieval")
+    assert read.settings["languages"] == ["de", "en"]
+    assert {name: Path(file.path).name for name, file in read.files.items()} == {
+        "pairs.en": "test.en",
+        "pairs.de": "test.de",
+    }
+    del tables["parallel"]
+    with pytest.raises(ConfigError, match="nothing to measure: de-en"):
+        build_study("emergence", data_from(tables, folder=tmp_path), options)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["--device", "cuda:77"], ["--engine", "slurm"], ["--engine", "slurm", "--workers", "2"], ["--segment", "de=foo"]],
+)
+def test_a_refused_study_leaves_no_folder(
+    isoglot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: list[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    result = isoglot("study", "run", "emergence", "--scale", "nano", "--out", str(tmp_path / "study"), *given)
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert not (tmp_path / "study").exists()

@@ -34,9 +34,9 @@ def demo(
 ) -> None:
     """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
-    Takes some minutes on two quiet cores, once it is installed, and longer on busy ones: every encoder reads the same
-    number of tokens. What is trained is kept: the same command again trains nothing.
-    Quicker, and less to see: --set budget=1Mtokens.
+    Takes some minutes on two quiet cores, once it is installed. The encoders are trained in turn, so at every moment
+    all have read the same text; a machine too slow for 6 M tokens each is given fewer, chosen once at the start.
+    What is trained is kept: the same command again trains nothing. Quicker, and less to see: --set budget=1Mtokens.
     """
     from dataclasses import asdict
 
@@ -48,7 +48,7 @@ def demo(
     from isoglot.report.real_languages import real_sections
     from isoglot.report.thumbnail import emergence_svg, lead, thumbnail_page
     from isoglot.study.demo.real_languages import see_real_languages
-    from isoglot.study.demo.thumbnail import ThumbnailConfig, run_thumbnail
+    from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
 
     output = Output(json=json, quiet=quiet)
     config = build_config(ThumbnailConfig, settings=settings or ())
@@ -72,19 +72,21 @@ def demo(
     )
     start = time.monotonic()
     with recorded(out, (), seed=seed, config=config, device=where, kind="in place") as run:
-        results = run_thumbnail(out, config, seed=seed, device=device, progress=output.progress, say=output.say)
+        results, size = run_thumbnail(out, config, seed=seed, device=device, progress=output.progress, say=output.say)
         facts = [
             f"{command_line()}: {duration(time.monotonic() - start)} on {where}, seed {seed}.",
+            size.in_words(),
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
         page = thumbnail_page(results, tested=config.test_sentences, more=real_sections(real), facts=facts)
         write_text(out / PAGE, page)
         write_text(out / FIGURE, emergence_svg(results, tested=config.test_sentences))
-        for name in (PAGE, FIGURE):
+        for name in (PAGE, FIGURE, SIZE):
             run.add_output(out / name)
     value = {
         "page": str(out / PAGE),
         "real_languages": real.as_dict(),
+        "size": asdict(size),
         "arms": {result.name: asdict(result) for result in results},
     }
     output.say()

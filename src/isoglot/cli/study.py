@@ -245,7 +245,7 @@ def plan(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show steps, tokens, time, disk and memory of a study; nothing is run.
+    """Show steps, tokens, time, disk and memory of a study, and test data in the training text; nothing is run.
 
     With --out, steps that are in that folder count as done. --set changes a setting of the scale: tokens=50000000.
     """
@@ -313,7 +313,7 @@ def run(
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
     """
     from isoglot.study.build import build_study
-    from isoglot.study.engines import ClusterOptions, RunOptions
+    from isoglot.study.engines import ClusterOptions, RunOptions, check_engine
     from isoglot.study.study import Study
 
     output = Output(json=json, quiet=quiet)
@@ -330,9 +330,6 @@ def run(
         nli=nli,
     )
     options = _options(pair, scale, settings, seeds, arm, segment, keep_test_sentences, model)
-    study = Study.create(out, build_study(recipe, files, options))
-    for reason in study.left_out:
-        output.remark(f"left out: {reason}")
     how = RunOptions(
         device=device,
         workers=workers,
@@ -341,6 +338,10 @@ def run(
         stop_after=_seconds(stop_after),
         cluster=ClusterOptions(partition=partition, time=time, sbatch=tuple(sbatch or ()), wait=wait, address=address),
     )
+    check_engine(engine, how)
+    study = Study.create(out, build_study(recipe, files, options))
+    for reason in study.left_out:
+        output.remark(f"left out: {reason}")
     _run(study, engine, how, output)
 
 
@@ -378,13 +379,15 @@ def _seconds(text: str | None) -> float | None:
 
 @app.command("status", epilog="Example: isoglot study status studies/first")
 def status(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
-    """Show what is done, running and failed, and why."""
+    """Show what is done, running and failed, and why, and the time left."""
     from collections import Counter
+    from dataclasses import asdict
 
     from rich.table import Table
 
     from isoglot.core.progress import duration
     from isoglot.study.engines.slurm import queued_jobs
+    from isoglot.study.plan import time_left
     from isoglot.study.study import Study
 
     opened = Study.open(study)
@@ -396,9 +399,11 @@ def status(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug
         spent = duration(one.seconds) if one.seconds else ""
         table.add_row(one.step.key[:8], one.status, spent, one.step.title, one.error or one.where)
     counts = Counter(one.status for one in states)
+    left = time_left(opened)
     value = {
         "about": opened.about,
         "counts": dict(counts),
+        "time_left": asdict(left),
         "steps": [
             {"key": one.step.key, "kind": one.step.kind, "title": one.step.title, "status": one.status}
             | {name: text for name, text in (("error", one.error), ("where", one.where)) if text}
@@ -407,7 +412,8 @@ def status(study: StudyArgument, json: Json = False, quiet: Quiet = False, debug
     }
     output = Output(json=json, quiet=quiet)
     output.result(value, table)
-    output.say(", ".join(f"{count} {name}" for name, count in counts.items()))
+    words = [f"{count} {name}" for name, count in counts.items()]
+    output.say(", ".join(words) + ("; " + left.in_words() if opened.needed() else ""))
 
 
 @app.command("step", epilog="Example: isoglot study step studies/first 8f0c2d")
@@ -458,16 +464,20 @@ def verify(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Test every claim of the paper: on the paper's printed numbers, and on the study's."""
+    """Test every claim of the paper: on the paper's printed numbers, and on the study's.
+
+    With --against a study of no paper is compared too, number by number.
+    """
     from rich.console import Group
 
     from isoglot.study.claims import verdict_table
     from isoglot.study.study import Study
-    from isoglot.study.tables.results import difference_table, study_differences, study_verdicts
+    from isoglot.study.tables.results import about_study, difference_table, study_differences, study_verdicts
 
     output, opened = Output(json=json, quiet=quiet), Study.open(study)
-    verdicts = study_verdicts(opened)
-    shown = [verdict_table(verdicts).rich()]
+    claims = against is None or opened.about.get("paper")  # numbers of other recipes can be compared as well
+    verdicts = study_verdicts(opened) if claims else []
+    shown: list[Any] = [verdict_table(verdicts).rich()] if claims else [about_study(opened)]
     value: dict[str, Any] = {"about": opened.about, "verdicts": [one.as_json() for one in verdicts]}
     if against is not None:
         differences = study_differences(opened, verdicts, against)

@@ -81,6 +81,7 @@ def pretrain(
     probes: Sequence[Probe] = (),
     resume: bool = False,
     stop_after: float | None = None,
+    stop_at: int | None = None,
     command: str = "isoglot.pretrain",
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
@@ -103,6 +104,7 @@ def pretrain(
         resume: Go on with the run in the folder.
         stop_after: Seconds from the call after which the run stops, at least one step further, with a checkpoint to
             resume from: where time is limited. None: when the budget is spent.
+        stop_at: Step at which the run stops likewise: where several runs are trained in turn.
         command: What the user typed, for the record.
         progress: Shows how far it is.
         say: Told what the user should know, such as a checkpoint that was refused.
@@ -140,7 +142,7 @@ def pretrain(
             trainer.resume()
             if begun and trainer.saved is None and not trainer.checkpoints.refused:
                 say(f"the run in {out} has no checkpoint yet: it begins again")
-            finished = trainer.train(progress if world.first else SILENT, end)
+            finished = trainer.train(progress if world.first else SILENT, end, stop_at)
             if finished:
                 trainer.finish(record)
             else:
@@ -273,8 +275,8 @@ class Trainer:
 
     # --- the loop ---
 
-    def train(self, progress: Progress, end: float | None = None) -> bool:
-        """Take steps until the budget is spent, a moment of the monotonic clock or Ctrl-C; whether it is spent."""
+    def train(self, progress: Progress, end: float | None = None, stop_at: int | None = None) -> bool:
+        """Take steps until the budget is spent, a moment, a step or Ctrl-C; whether the budget is spent."""
         config, position = self.config, self.position
         total = self.budget.steps(self.batches.text_tokens(1.0))
         if self.budget.kind == "tokens" and (config.batch.ramp or config.batch.windows == "sentences"):
@@ -285,7 +287,7 @@ class Trainer:
         alone = self.world.size == 1  # several have to agree on the step, which they do where there is an end
         patient = patient_interrupt(self.say) if alone or (self.world.first and end is not None) else nullcontext(bool)
         with progress.task("pretrain", total=left, unit="steps") as task, patient as interrupted:
-            while not self._spent():
+            while not self._spent() and (stop_at is None or position.step < stop_at):
                 self._step()
                 task.advance()
                 if position.step % config.log.every == 0:

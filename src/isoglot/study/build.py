@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.config import build_config, load_recipe
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.languages import LANGUAGES
-from isoglot.study.data import check_data, pair_name
+from isoglot.study.data import TASKS as TABLES_OF_TASKS
+from isoglot.study.data import StudyData, pair_name
+from isoglot.study.data_checks import check_data
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
 from isoglot.study.kinds.vocabulary import SHARDS
 from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from isoglot.pretrain.config import PretrainConfig
-    from isoglot.study.data import StudyData
     from isoglot.study.numbers import Coordinate
 
 BUILTIN_SEED = 0
@@ -77,6 +78,8 @@ class BuiltStudy:
     seeds: int
     measurements: list[Measurement] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    data: StudyData = field(default_factory=StudyData)
+    options: StudyOptions = field(default_factory=StudyOptions)
 
     @property
     def steps(self) -> list[Step]:
@@ -109,8 +112,9 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
         _check_pair(pair, data)
-    check_data(data, dict.fromkeys(code for pair in pairs for code in pair.split("-")), scale.tokens)
-    built = BuiltStudy(names, recipes, scale_name, scale, pairs, options.seeds or max(one.seeds for one in recipes))
+    check_data(data, pairs, scale.tokens, options.segmentation)
+    seeds = options.seeds or max(one.seeds for one in recipes)
+    built = BuiltStudy(names, recipes, scale_name, scale, pairs, seeds, data=data, options=options)
     left_out: dict[str, None] = {}
     moments = any("emergence" in recipe.measures for recipe in recipes)  # else one arm of two recipes is trained twice
     for seed in range(built.seeds):
@@ -119,7 +123,8 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
             built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
             left_out |= dict.fromkeys(builder.left_out)
     built.left_out = list(left_out)
-    if not built.measurements:
+    trained_alone = all(one.step.kind in ("pretrain", "shards") for one in built.measurements)
+    if trained_alone and any(recipe.measures for recipe in recipes):
         problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
         raise ConfigError(problem, remedy="give it the data that it needs", code="config.missing-data")
     return built
@@ -291,9 +296,21 @@ class StudyBuilder:
             return
         step = self.transfer(measure, encoder, arm, seed) if measure in TASKS else self.sentences(measure, encoder)
         if step is None:
-            self.left_out.append(f"{self.pair}, {measure}: no data for it")
+            self.left_out.append(f"{self.pair}, {measure}: {self._unmeasured(measure)}")
         else:
             yield Measurement(step, at)
+
+    def _unmeasured(self, measure: str) -> str:
+        """Why there is no step for a measure."""
+        if measure not in TASKS:
+            return f"no parallel sentences of {self.pair} (--parallel {self.pair}=FILE)"
+        if TASKS[measure] not in self.scale.tasks:
+            return "the scale does not have it"
+        option = next(table for table, task in TABLES_OF_TASKS.items() if task == TASKS[measure])
+        files, (one, other) = self.data.tasks.get(TASKS[measure], {}), self.languages[:2]
+        wanted = [(one, "train"), (one, "dev"), (other, "test")]
+        missing = [f"{code}.{split}" for code, split in wanted if split not in files.get(code, {})]
+        return f"no {missing[0]} (--{option} {missing[0]}=FILE)"
 
     # --- text, vocabulary, shards ---
 
@@ -506,9 +523,8 @@ class StudyBuilder:
         """Inputs for parallel sentences; none of built-in ones, None where there are none at all."""
         if self.data.is_builtin:
             return {}
-        if self.pair not in files:
-            return None
-        return {f"{name}.{code}": file for code, file in files[self.pair].items()}
+        found = files.get(self.pair) or files.get("-".join(reversed(self.languages)))
+        return None if found is None else {f"{name}.{code}": file for code, file in found.items()}
 
     # --- comparisons of arms ---
 
@@ -544,19 +560,20 @@ def input_length(config: PretrainConfig) -> int:
     return config.batch.sequence_length or config.model.max_length or SIZES[config.model.size]["max_length"]
 
 
-def _tokens_per_step(config: PretrainConfig) -> int:
+def tokens_per_step(config: PretrainConfig) -> int:
+    """Tokens of text in a training step."""
     return config.batch.size * (input_length(config) - 2)  # a row begins and ends with a special token
 
 
 def _short_inputs(config: PretrainConfig, window: int) -> dict[str, int]:
     """Settings of a batch with shorter rows and about as many tokens."""
     parts = config.batch.gradient_accumulation
-    rows = round(_tokens_per_step(config) / (window - 2) / parts) * parts
+    rows = round(tokens_per_step(config) / (window - 2) / parts) * parts
     return {"sequence_length": window, "size": max(parts, rows)}
 
 
 def _steps(config: PretrainConfig) -> int:
-    return config.spending.steps(_tokens_per_step(config)) or 1
+    return config.spending.steps(tokens_per_step(config)) or 1
 
 
 def _steps_of(encoder: Step) -> int:
@@ -566,7 +583,7 @@ def _steps_of(encoder: Step) -> int:
 
 
 def _tokens(config: PretrainConfig) -> int:
-    return _steps(config) * _tokens_per_step(config)
+    return _steps(config) * tokens_per_step(config)
 
 
 def _text_size(files: tuple[SourceFile, ...]) -> int:

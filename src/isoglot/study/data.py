@@ -30,13 +30,13 @@ and ``test``.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.files import read_text
 from isoglot.core.language_codes import language_code
 from isoglot.study.steps import SourceFile
@@ -285,7 +285,7 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
     names = sorted(one.name for one in path.iterdir() if one.is_file())
     found: dict[str, SourceFile] = {}
     for split in SPLITS:
-        fitting = [one for one in names if split in one and (name in one.replace("_", ".").split(".") or name in one)]
+        fitting = [one for one in names if _is_named(one, split) and _is_named(one, name)]
         if len(fitting) > 1:
             problem = f"{path} has several files for {name} {split}: {', '.join(fitting[:3])}"
             raise ConfigError(problem, remedy="name the file itself", code="config.duplicate", file=file)
@@ -300,62 +300,14 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
     return found
 
 
-MOST_EPOCHS = 1000
-"""How often a text may be read; more is a mistake in the budget or in the text."""
-_BYTES_PER_TOKEN = 2  # at least, in text of any language and with any vocabulary
-_MOST_COMPRESSED = 20  # times
+def _is_named(file: str, name: str) -> bool:
+    """Whether a name, or its parts in a row, is among the parts of a file's name.
 
-
-def check_data(data: StudyData, languages: Iterable[str], tokens: int) -> None:
-    """Refuse, before anything runs, text that is far too small and dictionaries that share words.
-
-    Args:
-        data: The user's files.
-        languages: Languages that are trained on.
-        tokens: Tokens that an arm reads.
-
-    Raises:
-        InputError: So it is.
-        StorageError: A file cannot be read.
+    >>> _is_named("dev-en.tsv", "de"), _is_named("de_gsd-ud-dev.conllu.xz", "de"), _is_named("en-de.train.txt", "en-de")
+    (False, True, True)
     """
-    for code in languages:
-        for files in (data.text.get(code), data.other_text.get(code)):
-            if files:
-                _check_size(code, files, tokens)
-    for files_of in data.dictionary.values():
-        if "train" in files_of and "test" in files_of:
-            _check_leak(files_of["train"], files_of["test"])
-
-
-def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
-    most = sum(
-        Path(file.path).stat().st_size * (_MOST_COMPRESSED if file.path.endswith((".xz", ".gz", ".zst", ".bz2")) else 1)
-        for file in files
-    )
-    if tokens / 2 > MOST_EPOCHS * most / _BYTES_PER_TOKEN:
-        raise InputError(
-            f"text of {code} is too small for {tokens:,} tokens an arm: it would be read over {MOST_EPOCHS:,} times",
-            remedy="give more text, or a smaller --scale or --set tokens=…",
-            code="input.too-few",
-            file=files[0].path,
-        )
-
-
-@cache
-def _check_leak(train: SourceFile, test: SourceFile) -> None:
-    """Refuse dictionaries that share source words: what is learned from must not be tested on."""
-    from isoglot.text.formats.dictionary import read_dictionary
-
-    learned, asked = ({entry.source for entry in read_dictionary(file.path)} for file in (train, test))
-    shared = sorted(learned & asked)
-    if shared:
-        raise InputError(
-            f"{len(shared):,} of {len(asked):,} source words of the test dictionary are in {train.path} too, "
-            f"such as {shared[0]!r}",
-            remedy="remove them from one of the two",
-            code="input.leak",
-            file=test.path,
-        )
+    parts, wanted = (re.split(r"[^0-9a-z]+", text.lower()) for text in (file, name))
+    return any(parts[start : start + len(wanted)] == wanted for start in range(len(parts)))
 
 
 def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:

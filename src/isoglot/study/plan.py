@@ -1,23 +1,26 @@
 """What a study will take, before anything runs: steps, tokens, time, disk, and test data in the training text.
 
 Times are estimates: training is timed for a few steps on this device, on random tokens; other steps take what steps of
-their kind have taken in the study's folder, or a rule of thumb.
+their kind have taken in the study's folder, or a rule of thumb. A study that runs is estimated from its own speed.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config
 from isoglot.core.progress import SILENT, duration
 from isoglot.core.table import Column, Table
+from isoglot.study.kinds.text import overlap_with_tests
+from isoglot.study.plan_cache import keep, recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from isoglot.core.progress import Progress
     from isoglot.model.config import EncoderConfig
@@ -54,15 +57,14 @@ SECONDS = {
     "twin-retrieval": 10.0,
 }
 """Rough time of steps that are not training, at scale ``hour``, where nothing of their kind has run yet."""
-MEGABYTES = {
-    "cut-text": 100.0,
-    "first-sentences": 60.0,
-    "static": 100.0,
-    "word-vectors": 30.0,
-    "shards": 60.0,
-    "vocabulary": 3.0,
-}
+MEGABYTES = {"static": 100.0, "fasttext": 100.0, "word-vectors": 30.0, "mapped-transfer": 30.0}
+"""Rough size of what other steps write, at scale ``hour``."""
 _TIMED_STEPS = 3
+_SENTENCE = 120  # bytes of an average sentence
+_BUILTIN_SENTENCE = 45
+_COMPRESSION = 4  # times smaller
+_COMPRESSED = (".xz", ".gz", ".zst", ".bz2")
+_PROCESS_GIGABYTES = 0.4  # of Python and torch, on a CPU
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class StudyPlan:
         ]
         notes = [
             f"About {duration(self.seconds)} on {self.device}, one step after another.",
-            f"At most {self.memory_gigabytes:.1f} GB of memory in training.",
+            f"At most {self.memory_gigabytes:.1f} GB of {'GPU ' * (self.device != 'cpu')}memory in training.",
             *(f"Training speed, {name}: {speed:,.0f} tokens a second, measured." for name, speed in self.speeds()),
             *self.in_text,
             *(f"Left out: {reason}." for reason in self.left_out),
@@ -132,7 +134,7 @@ class StudyPlan:
             Column("done", title="done"),
             Column("tokens", format=",d"),
             Column("time", title="time left", align="right"),
-            Column("disk", unit="MB", format=",.0f"),
+            Column("disk", unit="MB", format=",.1f"),
         ]
         return Table.from_rows(rows, columns, caption=f"{self.recipe} at scale {self.scale}", footnotes=tuple(notes))
 
@@ -167,18 +169,20 @@ def estimate(
     place = str(choose_device(device))
     study = None if out is None else Study(out, {}, built.steps, built.measurements)
     done = set() if study is None else {*study.steps} - {step.key for step in study.needed()}
+    small = _small(built.scale.tokens)
     past = _past_seconds(study)
     speeds: dict[str, float] = {}
-    found, memory = [], 0.0
+    found, memory = [], 0.0 if place != "cpu" else _PROCESS_GIGABYTES
     with progress.task("plan", total=len(built.steps), unit="steps") as task:
         for step in built.steps:
-            seconds, megabytes = _estimate(step, past, speeds, place, timed or training_speed)
-            if step.kind not in past and not step.tokens:
-                seconds *= min(1.0, built.scale.tokens / 1e8 + 0.02)  # small studies have small tests
             if step.kind == "pretrain":
-                memory = max(memory, _memory(step))
+                seconds = _training_seconds(step, speeds, place, timed or training_speed)
+                memory = max(memory, _memory(step) + (_PROCESS_GIGABYTES if place == "cpu" else 0.0))
+            else:
+                seconds = past.get(step.kind, small * SECONDS.get(step.kind, 10.0))
             there = step.key in done
-            found.append(PlannedStep(step.key, step.kind, step.title, there, step.tokens, seconds, megabytes))
+            size = _megabytes(step, small)
+            found.append(PlannedStep(step.key, step.kind, step.title, there, step.tokens, seconds, size))
             task.advance()
     return StudyPlan(
         recipe=built.names[0],
@@ -188,8 +192,82 @@ def estimate(
         left_out=tuple(built.left_out),
         tokens_per_second=speeds,
         memory_gigabytes=memory,
-        in_text=tuple(_in_text(study)),
+        in_text=tuple(found_in_text(built, progress=progress)),
     )
+
+
+def _small(tokens: int) -> float:
+    """How much less than at scale ``hour`` small studies have to test and to write."""
+    return min(1.0, tokens / 1e8 + 0.02)
+
+
+# --- time ---
+
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """Estimated time until a study is done, one step after another."""
+
+    seconds: float
+    untimed: int
+    """Training steps that are not in it, because the speed of such training is not known yet."""
+
+    def in_words(self) -> str:
+        """The time left in a few words."""
+        if not self.untimed:
+            return f"about {duration(self.seconds)} left"
+        rest = f", and {duration(self.seconds)} for other steps" if self.seconds else ""
+        return f"time left: {self.untimed} encoders, whose speed is known once one trains{rest}"
+
+
+def time_left(study: Study) -> TimeLeft:
+    """Estimate the time that the steps take which have to run, from those that ran here and what a plan has timed."""
+    past, speeds = _past_seconds(study), _past_speeds(study)
+    small = _small(int(study.about.get("tokens") or 1e8))
+    seconds, untimed = 0.0, 0
+    for step in study.needed():
+        if step.kind != "pretrain":
+            seconds += past.get(step.kind, small * SECONDS.get(step.kind, 10.0))
+        elif not step.tokens:
+            seconds += 2.0
+        else:
+            name = _speed_name(_config(step))
+            speed = speeds.get(name) or recall(_speed_key(name, "auto"))
+            begun, _ = _trained(study, step)
+            if speed:
+                seconds += (step.tokens - begun) / float(speed)
+            else:
+                untimed += 1
+    return TimeLeft(seconds, untimed)
+
+
+def _past_speeds(study: Study) -> dict[str, float]:
+    """Tokens a second of encoders that were trained in a study, or are being trained, by size."""
+    spent: dict[str, list[tuple[int, float]]] = {}
+    for key, step in study.steps.items():
+        if step.kind == "pretrain" and step.tokens:
+            record = study.store.record(key)
+            tokens, seconds = _trained(study, step) if record is None else (step.tokens, float(record["seconds"]))
+            if tokens and seconds:
+                spent.setdefault(_speed_name(_config(step)), []).append((tokens, seconds))
+    return {name: sum(t for t, _ in runs) / sum(s for _, s in runs) for name, runs in spent.items()}
+
+
+def _trained(study: Study, step: Step) -> tuple[int, float]:
+    """Tokens and seconds of a training step that has begun, by its log."""
+    from isoglot.pretrain.metrics_log import METRICS
+    from isoglot.study.kinds.pretrain import RUN
+
+    try:
+        lines = (study.store.scratch(step.key) / RUN / METRICS).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0, 0.0
+    for line in reversed(lines):
+        with suppress(ValueError, KeyError):  # a line that is being written
+            facts = json.loads(line)
+            if facts["kind"] == "train":
+                return int(facts["tokens"]), float(facts["seconds"])
+    return 0, 0.0
 
 
 def _past_seconds(study: Study | None) -> dict[str, float]:
@@ -204,26 +282,58 @@ def _past_seconds(study: Study | None) -> dict[str, float]:
     return {kind: sum(times) / len(times) for kind, times in spent.items()}
 
 
-def _estimate(
-    step: Step,
-    past: dict[str, float],
-    speeds: dict[str, float],
-    device: str,
-    timed: Callable[[PretrainConfig, int, str], float],
-) -> tuple[float, float]:
-    """Seconds and megabytes of a step."""
-    if step.kind != "pretrain":
-        return past.get(step.kind, SECONDS.get(step.kind, 10.0)), MEGABYTES.get(step.kind, 1.0)
-    config, size = _config(step), _vocabulary_size(step)
-    parameters = _parameters(config, size, len(_languages(step)))
-    kept = 10 if step.settings.get("moments") else 0
-    megabytes = parameters * 4 / 1e6 * (1 + kept)
+def _training_seconds(
+    step: Step, speeds: dict[str, float], device: str, timed: Callable[[PretrainConfig, int, str], float]
+) -> float:
+    """Seconds of a training step, at a speed that is measured once for each size and kept for ``status``."""
     if not step.tokens:
-        return 2.0, megabytes
-    name = f"{config.model.size}, {config.batch.size} sequences a step"
+        return 2.0
+    config = _config(step)
+    name = _speed_name(config)
     if name not in speeds:
-        speeds[name] = timed(config, size, device)
-    return step.tokens / speeds[name], megabytes
+        speeds[name] = timed(config, _vocabulary_size(step), device)
+        keep(_speed_key(name, device), speeds[name])
+    return step.tokens / speeds[name]
+
+
+def _speed_name(config: PretrainConfig) -> str:
+    return f"{config.model.size}, {config.batch.size} sequences a step"
+
+
+def _speed_key(name: str, device: str) -> dict[str, str]:
+    from isoglot.core.devices import choose_device, list_devices
+
+    place = str(choose_device(device))
+    return {"speed": name, "device": next(one.chip for one in list_devices() if one.name == place)}
+
+
+# --- disk and memory ---
+
+
+def _megabytes(step: Step, small: float) -> float:
+    """Size of what a step writes, estimated from the data."""
+    if step.kind == "pretrain":
+        config, size = _config(step), _vocabulary_size(step)
+        kept = 10 if step.settings.get("moments") else 0
+        return _parameters(config, size, len(_languages(step))) * 4 / 1e6 * (1 + kept)
+    if step.kind == "vocabulary":
+        return int(step.settings["size"]) * 100 / 1e6
+    if step.kind == "shards":
+        return _text_megabytes(step.steps["text"]) / 2  # a token is two bytes, and four of text
+    if step.kind in ("cut-text", "builtin-text", "first-sentences", "twin-text"):
+        return _text_megabytes(step)
+    return MEGABYTES.get(step.kind, 1.0) * small
+
+
+def _text_megabytes(step: Step) -> float:
+    """Size of a text, from that of the files that it is made of, or from its number of sentences."""
+    if step.kind == "cut-text":
+        files = [Path(file.path) for name, file in step.files.items() if name.startswith("text.")]
+        size = sum(path.stat().st_size * (_COMPRESSION if path.suffix in _COMPRESSED else 1) for path in files)
+        return min(size, int(step.settings.get("bytes") or size)) / 1e6
+    if step.kind == "first-sentences":
+        return min(_text_megabytes(step.steps["text"]), int(step.settings["sentences"]) * _SENTENCE / 1e6)
+    return int(step.settings.get("sentences", 0)) * _BUILTIN_SENTENCE / 1e6
 
 
 def _config(step: Step) -> PretrainConfig:
@@ -295,17 +405,37 @@ def training_speed(config: PretrainConfig, vocabulary_size: int, device: str) ->
     return rows * length / best
 
 
-def _in_text(study: Study | None) -> list[str]:
-    """Test data that text steps have found, in words."""
-    if study is None:
-        return []
-    found: Counter[tuple[str, str]] = Counter()
-    for step in study.steps.values():
-        if step.kind == "cut-text" and study.store.is_done(step.key):
-            for number in study.store.numbers(step.key).select("test_sentences_in_text"):
-                if number.value:
-                    found[step.settings["language"], str(number.at["test"])] = int(number.value)
+# --- test data in the training text ---
+
+
+def found_in_text(built: BuiltStudy, *, progress: Progress = SILENT) -> list[str]:
+    """Test data that is found in the training text, in words; what was looked through before is not read again."""
+    found: dict[tuple[str, str], int] = {}
+    for step in built.steps:
+        if step.kind != "cut-text":
+            continue
+        language = step.settings["language"]
+        texts = {name: file for name, file in step.files.items() if name.startswith("text.")}
+        tests = built.data.tests(language)
+        key = {
+            "overlap": 1,
+            "language": language,
+            "texts": [file.sha256 for file in texts.values()],
+            "tests": {name: file.sha256 for name, file in tests.items()},
+        }
+        counts = recall(key)
+        if counts is None:
+            paths = [Path(file.path) for file in texts.values()]
+            report = overlap_with_tests(
+                paths, {name: Path(file.path) for name, file in tests.items()}, language, progress=progress
+            )
+            counts = {name: one["found"] for name, one in report.sets.items()}
+            keep(key, counts)
+        for name, count in counts.items():
+            found[language, name] = max(count, found.get((language, name), 0))
+    fate = "stay in it" if built.options.keep_test_sentences else "are removed"
     return [
-        f"{count:,} sentences of {test} ({language}) were found in the training text and removed."
+        f"{count:,} sentences of {test} ({language}) are in the training text and {fate}."
         for (language, test), count in found.items()
+        if count
     ]

@@ -82,6 +82,10 @@ class Store:
     def _work(self, key: str) -> Path:
         return self.steps / f".{key}.work"
 
+    def scratch(self, key: str) -> Path:
+        """Where an attempt that runs or was interrupted has its checkpoints and logs."""
+        return self._work(key) / "scratch"
+
     # --- what is there ---
 
     def record(self, key: str) -> dict[str, Any] | None:

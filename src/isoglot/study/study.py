@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from isoglot.core.artifact import read_index_file, write_index
-from isoglot.core.errors import ConfigError, StorageError
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.run import sole_writer
 from isoglot.study.build import BuiltStudy, Measurement, StudyOptions
 from isoglot.study.numbers import Numbers
 from isoglot.study.step_owner import StepTakenError
-from isoglot.study.steps import SourceFile, Status, Step
+from isoglot.study.steps import SourceFile, Status, Step, canonical
 from isoglot.study.store import Store
 
 if TYPE_CHECKING:
@@ -83,27 +83,15 @@ class Study:
 
     @classmethod
     def create(cls, out: str | Path, built: BuiltStudy) -> Study:
-        """Write the plan of a study to its folder; an earlier plan there is extended or replaced, its steps stay.
+        """Write the plan of a study to its folder; an earlier plan there is replaced, its steps stay.
+
+        A plan of some arms or pairs is added to the earlier one.
 
         Raises:
-            ConfigError: The folder holds something else.
+            ConfigError: The folder holds something else, or a plan with other settings that this one does not replace.
             StorageError: It cannot be written.
         """
-        about = {
-            "recipe": built.names[0],
-            "title": built.recipes[0].title,
-            "paper": built.recipes[0].paper,
-            "claims": list(dict.fromkeys(claim for recipe in built.recipes for claim in recipe.claims)),
-            "includes": list(built.names[1:]),
-            "scale": built.scale_name,
-            "tokens": built.scale.tokens,
-            "threads": built.scale.threads,
-            "pairs": list(built.pairs),
-            "seeds": built.seeds,
-            "arms": {name: arm.title or name for recipe in built.recipes for name, arm in recipe.arms.items()},
-            "baseline": built.recipes[0].baseline,
-        }
-        study = cls(out, about, built.steps, built.measurements, built.left_out)
+        study = cls(out, _about(built), built.steps, built.measurements, built.left_out)
         path = study.out
         if path.is_dir() and any(path.iterdir()) and not (path / INDEX).exists() and not (path / "steps").exists():
             raise ConfigError(
@@ -111,7 +99,12 @@ class Study:
                 remedy="name another --out",
                 code="config.would-overwrite",
             )
-        study.save()
+        writable_folder(path)
+        with _patient_writer(path / INDEX):
+            if (built.options.arms or built.options.pairs) and (path / INDEX).exists():
+                with suppress(CorruptFileError):  # which is replaced
+                    study = joined([cls.open(path), study], path)
+            study._write()
         return study
 
     def save(self, *, paths: bool = True) -> None:
@@ -120,6 +113,11 @@ class Study:
         Raises:
             StorageError: It cannot be written.
         """
+        writable_folder(self.out)
+        with _patient_writer(self.out / INDEX):
+            self._write(paths=paths)
+
+    def _write(self, *, paths: bool = True) -> None:
         files = {file.key: file for step in self.steps.values() for file in step.files.values()}
         content = {
             "about": self.about,
@@ -131,9 +129,7 @@ class Study:
             "measurements": [{"key": one.step.key, "at": dict(one.at)} for one in self.measurements],
             "left_out": self.left_out,
         }
-        writable_folder(self.out)
-        with _patient_writer(self.out / INDEX):
-            write_index(self.out / INDEX, "study", FORMAT, content)
+        write_index(self.out / INDEX, "study", FORMAT, content)
 
     @classmethod
     def open(cls, out: str | Path) -> Study:
@@ -302,7 +298,8 @@ def merge_studies(
         keep: What is copied: all there is, or records and numbers alone, without the paths of the user's files.
 
     Raises:
-        ConfigError: There is none, or the folder holds something else.
+        ConfigError: There is none, the folder holds something else, or an arm has other settings in one than in
+            another.
         CorruptFileError: A file is not what was written.
         StorageError: A folder has no study, or cannot be written.
     """
@@ -310,24 +307,98 @@ def merge_studies(
         raise ConfigError("no studies to merge", remedy="name at least one", code="config.missing-data")
     target = Path(out)
     studies = [Study.open(folder) for folder in (*([target] if (target / INDEX).exists() else []), *folders)]
+    merged = joined(studies, target)
+    merged.save(paths=keep == "all")
+    others = [study for study in studies if study.out != target]
+    copied = [key for study in others for key in merged.store.merge(study.store, keep=keep)]
+    return merged, copied
+
+
+def joined(studies: Sequence[Study], out: Path) -> Study:
+    """The steps and measurements of studies as one, which is not written yet.
+
+    Raises:
+        ConfigError: An arm, or the recipe, has other settings in one than in another.
+    """
+    for number, one in enumerate(studies):
+        for other in studies[:number]:
+            _check_fit(other, one)
     steps = {key: step for study in studies for key, step in study.steps.items()}
     measurements = {
         (one.step.key, tuple(sorted(one.at.items()))): one for study in studies for one in study.measurements
     }
-    first = studies[0].about
     about = {
-        **first,
+        **studies[0].about,
         "pairs": list(dict.fromkeys(pair for study in studies for pair in study.about["pairs"])),
         "claims": list(dict.fromkeys(claim for study in studies for claim in study.about["claims"])),
         "seeds": max(study.about["seeds"] for study in studies),
         "arms": {name: title for study in studies for name, title in study.about["arms"].items()},
     }
     left_out = list(dict.fromkeys(reason for study in studies for reason in study.left_out))
-    merged = Study(target, about, list(steps.values()), list(measurements.values()), left_out)
-    merged.save(paths=keep == "all")
-    others = [study for study in studies if study.out != target]
-    copied = [key for study in others for key in merged.store.merge(study.store, keep=keep)]
-    return merged, copied
+    return Study(out, about, list(steps.values()), list(measurements.values()), left_out)
+
+
+def _check_fit(one: Study, other: Study) -> None:
+    """Refuse two studies whose numbers would be averaged or compared although they were made differently."""
+    where = f"{one.out} and {other.out}" if one.out != other.out else f"the study in {one.out} and this one"
+    remedy = "name another --out, or give both the same settings"
+    if one.about.get("recipe") == other.about.get("recipe"):
+        for name in ("scale", "tokens", "settings", "model"):
+            ours, theirs = (study.about.get(name) or None for study in (one, other))
+            if ours != theirs:
+                problem = f"{where} do not fit: {name} is {_said(ours)} in the one and {_said(theirs)} in the other"
+                raise ConfigError(problem, remedy=remedy, code="config.other-settings")
+    elif one.out == other.out:
+        problem = f"{one.out} holds a study of {one.about.get('recipe')}, not of {other.about.get('recipe')}"
+        raise ConfigError(problem, remedy="name another --out", code="config.other-settings")
+    trained = _trained_arms(one)
+    for arm, (tokens, key) in _trained_arms(other).items():
+        if arm in trained and trained[arm] != (tokens, key):
+            before = trained[arm][0]
+            what = f"{before:,} tokens in the one and {tokens:,} in the other" if before != tokens else "other settings"
+            name, pair = arm[:2]
+            raise ConfigError(
+                f"{where} do not fit: arm {name} of {pair} has {what}", remedy=remedy, code="config.other-settings"
+            )
+
+
+def _trained_arms(study: Study) -> dict[tuple[str, str, str], tuple[int, str]]:
+    """Tokens of each arm, and a hash of all that its training depends on but for seeds."""
+    found = {}
+    for one in study.measurements:
+        step = one.step
+        if step.kind == "pretrain":
+            config = {key: value for key, value in step.settings["config"].items() if key not in ("seed", "init_seed")}
+            form = canonical({"config": config, "inputs": {name: given.key for name, given in step.inputs.items()}})
+            arm = tuple(str(one.at.get(name, "")) for name in ("arm", "pair", "variant"))
+            found[arm[0], arm[1], arm[2]] = step.tokens, form
+    return found
+
+
+def _said(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "not set")
+
+
+def _about(built: BuiltStudy) -> dict[str, Any]:
+    """What is studied, for people."""
+    return {
+        "recipe": built.names[0],
+        "title": built.recipes[0].title,
+        "paper": built.recipes[0].paper,
+        "claims": list(dict.fromkeys(claim for recipe in built.recipes for claim in recipe.claims)),
+        "includes": list(built.names[1:]),
+        "scale": built.scale_name,
+        "tokens": built.scale.tokens,
+        "settings": sorted(built.options.scale_settings),
+        "model": built.options.model,
+        "threads": built.scale.threads,
+        "pairs": list(built.pairs),
+        "seeds": built.seeds,
+        "arms": {name: arm.title or name for recipe in built.recipes for name, arm in recipe.arms.items()},
+        "baseline": built.recipes[0].baseline,
+    }
 
 
 def _step_facts(step: Step) -> dict[str, Any]:

@@ -28,6 +28,7 @@ bleu1                  source, target, layer, alpha              L6
 nli                    arm, language                             L7: arms tune-all, tune-upper, tune-upper+shift
 nli                    arm, language, variant                    L7: floor, arm tune-all, variant untrained
 other_language_share   source, alpha                             L8: source en, alpha 0
+perplexity, ids_read   arm, language                             floors of W13, W15 (arm default), L4 to L6, L8
 =====================  ========================================  ===================================================
 
 - ``nli``, ``ner``, ``parsing`` and ``bleu1`` are in points from 0 to 100, all others from 0 to 1.

@@ -19,13 +19,14 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import inf, sqrt
+from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from isoglot.core.errors import InputError
 from isoglot.core.rng import random_stream
+from isoglot.study.claims.statistics import UNLEARNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -198,6 +199,24 @@ class Evidence:
             listed = "; ".join(in_words(self._cell(measure, at)) for measure, at in cells)
             self.absent(f"a {name} that all of these have: {listed}")
         return common
+
+    def learned(self, arm: str, languages: Sequence[str]) -> dict[str, Any]:
+        """How much an encoder has learned, as options of a part: at floor with a perplexity above a tenth of its ids.
+
+        The floor is guessing among the ids that a language has: the headroom is how far dev loss is below that, in
+        nats, on average over languages. It is no test item, so it counts neither as read nor as missing.
+        """
+        rooms = []
+        for language in languages:
+            at = frozenset({("arm", arm), ("language", language)})
+            perplexities, ids = (self.index.cells.get((measure, at)) for measure in ("perplexity", "ids_read"))
+            if perplexities and ids:
+                losses = [log(max(number.value, 1e-9)) for number in perplexities.values()]
+                rooms.append(log(max(1.0, next(iter(ids.values())).value)) - sum(losses) / len(losses))
+        if not rooms:
+            self.notes["floor not measured"] = None
+            return {}
+        return {"headroom": sum(rooms) / len(rooms), "margin": -log(UNLEARNED) / 2}
 
     def absent(self, what: str) -> NoReturn:
         """Record that something is missing without which the claim cannot be tested.

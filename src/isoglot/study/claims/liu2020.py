@@ -9,6 +9,8 @@ Tests are on the average over languages or pairs, unless they say otherwise.
 - The *late* layer of L4 is the one closest to a relative depth of 10/12, the *last* layers of L6 those from there on.
 - NLI is at floor unless the encoder with much data and the full window is more than 6 points above the untrained one;
   MRR unless it or, where systems are compared, the best system is more than 0.06 above the untrained encoder.
+- What is decoded (L4, L5, L6, L8) is at floor unless the encoder has a dev perplexity below a tenth of the ids it reads
+  in a language, on average: one that has learned less decodes the most frequent tokens.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ _claim = partial(declare, LIU2020)
 
 STATIC = ("word2vec", "glove")
 MEASURES = {"word_mrr": "MRR", "nli": "NLI"}
+ENCODER = "multilingual"
+"""Arm whose steering is measured."""
+_AT_FLOOR = "at floor unless the dev perplexity is below a tenth of the ids that are read"
 NEVER = 0.01
 """A share of tokens below this is called none."""
 LATE = 10 / 12
@@ -127,7 +132,8 @@ def _more_data(e: Evidence) -> list[Part]:
     "L4",
     "Adding α times the difference of the languages' means makes the model decode the other language; the convert rate "
     "rises with α.",
-    test="convert rate at the late layer: rises from each α above 0 to the next; above 0.9 at α = 3 from English",
+    test="convert rate at the late layer: rises from each α above 0 to the next; above 0.9 at α = 3 from English; "
+    f"{_AT_FLOOR}",
     reads="convert_rate(alpha, layer, source, target)",
 )
 def _convert_rate(e: Evidence) -> list[Part]:
@@ -135,30 +141,31 @@ def _convert_rate(e: Evidence) -> list[Part]:
     places = e.places("convert_rate", "source", "target", "alpha", layer=layer)
     alphas = sorted({alpha for _, _, alpha in places if alpha > 0})
     if len(alphas) < 2 or 3 not in alphas:
-        e.absent("convert_rate (alpha 3) and at another alpha above 0")
+        e.absent(f"convert_rate (alpha 3) and at another alpha above 0{_undefined(e, layer)}")
     pairs = _pairs_with(places, alphas)
     from_english = [pair for pair in pairs if pair[0] == "en"]
     if not from_english:
-        e.absent("convert_rate (source en) at all alphas")
+        e.absent(f"convert_rate (source en) at all alphas{_undefined(e, layer)}")
+    room = _learned(e)
     rates = [_over_pairs(e, "convert_rate", pairs, layer=layer, alpha=alpha) for alpha in alphas]
     parts = [
-        Part(name=f"convert rate, α {two:g} - α {one:g}", values=high - low, above=0.0, digits=3)
+        Part(name=f"convert rate, α {two:g} - α {one:g}", values=high - low, above=0.0, digits=3, **room)
         for (one, low), (two, high) in pairwise(zip(alphas, rates, strict=True))
     ]
     rate = _over_pairs(e, "convert_rate", from_english, layer=layer, alpha=3)
-    return [*parts, Part(name="convert rate from English, α 3", values=rate, above=0.9, digits=3)]
+    return [*parts, Part(name="convert rate from English, α 3", values=rate, above=0.9, digits=3, **room)]
 
 
 @_claim(
     "L5",
     "Decoded tokens belong to the two languages only; with negative α they stay in the first.",
     test="share of tokens outside both languages below 1 % at the late layer for every α; convert rate below 1 % for "
-    "every negative α",
+    f"every negative α; {_AT_FLOOR}",
     reads="outside_share(alpha, layer, source, target); convert_rate(alpha, layer, source, target)",
     printed=False,
 )
 def _outside(e: Evidence) -> list[Part]:
-    parts = []
+    parts, room = [], _learned(e)
     for measure, title, negative in (
         ("outside_share", "outside both languages", False),
         ("convert_rate", "convert rate", True),
@@ -167,17 +174,18 @@ def _outside(e: Evidence) -> list[Part]:
         places = e.places(measure, "source", "target", "alpha", layer=layer)
         alphas = sorted({alpha for _, _, alpha in places if alpha < 0 or not negative})
         if not any(alpha < 0 for alpha in alphas):
-            e.absent(f"{measure} at a negative alpha")
+            e.absent(f"{measure} at a negative alpha{_undefined(e, layer) if negative else ''}")
         for alpha in alphas:
             share = _over_pairs(e, measure, _pairs_with(places, [alpha]), layer=layer, alpha=alpha)
-            parts.append(Part(name=f"{title}, α {alpha:g}", values=share, below=NEVER, digits=4))
+            parts.append(Part(name=f"{title}, α {alpha:g}", values=share, below=NEVER, digits=4, **room))
     return parts
 
 
 @_claim(
     "L6",
     "BLEU-1 is best in the last layers for most pairs.",
-    test="share of pairs whose best layer, over all layers and α, is of relative depth 10/12 or more: above one half",
+    test="share of pairs whose best layer, over all layers and α, is of relative depth 10/12 or more: above one "
+    f"half; {_AT_FLOOR}",
     reads="bleu1(alpha, layer, source, target)",
 )
 def _best_layer(e: Evidence) -> list[Part]:
@@ -185,7 +193,7 @@ def _best_layer(e: Evidence) -> list[Part]:
     for source, target, layer, alpha in e.places("bleu1", "source", "target", "layer", "alpha"):
         grid.setdefault((source, target), []).append((layer, alpha))
     in_last = [_best_is_last(e, pair, cells) for pair, cells in grid.items()]
-    return [Part(name="share of pairs", values=average(in_last), above=0.5, digits=2)]
+    return [Part(name="share of pairs", values=average(in_last), above=0.5, digits=2, **_learned(e))]
 
 
 @_claim(
@@ -228,13 +236,13 @@ def _upper_half(e: Evidence) -> list[Part]:
 @_claim(
     "L8",
     "Without a shift, a masked English token is almost never decoded in another language.",
-    test="share of predictions in another language at α = 0 below 1 %, from English",
+    test=f"share of predictions in another language at α = 0 below 1 %, from English; {_AT_FLOOR}",
     reads="other_language_share(alpha, source)",
     printed=False,
 )
 def _other_language(e: Evidence) -> list[Part]:
     share = e.value("other_language_share", alpha=0, source="en")
-    return [Part(name="share in another language", values=share, below=NEVER, digits=4)]
+    return [Part(name="share in another language", values=share, below=NEVER, digits=4, **e.learned(ENCODER, ["en"]))]
 
 
 @_claim(
@@ -336,8 +344,27 @@ def _headroom(e: Evidence, measure: str, systems: Mapping[str, Mapping[str, Any]
     return scale | {"headroom": float((best - e.mean(measure, {"language": floors}, **at))[0])}
 
 
+def _learned(e: Evidence) -> dict[str, Any]:
+    """How much the encoder has learned of all languages, as options of a part."""
+    cells = e.index.names.get(("perplexity", frozenset({"arm", "language"})), [])
+    return e.learned(ENCODER, sorted({str(dict(at)["language"]) for _, at in cells}))
+
+
+def _undefined(e: Evidence, layer: int | None = None) -> str:
+    """Why there is no convert rate although tokens were decoded, for the reason of a claim that was not run."""
+    measured = any(
+        layer in (None, dict(at)["layer"])
+        for _, at in e.index.names.get(("outside_share", frozenset({"alpha", "layer", "source", "target"})), [])
+    )
+    return ": every token that was decoded there is one that both languages have" if measured else ""
+
+
 def _late_layer(e: Evidence, measure: str) -> int:
     """The layer closest to a relative depth of 10/12."""
+    if measure == "convert_rate" and not e.index.names.get(
+        (measure, frozenset({"alpha", "layer", "source", "target"}))
+    ):
+        e.absent(f"convert_rate{_undefined(e)}")
     places = e.places(measure, "layer", "source", "target", "alpha")
     layers = sorted({place[0] for place in places})
     _, source, target, alpha = places[0]

@@ -42,6 +42,9 @@ MARGIN = 3.0
 FAR = 3.0
 """A difference is much larger than another if it is at least that many times as large."""
 
+UNLEARNED = 0.1
+"""Perplexity as a share of the ids that are read, above which an encoder knows little but how frequent they are."""
+
 Outcome = Literal["holds", "does not hold", "undecided", "undecided: at floor", "not run"]
 
 

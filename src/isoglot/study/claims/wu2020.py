@@ -7,7 +7,8 @@ Unless a test says otherwise it is on the average over the languages that all ar
 - *Close to the floor* and *much larger* mean three times: W6, W7, W9.
 - *At floor*: an arm's floor is the same arm untrained. A part on a task is at floor unless Default is more than
   6 points (twice the margin of 3) above its floor, on average over the languages of the part. Where untrained arms were
-  not measured, a note says so.
+  not measured, a note says so. CKA (W13, W15) is at floor unless the bilingual model has learned something, which its
+  dev perplexity says.
 - Layers are compared by relative depth: layer 1 of 8 is 0.125.
 """
 
@@ -357,7 +358,8 @@ def _sentences(e: Evidence) -> list[Part]:
     "W13",
     "CKA: bilingual ≥ monolingual > random, first layers highest.",
     test="averages over layers: bilingual - monolingual and monolingual - random above 0; in bilingual and monolingual "
-    "models a layer of relative depth up to 0.125 (0 or 1 of 8) above all others",
+    "models a layer of relative depth up to 0.125 (0 or 1 of 8) above all others; at floor unless the dev perplexity "
+    "of the bilingual model is below a tenth of the ids that it reads",
     reads="cka(arm, estimator, language, layer)",
     beside=_CKA,
 )
@@ -365,15 +367,15 @@ def _similarity(e: Evidence) -> list[Part]:
     arms = ("bilingual", "monolingual", "random")
     languages, layers, depths = _grid(e, *(("cka", {"arm": arm, "estimator": "paper"}) for arm in arms))
     curves = {arm: _curve(e, "cka", layers, languages, arm=arm, estimator="paper") for arm in arms}
-    parts = [
-        Part(name=f"{higher} - {lower}", values=average(curves[higher]) - average(curves[lower]), above=0.0, digits=3)
+    tests = {
+        f"{higher} - {lower}": average(curves[higher]) - average(curves[lower])
         for higher, lower in (("bilingual", "monolingual"), ("monolingual", "random"))
-    ]
+    }
     first = [depth <= 0.125 for depth in depths]
-    return parts + [
-        Part(name=f"best first layer - best other, {arm}", values=_lead(e, curves[arm], first), above=0.0, digits=3)
-        for arm in ("bilingual", "monolingual")
-    ]
+    for arm in ("bilingual", "monolingual"):
+        tests[f"best first layer - best other, {arm}"] = _lead(e, curves[arm], first)
+    room = e.learned("default", languages)
+    return [Part(name=name, values=values, above=0.0, digits=3, **room) for name, values in tests.items()]
 
 
 @_claim(
@@ -413,7 +415,8 @@ def _correlation(e: Evidence) -> list[Part]:
 @_claim(
     "W15",
     "The gap in CKA between bilingual and monolingual models shrinks as languages grow apart.",
-    test="bilingual - monolingual, averaged over layers, larger for the near language than for the distant one",
+    test="bilingual - monolingual, averaged over layers, larger for the near language than for the distant one; at "
+    "floor as W13",
     reads="cka(arm, estimator, language, layer)",
     beside=_CKA,
 )
@@ -425,7 +428,8 @@ def _similarity_gap(e: Evidence) -> list[Part]:
         there = _in_role(e, role, languages, "cka")
         bilingual, monolingual = (average(_curve(e, "cka", layers, there, arm=arm, estimator="paper")) for arm in arms)
         gaps[role] = bilingual - monolingual
-    return [Part(name="gap, near - distant", values=gaps["near"] - gaps["distant"], above=0.0, digits=3)]
+    room = e.learned("default", languages)
+    return [Part(name="gap, near - distant", values=gaps["near"] - gaps["distant"], above=0.0, digits=3, **room)]
 
 
 @_claim(

@@ -6,6 +6,7 @@ stand in another order. The two training texts never say the same; a test pair i
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +19,7 @@ from isoglot.languages.twins import Order, Parsed, twin
 from isoglot.text.formats.plain import write_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -26,11 +27,9 @@ if TYPE_CHECKING:
     from isoglot.languages.corpus import Split
     from isoglot.languages.random_meanings import Draw
     from isoglot.languages.sentence import Sentence
-    from isoglot.model.encoder import Encoder
     from isoglot.model.protocol import EncoderLike
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.masking import RandomFrom
-    from isoglot.pretrain.train import Pretrained
     from isoglot.retrieve.estimates import Center
     from isoglot.vocab import Shards, Vocabulary
     from isoglot.vocab.train import TrainedMode
@@ -153,62 +152,35 @@ def pair_training(plan: str, *, budget: str, seed: int, random_from: RandomFrom)
     )
 
 
-@dataclass(frozen=True)
-class TrainedPair:
-    """An encoder of two languages, with what it was trained on."""
-
-    run: Pretrained
-    vocabulary: Vocabulary
-    shards: dict[str, Shards]
-
-
-def train_pair(
-    texts: Mapping[str, Path],
-    training: PretrainConfig,
-    out: Path,
-    *,
-    mode: TrainedMode,
-    pieces: int,
-    probes: Sequence[Callable[[Encoder, int], dict[str, float]]] = (),
-    device: str = "auto",
-    command: str = "isoglot.study",
-    progress: Progress = SILENT,
-) -> TrainedPair:
-    """Train a vocabulary on the texts, then an encoder, in a folder.
+def encoded_texts(
+    texts: Mapping[str, Path], out: Path, *, mode: TrainedMode, pieces: int, progress: Progress = SILENT
+) -> tuple[Vocabulary, dict[str, Shards]]:
+    """Train a vocabulary on the texts, and encode them with it; what a former call wrote to the folder is read instead.
 
     Args:
         texts: A file for each language.
-        training: Every knob of the pretraining.
-        out: The folder: ``vocabulary``, ``shards`` and ``encoder`` are written to it.
+        out: The folder: ``vocabulary`` and ``shards`` are written to it.
         mode: How the languages share ids.
         pieces: Ids of each language.
-        probes: Called at every evaluation.
-        device: ``auto``, ``cpu``, ``cuda``…
-        command: For the record of the run.
         progress: Shows how far it is.
     """
-    from isoglot.pretrain.train import pretrain
-    from isoglot.vocab import build_shards, train_vocabulary
+    from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 
+    folders = {code: out / "shards" / code for code in texts}
+    done = out / "shards" / "done"
+    if done.exists():
+        return Vocabulary.load(out / "vocabulary"), {code: Shards.open(path) for code, path in folders.items()}
+    shutil.rmtree(out / "shards", ignore_errors=True)
     vocabulary = train_vocabulary(
         {code: [path] for code, path in texts.items()}, mode=mode, size=pieces, progress=progress
     )
     vocabulary.save(out / "vocabulary")
     shards = {
-        code: build_shards([path], vocabulary, code, out / "shards" / code, dev_share=0.02, progress=progress)
+        code: build_shards([path], vocabulary, code, folders[code], dev_share=0.02, progress=progress)
         for code, path in texts.items()
     }
-    run = pretrain(
-        training,
-        shards,
-        vocabulary,
-        out / "encoder",
-        device=device,
-        probes=probes,
-        command=command,
-        progress=progress,
-    )
-    return TrainedPair(run, vocabulary, shards)
+    done.touch()
+    return vocabulary, shards
 
 
 def used_anchors(vocabulary: Vocabulary, shards: Mapping[str, Shards], codes: tuple[str, str]) -> int:

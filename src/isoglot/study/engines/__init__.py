@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -90,6 +91,43 @@ class RunResult:
         return ", ".join(parts) + "."
 
 
+def check_engine(engine: EngineName, options: RunOptions) -> None:
+    """Refuse what an engine cannot do here, before anything is written.
+
+    Raises:
+        ConfigError: An option is not for this engine, or it is not on this machine.
+        DeviceError: There is no such device.
+        MissingPartError: The engine is not installed.
+    """
+    cluster = options.cluster
+    theirs = {
+        "--workers": (options.workers is not None, ("local",)),
+        "--stop-after": (options.stop_after is not None, ("local", "ray")),
+        "--partition": (cluster.partition is not None, ("slurm",)),
+        "--time": (cluster.time is not None, ("slurm",)),
+        "--sbatch": (bool(cluster.sbatch), ("slurm",)),
+        "--wait": (cluster.wait, ("slurm",)),
+        "--address": (cluster.address is not None, ("ray",)),
+    }
+    for name, (given, engines) in theirs.items():
+        if given and engine not in engines:
+            raise ConfigError(
+                f"the engine {engine} does not take {name}",
+                remedy=f"leave it out, or use --engine {engines[0]}",
+                code="config.conflicting-options",
+            )
+    if engine == "slurm" and shutil.which("sbatch") is None:
+        raise ConfigError("there is no sbatch on this machine", remedy="run this where SLURM is, or use --engine local")
+    if engine == "ray":
+        from isoglot.core.optional import import_part
+
+        import_part("ray")
+    if engine == "local" and options.device not in ("auto", "cpu"):
+        from isoglot.core.devices import choose_device
+
+        choose_device(options.device)
+
+
 def run_study(
     study: Study,
     engine: EngineName = "local",
@@ -114,23 +152,7 @@ def run_study(
         StorageError: The store cannot be written.
     """
     options = options or RunOptions()
-    cluster = options.cluster
-    theirs = {
-        "--workers": (options.workers is not None, ("local",)),
-        "--stop-after": (options.stop_after is not None, ("local", "ray")),
-        "--partition": (cluster.partition is not None, ("slurm",)),
-        "--time": (cluster.time is not None, ("slurm",)),
-        "--sbatch": (bool(cluster.sbatch), ("slurm",)),
-        "--wait": (cluster.wait, ("slurm",)),
-        "--address": (cluster.address is not None, ("ray",)),
-    }
-    for name, (given, engines) in theirs.items():
-        if given and engine not in engines:
-            raise ConfigError(
-                f"the engine {engine} does not take {name}",
-                remedy=f"leave it out, or use --engine {engines[0]}",
-                code="config.conflicting-options",
-            )
+    check_engine(engine, options)
     if engine == "slurm":
         from isoglot.study.engines.slurm import run_slurm
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
 from isoglot.study.numbers import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from isoglot.core.progress import Progress
     from isoglot.study.steps import Work
+    from isoglot.text.cleaning.overlap import OverlapReport
 
 TEXT = "text.txt"
 """The payload of a text step."""
@@ -24,16 +27,10 @@ def cut_text(work: Work) -> list[Number]:
     Settings: ``language``; ``bytes``, the largest size (documents are sampled evenly); inputs ``text.N`` and
     ``test.NAME``, files with test sentences of any task.
     """
-    from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
-    from isoglot.text.formats.test_sentences import held_out_sentences
-    from isoglot.vocab.shard_build import workers_for
-
     language, limit = work.settings["language"], work.settings.get("bytes")
     texts = [path for _, path in work.named("text")]
-    tests = {name: list(held_out_sentences(path, language)) for name, path in work.named("test")}
-    finder = OverlapFinder(tests, language)
     whole = work.folder / TEXT if limit is None else work.scratch / TEXT
-    report = find_overlap(texts, finder, target=whole, workers=workers_for(texts), progress=work.progress)
+    report = overlap_with_tests(texts, dict(work.named("test")), language, target=whole, progress=work.progress)
     if not report.lines:
         raise InputError(
             "the text is empty", remedy="give text with at least one line", code="input.empty", file=texts[0]
@@ -49,6 +46,23 @@ def cut_text(work: Work) -> list[Number]:
             for name, found in report.sets.items()
         ),
     ]
+
+
+def overlap_with_tests(
+    texts: Sequence[Path],
+    tests: Mapping[str, Path],
+    language: str,
+    *,
+    target: Path | None = None,
+    progress: Progress = SILENT,
+) -> OverlapReport:
+    """Look for test sentences in a text; with ``target``, write the text without them."""
+    from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
+    from isoglot.text.formats.test_sentences import held_out_sentences
+    from isoglot.vocab.shard_build import workers_for
+
+    finder = OverlapFinder({name: list(held_out_sentences(path, language)) for name, path in tests.items()}, language)
+    return find_overlap(texts, finder, target=target, workers=workers_for(texts), progress=progress)
 
 
 def sample_documents(source: Path, target: Path, size: int) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
+from isoglot.study.claims.statistics import UNLEARNED
 from isoglot.study.distributions import t_quantile, t_tail
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ FLOOR_MARGIN = 6.0
 """Points above its floor from which an arm has learned something."""
 FALLING = 0.3
 """Share by which perplexity falls over the second half of training, above which an arm is still young."""
-
-
-UNLEARNED = 0.1
-"""Perplexity as a share of the ids that are read, above which an arm knows little but how frequent they are."""
 
 
 @dataclass(frozen=True)

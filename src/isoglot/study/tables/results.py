@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from isoglot.study.claims import Difference, Verdict
     from isoglot.study.numbers import Number, Numbers
+    from isoglot.study.steps import SourceFile, Step
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
@@ -175,7 +176,25 @@ def about_study(study: Study) -> str:
     factor, unit = token_unit(max(tokens, default=0))
     ends = sorted({min(tokens), max(tokens)}) if tokens else []
     budget = f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit}" if ends else "no"
-    return f"{budget} tokens an arm, scale {study.about.get('scale')}, {', '.join(study.about.get('pairs', []))}"
+    pairs = ", ".join(study.about.get("pairs", []))
+    return f"{budget} tokens an arm, scale {study.about.get('scale')}, {pairs}, {_data_words(study)}"
+
+
+def _data_words(study: Study) -> str:
+    """The text that a study has read and how it was tested, in a few words."""
+    files = {name: file for step in study.steps.values() for name, file in _named_files(step)}
+    texts = [f"{name} ({file.key[:8]})" for name, file in files.items()]
+    tests = {file.key for step in study.steps.values() for file in step.files.values()}
+    tests -= {file.key for file in files.values()}
+    if not texts:
+        return "built-in languages" + (f" and {len(tests)} files" if tests else "")
+    return f"text {', '.join(texts)}" + (f", {len(tests)} test files" if tests else "")
+
+
+def _named_files(step: Step) -> list[tuple[str, SourceFile]]:
+    if step.kind != "cut-text":
+        return []
+    return [(Path(file.path).name, file) for name, file in step.files.items() if name.startswith("text.")]
 
 
 def study_verdicts(study: Study) -> list[Verdict]:
