@@ -392,7 +392,7 @@ def _about(built: BuiltStudy) -> dict[str, Any]:
         "scale": built.scale_name,
         "tokens": built.scale.tokens,
         "settings": sorted(built.options.scale_settings),
-        "model": built.options.model,
+        **({} if built.options.model is None else {"model": built.options.model}),
         "threads": built.scale.threads,
         "pairs": list(built.pairs),
         "seeds": built.seeds,

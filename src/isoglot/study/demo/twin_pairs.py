@@ -155,7 +155,7 @@ def pair_training(plan: str, *, budget: str, seed: int, random_from: RandomFrom)
 def encoded_texts(
     texts: Mapping[str, Path], out: Path, *, mode: TrainedMode, pieces: int, progress: Progress = SILENT
 ) -> tuple[Vocabulary, dict[str, Shards]]:
-    """Train a vocabulary on the texts, and encode them with it; what a former call wrote to the folder is read instead.
+    """Train a vocabulary on the texts and encode them; what a training in the folder began with is read again.
 
     Args:
         texts: A file for each language.
@@ -167,20 +167,18 @@ def encoded_texts(
     from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 
     folders = {code: out / "shards" / code for code in texts}
-    done = out / "shards" / "done"
-    if done.exists():
+    if (out / "encoder").exists():
         return Vocabulary.load(out / "vocabulary"), {code: Shards.open(path) for code, path in folders.items()}
-    shutil.rmtree(out / "shards", ignore_errors=True)
+    for part in ("vocabulary", "shards"):  # of a call that was ended on the way
+        shutil.rmtree(out / part, ignore_errors=True)
     vocabulary = train_vocabulary(
         {code: [path] for code, path in texts.items()}, mode=mode, size=pieces, progress=progress
     )
     vocabulary.save(out / "vocabulary")
-    shards = {
+    return vocabulary, {
         code: build_shards([path], vocabulary, code, folders[code], dev_share=0.02, progress=progress)
         for code, path in texts.items()
     }
-    done.touch()
-    return vocabulary, shards
 
 
 def used_anchors(vocabulary: Vocabulary, shards: Mapping[str, Shards], codes: tuple[str, str]) -> int:
