@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.core.errors import IsoglotError
+from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.model import load_encoder
 from isoglot.model.encoder import Encoder
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
