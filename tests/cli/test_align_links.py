@@ -204,7 +204,7 @@ def test_nothing_of_an_earlier_run_stands_beside_new_links(isoglot, bitext: list
     one, other = tmp_path / "one", tmp_path / "other"
     for folder in (one, other):
         assert isoglot("align", "links", *bitext, "--out", folder).code == 0
-    assert "would be replaced while it is read" in (
+    assert "is an input and would be replaced" in (
         isoglot("align", "links", *bitext, "--aligner", other, "--out", other).err
     )
     assert (other / "aligner.safetensors").exists(), "the one that was to be used"

@@ -249,7 +249,7 @@ def test_doctor_tells_of_it(isoglot, mini: Path, monkeypatch, tmp_path: Path):
         ("encoder.json", b"{}", "encoder.json: not an encoder of format 1; install isoglot again"),
         ("encoder.json", None, "encoder.json: cannot read: no such file or folder; install isoglot again"),
         ("encoder.safetensors.zst", b"no", "encoder.safetensors.zst: 2 bytes with SHA-256 "),
-        ("vocabulary/vocabulary.json.zst", b"no", "vocabulary.json.zst: no whole Zstandard frame"),
+        ("vocabulary/vocabulary.json.zst", b"no", "vocabulary.json.zst: not one complete Zstandard frame"),
     ],
 )
 def test_doctor_reports_a_damaged_one(isoglot, mini: Path, monkeypatch, tmp_path: Path, name, content, line):

@@ -29,12 +29,12 @@ SLOW = ["doctor", "--measure", "quick", "--set", "seconds=30", "--set", "sizes=[
         (["doctor", "--seed", "x"], "(given: 'x'); see isoglot doctor --help"),
         (["doctor", "--out"], "Option '--out' requires an argument; see isoglot --help"),
         (["doctor", "extra"], "Got unexpected extra argument"),
-        (["doctor", "--device", "tpu"], "no device 'tpu' here; choose one of auto"),
+        (["doctor", "--device", "tpu"], "no device 'tpu' on this machine; choose one of auto"),
         (["doctor", "--measure", "quik"], "there is no recipe 'quik'; did you mean 'quick'?"),
         (["doctor", "--measure", "quick", "--set", "sise=[1]"], "--set sise=[1]: unknown key 'sise'; did you mean 'sizes'?"),
         (["doctor", "--measure", "quick", "--set", "seconds=-1"], "seconds = -1 should be greater than 0; 'seconds' is time spent"),
         (["doctor", "--measure", "quick", "--set", "sizes=[3]"], "sizes = 3 should be greater than or equal to 64"),
-        (["doctor", "--set", "seconds=1"], "--set seconds=1 changes no recipe here; add --measure quick"),
+        (["doctor", "--set", "seconds=1"], "--set seconds=1 has no recipe to change; add --measure quick"),
         (["doctor", "--measure", "nowhere.toml"], "nowhere.toml: cannot read: no such file"),
     ],
 )  # fmt: skip
@@ -82,7 +82,7 @@ def test_symbolic_links_in_a_circle_are_one_line(isoglot, tmp_path: Path, option
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     given = {"--map": "map.safetensors", "--vectors": "x.safetensors", "--out": "y.safetensors"} | {option: "loop"}
     result = isoglot("align", "apply", *(part for name, path in given.items() for part in (name, str(tmp_path / path))))
-    line = f"{tmp_path}/loop: symbolic links lead in a circle; remove the link, or name another path"
+    line = f"{tmp_path}/loop: the symbolic links form a cycle; remove the link, or name another path"
     assert (result.code, result.err) == (2, f"isoglot: {line}\n")
 
 

@@ -131,7 +131,7 @@ def test_a_text_of_an_earlier_run_is_not_lost_to_one_of_another_language(isoglot
     out = str(tmp_path / "out")
     clean = ("text", "clean", "--out", out, "--text")
     assert isoglot(*clean, f"en={tmp_path}/en.txt").code == 0
-    said = f"isoglot: {out} holds en.txt of an earlier run, which this one does not write again; name another --out\n"
+    said = f"isoglot: {out} holds en.txt of an earlier run, which this run does not write; name another --out\n"
     assert isoglot(*clean, f"fr={tmp_path}/fr.txt").err == said
     assert isoglot(*clean, f"en={tmp_path}/en.txt", "--text", f"fr={tmp_path}/fr.txt").code == 0
 

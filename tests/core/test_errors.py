@@ -80,7 +80,7 @@ def test_shown_keeps_to_its_limit(value: object, limit: int):
 def test_nearest_name():
     assert nearest_name("learning_rat", ["learning_rate", "seed"]) == "did you mean 'learning_rate'?"
     assert nearest_name("q", ["b", "a"]) == "choose one of a, b"
-    assert nearest_name("q", []) == "there is none to choose from"
+    assert nearest_name("q", []) == "there are none to choose from"
 
 
 @pytest.mark.parametrize("kind", KINDS)

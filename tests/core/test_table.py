@@ -19,7 +19,8 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from isoglot.core.errors import visible
-from isoglot.core.table import MISSING, Column, Table
+from isoglot.core.table import Column, Table
+from isoglot.core.table_rendering import MISSING
 from tests.errors import raises
 
 ROWS = [

@@ -73,7 +73,7 @@ def test_the_refusal_says_what_is_wrong(tmp_path: Path):
     path = save(checkpoints, 5) / MODEL
     path.write_bytes(path.read_bytes()[:-1])
     assert checkpoints.newest() is None
-    assert checkpoints.refused[0].endswith("the file was cut short or altered: make it again or fetch it again")
+    assert checkpoints.refused[0].endswith("the file was truncated or altered: create it again or download it again")
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch):

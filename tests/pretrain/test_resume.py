@@ -153,7 +153,7 @@ def test_a_damaged_checkpoint_is_spoken_of_and_the_one_before_is_used(tmp_path: 
     done = run(tmp_path / "cut", say=said.append)
     assert len(said) == len(done.refused) == 1
     assert said[0].startswith(f"checkpoint refused, going on from step 8: {path}: ")
-    assert said[0].endswith("the file was cut short or altered: make it again or fetch it again")
+    assert said[0].endswith("the file was truncated or altered: create it again or download it again")
     assert_same_end(tmp_path / "cut", tmp_path / "whole")
     for file in (tmp_path / "cut" / "checkpoints").glob("*/state.json"):
         file.write_text("{}")

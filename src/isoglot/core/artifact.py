@@ -1,23 +1,21 @@
-"""The one way to save and load: every file of ours carries a hash of its content, and reading checks it.
+"""Saving and loading: every file that isoglot writes carries a hash of its content, which is checked on reading.
 
-* **JSON** (an index of a folder, a journal, the identity of a run): ``content_sha256`` is the SHA-256 of everything
-  else in it, as canonical JSON. An index also has ``kind`` and ``format``, and the hashes of the files beside it.
+* **JSON** (the index of a folder, a journal, the identity of a run): ``content_sha256`` is the SHA-256 of everything
+  else in the file, as canonical JSON. An index also has ``kind`` and ``format``, and the hashes of the files beside it.
 * **Arrays** are one safetensors file. Its metadata has, as JSON under ``isoglot``, ``kind``, ``format``, ``facts``
-  (what is known about the arrays), ``sha256``, which covers all of these, the names, types and shapes, and the numbers,
-  and ``header_sha256``, which covers the same without the numbers.
+  (metadata of the caller), ``sha256``, which covers these, the names, types and shapes, and the data, and
+  ``header_sha256``, which covers the same without the data.
 
-What a JSON file must hold is written down as a form: a type, a union of types, a tuple of the values there may be, a
-table of the keys that must be there, ``{...: form}`` for a table with keys of any name, or ``[form]`` for a list of any
-length.
+Any of these files may be stored compressed, ``tokenizer.json`` as ``tokenizer.json.zst``. Hashes are those of the
+content, so both forms are equivalent. The same content gives the same bytes.
+
+The schema of a JSON file is called a form: a type, a union of types, a tuple of allowed values, a dict of required
+keys, ``{...: form}`` for a dict with arbitrary keys, or ``[form]`` for a list.
 
 >>> check_form({"size": 3, "files": {"a": "00"}}, {"size": int, "files": {...: str}}, "index.json", remedy="")
 >>> check_form({"size": 3}, {"size": int, "files": {...: str}}, "index.json", remedy="build them again")
 Traceback (most recent call last):
 isoglot.core.errors.CorruptFileError: index.json: no 'files' in it; build them again
-
-Files that may be stored compressed: ``tokenizer.json``, or in its place ``tokenizer.json.zst``.
-
-Hashes are those of the content, so either form stands for the other. The same content gives the same bytes.
 """
 
 from __future__ import annotations
@@ -50,14 +48,14 @@ if TYPE_CHECKING:
 
 SEAL = "content_sha256"
 _MISSING = object()
-_ALTERED = "the file was cut short or altered: make it again or fetch it again"
+_ALTERED = "the file was truncated or altered: create it again or download it again"
 
 
 # --- JSON ---
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with its hash.
+    """Add the hash of the content.
 
     >>> sealed({"size": 3})["content_sha256"][:12]
     '5437a864e4e7'
@@ -66,7 +64,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    # Through JSON once, because tuples, keys that are numbers and the like come back as something else.
+    # Through JSON once, because tuples and numeric keys are read back as something else.
     plain = json.loads(json.dumps({key: value for key, value in content.items() if key != SEAL}))
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -75,7 +73,7 @@ def _digest(content: Mapping[str, Any]) -> str:
 def write_sealed(
     path: str | Path, content: Mapping[str, Any], *, compression: Compression = "none", indented: bool = True
 ) -> Path:
-    """Write a table as JSON with its hash; returns the file, which ends in ``.zst`` if it is compressed.
+    """Write a dict as JSON with its hash; returns the path, which ends in ``.zst`` if it is compressed.
 
     Raises:
         StorageError: It cannot be written.
@@ -86,24 +84,24 @@ def write_sealed(
 
 
 def read_sealed(path: str | Path, form: Any = dict, *, remedy: str) -> dict[str, Any]:  # noqa: ANN401 - as check_form
-    """What :func:`write_sealed` wrote, without the hash, if it is still that.
+    """Read what :func:`write_sealed` wrote and check its hash.
 
     Args:
-        path: Where it is.
-        form: What must be in it.
-        remedy: How to make it again.
+        path: The file.
+        form: Its schema.
+        remedy: How to create it again.
 
     Raises:
-        CorruptFileError: It was altered, or something is missing in it or of another type.
+        CorruptFileError: It was altered, or does not match the schema.
         InputError: It is not JSON.
         StorageError: It cannot be read.
     """
     found = stored_json(path)
     if not isinstance(found, dict):
-        raise CorruptFileError(f"what is in it cannot be {shown(found)}", remedy=remedy, file=path)
+        raise CorruptFileError(f"the content is {shown(found)}, not an object", remedy=remedy, file=path)
     if found.get(SEAL) != _digest(found):
         raise CorruptFileError(
-            f"its content does not match its {SEAL}: it was altered", remedy=remedy, code="corrupt-file.hash", file=path
+            f"the content does not match its {SEAL}", remedy=remedy, code="corrupt-file.hash", file=path
         )
     check_form(found, form, path, remedy=remedy)
     return {key: value for key, value in found.items() if key != SEAL}
@@ -112,7 +110,7 @@ def read_sealed(path: str | Path, form: Any = dict, *, remedy: str) -> dict[str,
 def write_index(
     path: str | Path, kind: str, version: int, content: Mapping[str, Any], *, compression: Compression = "none"
 ) -> Path:
-    """Write the JSON file that says what a folder holds: what is in it, and the hashes of the files beside it.
+    """Write the index of a folder: what is in it, and the hashes of its files.
 
     Raises:
         StorageError: It cannot be written.
@@ -121,17 +119,17 @@ def write_index(
 
 
 def read_index_file(path: Path, form: dict[Any, Any], *, version: int, what: str, remedy: str) -> dict[str, Any]:
-    """An index of ours, compressed or not.
+    """Read an index, compressed or not.
 
     Args:
-        path: Where it is.
-        form: What must be in it, beside ``kind`` and ``format``.
-        version: The ``format`` that is understood.
-        what: The ``kind`` that is wanted.
-        remedy: How to make it again.
+        path: The file.
+        form: Its schema, without ``kind`` and ``format``.
+        version: The ``format`` that is supported.
+        what: The expected ``kind``.
+        remedy: How to create it again.
 
     Raises:
-        CorruptFileError: It was altered, or something is missing in it or of another type.
+        CorruptFileError: It was altered, or does not match the schema.
         InputError: It is not an index of that kind and format.
         StorageError: It cannot be read.
     """
@@ -142,19 +140,19 @@ def read_index_file(path: Path, form: dict[Any, Any], *, version: int, what: str
 
 
 def check_form(value: Any, form: Any, path: str | Path, *, remedy: str) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Refuse a value that was read from a file of ours and has not the form it was written in.
+    """Check a value that was read from a file against a schema.
 
     Raises:
-        CorruptFileError: Something is missing in it, or of another type; the message has the first such key.
+        CorruptFileError: A key is missing or has an invalid value; the message has the first one.
     """
     for key, wrong in _misfits(value, form, ""):
-        named = repr(key) if key else "what is in it"
+        named = repr(key) if key else "the content"
         problem = f"no {named} in it" if wrong is _MISSING else f"{named} cannot be {shown(wrong)}"
         raise CorruptFileError(problem, remedy=remedy, file=path)
 
 
 def _is_of(value: Any, form: Any) -> bool:  # noqa: ANN401 - as check_form
-    """Whether a value is one of some, or of a type; Python counts true and false as whole numbers, JSON does not."""
+    """Whether a value is one of a tuple or of a type; a bool is not an integer in JSON."""
     if isinstance(form, tuple):
         return value in form
     return isinstance(value, form) and not (form is int and isinstance(value, bool))
@@ -183,7 +181,7 @@ _CHUNK = 1 << 20
 
 
 def array_path(path: str | Path, name: str) -> Path:
-    """The file that is meant: a path that ends in ``.safetensors``, or the file of that name in a folder."""
+    """The path itself if it ends in ``.safetensors``, else the file of that name in the folder."""
     path = Path(path)
     return path if path.suffix == ".safetensors" else path / name
 
@@ -194,12 +192,12 @@ def save_arrays(
     facts: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray] | Mapping[str, torch.Tensor],
 ) -> None:
-    """Write the file, and its folder if that is missing.
+    """Write arrays to a safetensors file; creates its folder if it is missing.
 
     Args:
-        path: Where.
+        path: The file.
         kind: What the arrays are.
-        facts: What is known about them, as JSON holds it.
+        facts: Metadata, as JSON values.
         arrays: NumPy arrays, or tensors on any device.
 
     Raises:
@@ -230,16 +228,16 @@ def _serialized(arrays: Mapping[str, Any]) -> bytes:
 
 
 def load_arrays(path: str | Path, kind: str, *, remedy: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What :func:`save_arrays` wrote: the facts and the arrays.
+    """Read the facts and the arrays that :func:`save_arrays` wrote.
 
     Args:
         path: The file.
-        kind: What it must hold.
-        remedy: Where one gets such a file.
+        kind: The expected kind.
+        remedy: How to get such a file.
 
     Raises:
-        CorruptFileError: The file is not what was written.
-        InputError: It is not one of ours, or of another kind or format.
+        CorruptFileError: The file was truncated or altered.
+        InputError: It was not written by isoglot, or is of another kind or format.
         StorageError: It cannot be read.
     """
     from safetensors.numpy import load
@@ -249,11 +247,11 @@ def load_arrays(path: str | Path, kind: str, *, remedy: str) -> tuple[dict[str, 
 
 
 def load_tensors(path: str | Path, kind: str, *, remedy: str) -> dict[str, torch.Tensor]:
-    """The same as tensors on the CPU, without the facts.
+    """Read the arrays that :func:`save_arrays` wrote as tensors on the CPU.
 
     Raises:
-        CorruptFileError: The file is not what was written.
-        InputError: It is not one of ours, or of another kind or format.
+        CorruptFileError: The file was truncated or altered.
+        InputError: It was not written by isoglot, or is of another kind or format.
         StorageError: It cannot be read.
     """
     from safetensors.torch import load
@@ -275,29 +273,29 @@ def _checked(path: str | Path, kind: str, *, remedy: str) -> tuple[dict[str, Any
 def check_arrays(
     file: IO[bytes], path: str | Path, kind: str, *, remedy: str, numbers: bool = True
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]], int]:
-    """Check an open safetensors file of ours, a part at a time.
+    """Check an open safetensors file in chunks.
 
     Args:
         file: The file, at its beginning.
-        path: For messages.
-        kind: What it must hold.
-        remedy: Where one gets such a file.
-        numbers: Whether the numbers are read and hashed, too; if not, only the header and the size are checked.
+        path: Its path, for error messages.
+        kind: The expected kind.
+        remedy: How to get such a file.
+        numbers: Whether to hash the data, too; if not, only the header and the size are checked.
 
     Returns:
-        The facts; type, shape and place of each array; and where the numbers begin.
+        The facts; type, shape and offsets of each array; and the position of the data.
 
     Raises:
-        CorruptFileError: It is not what was written.
-        InputError: It is not one of ours, or of another kind or format.
+        CorruptFileError: The file was truncated or altered.
+        InputError: It was not written by isoglot, or is of another kind or format.
     """
     damaged = CorruptFileError(
-        "the content is not what was written", remedy=_ALTERED, code="corrupt-file.hash", file=path
+        "the content does not match its hash", remedy=_ALTERED, code="corrupt-file.hash", file=path
     )
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(_LONGEST_HEADER, size - 8):
-        raise CorruptFileError("not a whole safetensors file", remedy=_ALTERED, file=path)
+        raise CorruptFileError("not a complete safetensors file", remedy=_ALTERED, file=path)
     wrong = InputError(f"no {kind} of format {FORMAT}", remedy=remedy, code="input.unknown-format", file=path)
     try:
         entries = parse_json(file.read(length), path)
@@ -311,7 +309,7 @@ def check_arrays(
     if found != (kind, FORMAT):
         raise wrong
     digest = array_digest(kind, facts, entries)
-    # Of a file whose numbers are too many to be read each time, at least the header is known to be right.
+    # Files too large to be hashed on every read have at least their header checked.
     if digest.hexdigest() != header_sha256:
         raise damaged
     end = max((each["data_offsets"][1] for each in entries.values()), default=0)
@@ -331,13 +329,13 @@ def check_arrays(
 
 
 def array_digest(kind: str, facts: Mapping[str, Any], entries: Mapping[str, Any]) -> hashlib._Hash:
-    """The hash of all that stands before the numbers, ready to take them."""
+    """The hash of everything but the data, to be updated with the data."""
     about = {"kind": kind, "format": FORMAT, "facts": facts, "arrays": entries}
     return hashlib.sha256(_digest(about).encode())
 
 
 def array_header(kind: str, facts: Mapping[str, Any], entries: Mapping[str, Any], sha256: str) -> bytes:
-    """The header of a safetensors file of ours, padded so that the numbers are aligned."""
+    """The header of a safetensors file, padded so that the data is aligned."""
     about = {"kind": kind, "format": FORMAT, "sha256": sha256}
     about["header_sha256"] = array_digest(kind, facts, entries).hexdigest()
     metadata = json.dumps({**about, "facts": facts}, ensure_ascii=False)
@@ -346,29 +344,30 @@ def array_header(kind: str, facts: Mapping[str, Any], entries: Mapping[str, Any]
     return data.ljust(len(data) + -len(data) % 64)
 
 
+# --- compression ---
+
 Compression = Literal["none", "zstd"]
-"""``none``: files as they are; ``zstd``: each with ``.zst`` behind its name, for what has to be small."""
+"""``none``: files are not compressed; ``zstd``: compressed, with ``.zst`` appended to the name."""
 
 ENDING = ".zst"
-_LEVEL = 19  # of 22; from here on more memory gains nothing for files of a megabyte
+_LEVEL = 19  # of 22; higher levels gain nothing for files of a megabyte
 _LARGEST = 64 * 2**20  # bytes that any compressed file may expand to
-_LARGEST_RATIO = 64  # times its size, for those that are larger
-_PART = 1 << 12  # compressed bytes at a time: what a part expands to is in memory before it is counted
-_REMEDY = "the file was cut short or altered: make it again or fetch it again"
+_LARGEST_RATIO = 64  # larger files may expand to this many times their size
+_PART = 1 << 12  # compressed bytes at a time: a chunk is in memory before its size is checked
 
 
 def compressed(data: bytes, *, level: int = _LEVEL) -> bytes:
-    """The bytes as one Zstandard frame with a checksum."""
+    """Compress to one Zstandard frame with a checksum."""
     import zstandard
 
     return zstandard.ZstdCompressor(level=level, write_checksum=True).compress(data)
 
 
 def expanded(data: bytes, path: str | Path) -> bytes:
-    """What was compressed; ``path`` is for the message.
+    """Decompress; ``path`` is for the error message.
 
     Raises:
-        CorruptFileError: It is not one whole frame, or one that expands to far more than any file of ours.
+        CorruptFileError: It is not one complete frame, or expands to far more than any file of isoglot.
     """
     import zstandard
 
@@ -382,17 +381,17 @@ def expanded(data: bytes, path: str | Path) -> bytes:
             size += len(parts[-1])
             if size > most:
                 raise CorruptFileError(
-                    f"{len(data):,} bytes that expand to more than {most:,}", remedy=_REMEDY, file=path
+                    f"{len(data):,} bytes that expand to more than {most:,}", remedy=_ALTERED, file=path
                 )
     except zstandard.ZstdError as error:
-        raise CorruptFileError("no whole Zstandard frame", remedy=_REMEDY, file=path) from error
+        raise CorruptFileError("not one complete Zstandard frame", remedy=_ALTERED, file=path) from error
     if not frame.eof or frame.unused_data:
-        raise CorruptFileError("no whole Zstandard frame", remedy=_REMEDY, file=path)
+        raise CorruptFileError("not one complete Zstandard frame", remedy=_ALTERED, file=path)
     return b"".join(parts)
 
 
 def both_forms(*names: str) -> list[str]:
-    """The names that files may have: as they are, and compressed.
+    """The names of files, each uncompressed and compressed.
 
     >>> both_forms("counts.npy")
     ['counts.npy', 'counts.npy.zst']
@@ -401,17 +400,17 @@ def both_forms(*names: str) -> list[str]:
 
 
 def is_stored(path: str | Path) -> bool:
-    """Whether the file is there, as it is or compressed."""
-    return Path(path).exists() or _small(path).exists()
+    """Whether the file exists, compressed or not."""
+    return Path(path).exists() or _compressed_path(path).exists()
 
 
 def store_bytes(path: str | Path, data: bytes, compression: Compression = "none") -> Path:
-    """Write the content atomically in one of the two forms, and remove the other; returns the file.
+    """Write a file atomically, compressed or not, and remove the other form; returns the path.
 
     Raises:
         StorageError: It cannot be written.
     """
-    plain, small = Path(path), _small(path)
+    plain, small = Path(path), _compressed_path(path)
     written, other = (plain, small) if compression == "none" else (small, plain)
     write_bytes(written, data if compression == "none" else compressed(data))
     other.unlink(missing_ok=True)
@@ -419,36 +418,36 @@ def store_bytes(path: str | Path, data: bytes, compression: Compression = "none"
 
 
 def stored_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
-    """The content of a file, whichever form it has; with ``sha256`` given, only if that is its hash.
+    """Read a file, compressed or not, and check its hash if ``sha256`` is given.
 
     Raises:
-        CorruptFileError: The content is not what was written.
+        CorruptFileError: The hash differs.
         StorageError: The file cannot be read.
     """
-    if Path(path).exists() or not _small(path).exists():
+    if Path(path).exists() or not _compressed_path(path).exists():
         return read_bytes(path, sha256=sha256)
-    data = expanded(read_bytes(_small(path)), _small(path))
+    data = expanded(read_bytes(_compressed_path(path)), _compressed_path(path))
     if sha256 is not None:
-        check_content(_small(path), found=hashlib.sha256(data).hexdigest(), expected=sha256, size=len(data))
+        check_content(_compressed_path(path), found=hashlib.sha256(data).hexdigest(), expected=sha256, size=len(data))
     return data
 
 
 def stored_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """The value in a JSON file, whichever form it has.
+    """Read a JSON file, compressed or not.
 
     Raises:
-        CorruptFileError: The compressed file is damaged, or no JSON.
+        CorruptFileError: The compressed file is damaged, or is not JSON.
         InputError: Malformed JSON; the message has line and column.
         StorageError: The file cannot be read.
     """
-    if Path(path).exists() or not _small(path).exists():
+    if Path(path).exists() or not _compressed_path(path).exists():
         return read_json(path)
     try:
-        return parse_json(stored_bytes(path), _small(path))
+        return parse_json(stored_bytes(path), _compressed_path(path))
     except InputError as error:
-        raise CorruptFileError("no JSON inside", remedy=_REMEDY, file=_small(path)) from error
+        raise CorruptFileError("the content is not JSON", remedy=_ALTERED, file=_compressed_path(path)) from error
 
 
-def _small(path: str | Path) -> Path:
+def _compressed_path(path: str | Path) -> Path:
     path = Path(path)
     return path.with_name(path.name + ENDING)

@@ -1,7 +1,7 @@
-"""Configs: frozen, typed, validated with the reason; set by a recipe and changed with ``--set``.
+"""Configs and recipes: frozen, typed, validated settings from a TOML recipe and ``--set``.
 
-A config class stands beside the component it builds and inherits from :class:`Config`. Values come from
-three places, later ones winning: the class's defaults, a TOML recipe, and ``--set key=value``.
+A config class is defined beside the component it configures and inherits from :class:`Config`. Values come from the
+class's defaults, a TOML recipe and ``--set key=value``; later ones take precedence.
 
 >>> from pydantic import Field
 >>> class Bread(Config):
@@ -9,11 +9,8 @@ three places, later ones winning: the class's defaults, a TOML recipe, and ``--s
 >>> build_config(Bread, settings=["grams=750"]).grams
 750
 
-Recipes: TOML files that set a config's defaults, found by name inside a room or by path.
-
-A room keeps its recipes in its folder ``recipes/``; ``table1/sep-l1-3`` names ``recipes/table1/sep-l1-3.toml``.
-A name that ends in ``.toml`` is a path of the user's own. A recipe that says ``extends = "table1/default"`` takes
-every value of that one that it does not set itself.
+Recipes are in the folder ``recipes/`` of a room: ``table1/sep-l1-3`` is ``recipes/table1/sep-l1-3.toml``. A name that
+ends in ``.toml`` is the path of a file. A recipe with ``extends = "table1/default"`` inherits the values of that one.
 """
 
 from __future__ import annotations
@@ -38,11 +35,11 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 LARGEST_NUMBER = 10**12
-"""The largest whole number a field of a config may have, unless it says otherwise."""
+"""The largest integer of a field without its own bound."""
 
 
 class Config(BaseModel):
-    """The base of every config: keyword-only, frozen, no unknown keys, no silent conversions."""
+    """Base class of configs: keyword-only, frozen, strict types, no unknown keys."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -54,7 +51,7 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _numbers_are_bounded(self) -> Self:
-        """Refuse whole numbers that no setting can mean: a field that may be larger says so by a bound of its own."""
+        """Reject absurdly large integers in fields without an upper bound."""
         for name, info in type(self).model_fields.items():
             value = getattr(self, name)
             bounded = any(hasattr(limit, "le") or hasattr(limit, "lt") for limit in info.metadata)
@@ -74,17 +71,17 @@ def build_config(
     values: Mapping[str, Any] | None = None,
     settings: Iterable[str] = (),
 ) -> ConfigT:
-    """A validated config from a recipe, a verb's own options and ``--set`` settings.
+    """Build a validated config from a recipe, command-line options and ``--set`` settings.
 
     Args:
         kind: The config class.
-        recipe: Its values replace the class's defaults.
-        values: A verb's own options; they replace the recipe's values.
-        settings: ``key=value`` strings; a dotted key reaches into a table. They come last.
+        recipe: Overrides the defaults of the class.
+        values: Command-line options; they override the recipe.
+        settings: ``key=value`` strings; dotted keys reach into nested configs. They override everything else.
 
     Raises:
-        ConfigError: A key that does not exist (with the nearest that does) or a value that will not do, with
-            the recipe's file and line, or the ``--set`` it came from.
+        ConfigError: An unknown key or an invalid value; the message has the file and line of the recipe, or the
+            ``--set`` it came from.
     """
     file = None if recipe is None else recipe.path
     merged: dict[str, Any] = {} if recipe is None else json.loads(_as_json(recipe.values, file))
@@ -95,18 +92,18 @@ def build_config(
         _put(merged, path, value, setting)
         given[path] = setting
     try:
-        # Through JSON: strict typing, and yet lists become tuples and strings become enums or paths.
+        # Through JSON: with strict types, lists still become tuples and strings become enums or paths.
         return kind.model_validate_json(_as_json(merged, file))
     except ValidationError as error:
         found = error.errors(include_url=False)
-        ours = (one.get("ctx", {}).get("error") for one in found)  # what a validator raised says all there is to say
+        ours = (one.get("ctx", {}).get("error") for one in found)  # an error raised by a validator is complete
         raise next((one for one in ours if isinstance(one, ConfigError)), None) or _explain(
             kind, found, recipe, given
         ) from error
 
 
 def parse_setting(setting: str) -> tuple[KeyPath, Any]:
-    """Split ``key.sub=value`` and read the value as TOML, or else as a plain string.
+    """Split ``key.sub=value`` and parse the value as TOML, or else take it as a string.
 
     >>> parse_setting("optimizer.learning_rate=1e-4")
     (('optimizer', 'learning_rate'), 0.0001)
@@ -124,13 +121,13 @@ def parse_setting(setting: str) -> tuple[KeyPath, Any]:
         )
     try:
         value = tomllib.loads(f"value = {raw}")
-    except (ValueError, RecursionError):  # not TOML, or more than it can hold
+    except (ValueError, RecursionError):  # not TOML, or nested too deeply
         return path, raw.strip()
     return path, value["value"] if len(value) == 1 else raw.strip()
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be written down; a byte of another encoding on the command line cannot."""
+    """Whether a command-line argument is valid UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -153,12 +150,12 @@ def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> Non
 
 def _as_json(values: Mapping[str, Any], file: str | None) -> str:
     try:
-        return json.dumps(values, default=str)  # TOML's dates and times are the only other things: as ISO text
+        return json.dumps(values, default=str)  # dates and times of TOML become ISO strings
     except RecursionError as error:
         raise ConfigError(
             "a key is nested too deeply", remedy="flatten it", code="config.invalid-value", file=file
         ) from error
-    except ValueError as error:  # TOML has hexadecimal numbers, which may be larger than Python writes in decimals
+    except ValueError as error:  # a hexadecimal number may have more decimal digits than Python converts
         raise ConfigError(
             "a number has too many digits", remedy="write a smaller number", code="config.invalid-value", file=file
         ) from error
@@ -170,7 +167,7 @@ def _as_json(values: Mapping[str, Any], file: str | None) -> str:
 def _explain(
     kind: type[Config], errors: list[ErrorDetails], recipe: Recipe | None, given: dict[KeyPath, str]
 ) -> ConfigError:
-    """One error for the first thing wrong, in the reader's words."""
+    """Convert the first of pydantic's errors to a ConfigError."""
     first = errors[0]
     names = tuple(str(part) for part in first["loc"] if not isinstance(part, int))
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
@@ -195,7 +192,7 @@ def _explain(
     if recipe is None:
         return ConfigError(problem, remedy=remedy, code=code)
     while recipe.base is not None and key_line(recipe.text, names) is None:
-        recipe = recipe.base  # which sets the value
+        recipe = recipe.base  # the one that sets the value
     return ConfigError(problem, remedy=remedy, code=code, file=recipe.path, line=key_line(recipe.text, names))
 
 
@@ -204,7 +201,7 @@ def _short(setting: str) -> str:
 
 
 def _owner(kind: type[Config], names: KeyPath) -> type[Config]:
-    """The config class, possibly nested, that the last of the names belongs to."""
+    """The config class, possibly nested, of the last key."""
     for name in names[:-1]:
         field = kind.model_fields.get(name)
         annotation = None if field is None else field.annotation
@@ -220,7 +217,7 @@ _KEY = re.compile(r"""\s*([A-Za-z0-9_\-."' ]+?)\s*=""")
 
 
 def key_line(text: str, path: KeyPath) -> int | None:
-    r"""The line of a TOML text, from 1, that sets the key (or the nearest table around it); None when not found.
+    r"""The line of a TOML text, from 1, that sets a key or the table around it; None if there is none.
 
     >>> key_line("seed = 1\n[model]\nhidden_size = 64\n", ("model", "hidden_size"))
     3
@@ -243,26 +240,26 @@ def _dotted(key: str) -> KeyPath:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A recipe as it was read: where from, the text (for line numbers), and the values."""
+    """Recipe with its path, text (for line numbers) and values."""
 
     name: str
     path: str
     text: str = field(repr=False)
     values: dict[str, Any]
-    """All of them, those of the recipe it extends included."""
+    """All values, including inherited ones."""
     base: Recipe | None = None
     """The recipe it extends."""
 
 
 def load_recipe(name: str, *, room: str) -> Recipe:
-    """The recipe of that name in a room, or at that path.
+    """Load a recipe of a room, or from a file.
 
     Args:
         name: A name such as ``quick`` or ``table1/sep-l1-3``, or the path of a ``.toml`` file.
-        room: The room whose recipes are meant, such as ``core``.
+        room: The room, such as ``core``.
 
     Raises:
-        ConfigError: No such recipe (with the nearest name), or malformed TOML (with line and column).
+        ConfigError: There is no such recipe, or it is malformed TOML; the message has line and column.
         StorageError: The file cannot be read.
     """
     return _load(name, room, ())
@@ -295,7 +292,7 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
 
 
 def _over(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Values with changes laid over them, table by table."""
+    """Override values recursively."""
     found = dict(values)
     for key, value in changes.items():
         old = found.get(key)
@@ -304,7 +301,7 @@ def _over(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def recipe_names(room: str) -> list[str]:
-    """The names of the recipes a room ships, sorted."""
+    """The names of the recipes of a room, sorted."""
     return sorted(_recipes(room))
 
 
@@ -327,7 +324,7 @@ def _parse(name: str, path: str, text: str) -> Recipe:
     except RecursionError as error:
         raise ConfigError("nested too deeply", remedy="flatten it", code="config.malformed-toml", file=path) from error
     except tomllib.TOMLDecodeError as error:
-        # Python 3.11 tells the place only in the message: "... (at line 2, column 5)" or "(at end of document)".
+        # Python 3.11 has the position only in the message: "... (at line 2, column 5)" or "(at end of document)".
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         last = text.rstrip("\n").split("\n")
         line, column = (int(place[1]), int(place[2])) if place else (len(last), len(last[-1]) + 1)

@@ -1,4 +1,4 @@
-"""Which device to compute on, and which there are."""
+"""Devices of this machine, and the choice of one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 ProductPrecision = Literal["float32", "bfloat16", "float16"]
 """The number format of matrix products."""
 
-_LIMIT = Path("/sys/fs/cgroup/memory.max")  # a container's, where it has one
+_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceInfo:
-    """A device of this machine: its name for ``--device``, the chip, and its memory in bytes."""
+    """Device of this machine: its name for ``--device``, its chip and its memory in bytes."""
 
     name: str
     chip: str
@@ -29,13 +29,13 @@ class DeviceInfo:
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """The device of that name; ``auto`` takes CUDA where there is one, then MPS, then the CPU.
+    """Choose a device by name; ``auto`` prefers CUDA, then MPS, then the CPU.
 
     Args:
         name: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
 
     Raises:
-        DeviceError: There is no such device here.
+        DeviceError: This machine has no such device.
     """
     import torch
 
@@ -47,12 +47,14 @@ def choose_device(name: str = "auto") -> torch.device:
     if name == "cuda" and "cuda:0" in names:
         return torch.device("cuda:0")
     raise DeviceError(
-        f"no device {shown(name)} here", remedy=f"choose one of {', '.join(['auto', *names])}", code="device.not-found"
+        f"no device {shown(name)} on this machine",
+        remedy=f"choose one of {', '.join(['auto', *names])}",
+        code="device.not-found",
     )
 
 
 def list_devices() -> list[DeviceInfo]:
-    """Every device torch can compute on: accelerators first, the CPU last."""
+    """All devices that torch can use: accelerators first, the CPU last."""
     import torch
 
     found = []
@@ -66,7 +68,7 @@ def list_devices() -> list[DeviceInfo]:
 
 
 def product_precision(device: torch.device) -> ProductPrecision:
-    """The fastest number format of matrix products that the device computes in by itself.
+    """The fastest number format of matrix products that the device supports natively.
 
     bfloat16 from Ampere on (compute capability 8.0), float16 on Volta and Turing (7.x), else float32. torch's own
     ``is_bf16_supported`` is also true where bfloat16 is emulated.
@@ -75,27 +77,27 @@ def product_precision(device: torch.device) -> ProductPrecision:
 
     if device.type != "cuda":
         return "float32"
-    if torch.version.hip is not None:  # AMD's capabilities are other numbers
+    if torch.version.hip is not None:  # AMD numbers its capabilities differently
         return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
     capability = torch.cuda.get_device_capability(device)
     return "bfloat16" if capability >= (8, 0) else "float16" if capability >= (7, 0) else "float32"
 
 
 def cpu_count() -> int:
-    """The cores this process may use, which in a container are fewer than the machine's."""
+    """The number of cores this process may use; in a container fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def machine_memory() -> int:
-    """The memory this process may use in bytes, which in a container is less than the machine's; 0: not known."""
+    """The memory this process may use, in bytes; in a container less than the machine has; 0 if unknown."""
     if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
         return 0
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         limit = int(_LIMIT.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # there is none
+    except (OSError, ValueError):  # no limit
         return machine
     return min(machine, limit)
 

@@ -1,9 +1,7 @@
-"""The device's measured matrix peak: what "share of the peak" in a training line is a share of.
+"""Facts about the machine: versions, devices, optional libraries and the measured matrix peak.
 
-A square product of N × N matrices takes 2·N³ operations. Each size is repeated for some time and the fastest
-round counts: the peak is what the device can do, not what it did while something else ran.
-
-The check-up of the machine: versions, devices, optional parts, and how fast matrices multiply.
+The peak is what the "share of the peak" in training logs refers to. A product of N × N matrices takes 2·N³ operations;
+each size is repeated for some time and the fastest round counts.
 """
 
 from __future__ import annotations
@@ -32,21 +30,21 @@ if TYPE_CHECKING:
 
 
 class PeakConfig(Config):
-    """How the matrix peak is measured."""
+    """Settings of the measurement of the matrix peak."""
 
     sizes: tuple[Annotated[int, Field(ge=64, le=65536)], ...] = Field((1024, 2048), min_length=1)
     """Side lengths of the square matrices, tried from small to large."""
 
     dtypes: tuple[Literal["float32", "bfloat16", "float16"], ...] = Field(("float32", "bfloat16"), min_length=1)
-    """Number formats to measure, each apart."""
+    """Number formats to measure."""
 
     seconds: float = Field(0.5, gt=0, le=600)
-    """Time spent on each size and number format; a larger size that would take longer for one product is left out."""
+    """Time spent on each size and number format; a size whose single product would take longer is skipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Peak:
-    """The fastest product of one number format: its rate in TFLOP/s and the size that reached it."""
+    """Fastest matrix product of a number format: its rate in TFLOP/s and the matrix size."""
 
     dtype: str
     tflops: float
@@ -54,7 +52,7 @@ class Peak:
 
 
 def measure_peak(config: PeakConfig, device: torch.device, *, seed: int = 0, progress: Progress = SILENT) -> list[Peak]:
-    """The matrix peak of the device for each number format, on random numbers (zeros run faster, and lie)."""
+    """Measure the matrix peak of a device for each number format, on random numbers (zeros would run faster)."""
     import torch
 
     generator = torch.Generator(device).manual_seed(derive_seed(seed, "peak"))
@@ -80,20 +78,20 @@ def _time_product(size: int, dtype: str, device: torch.device, generator: torch.
     try:
         a_NN = torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype))
         return _fastest(a_NN, seconds)
-    except (RuntimeError, MemoryError) as error:  # torch says "out of memory" with a RuntimeError, too
+    except (RuntimeError, MemoryError) as error:  # torch also reports "out of memory" as a RuntimeError
         raise DeviceError(
-            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", remedy="leave that size out of sizes"
+            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", remedy="remove that size from sizes"
         ) from error
 
 
 def _fastest(a_NN: torch.Tensor, seconds: float) -> float:
-    """The shortest time of one product ``a @ a`` seen within so many seconds, after one to warm up."""
+    """The shortest time of a product ``a @ a`` within the given seconds, after one warm-up product."""
     import torch
 
     out_NN = a_NN @ a_NN
     synchronize = torch.cuda.synchronize if a_NN.is_cuda else torch.mps.synchronize if a_NN.is_mps else lambda: None
     synchronize()
-    rounds = 8 if a_NN.is_cuda else 1  # a GPU is asked for several at once, so that launching one is not timed
+    rounds = 8 if a_NN.is_cuda else 1  # on a GPU several are launched at once, so that launch time does not count
     best = float("inf")
     end = time.perf_counter() + seconds
     while best == float("inf") or time.perf_counter() < end:
@@ -116,21 +114,21 @@ def check_up(
     models: Sequence[Mapping[str, Any]] = (),
     progress: Progress = SILENT,
 ) -> dict[str, Any]:
-    """The facts about this machine, as JSON holds them.
+    """Collect facts about this machine, as JSON values.
 
     Args:
-        command: What the user typed, for the run record.
-        measure: A recipe for measuring the matrix peak; None does not measure.
+        command: The command line, for the run record.
+        measure: A recipe for measuring the matrix peak. Default: do not measure.
         settings: ``key=value`` changes to the recipe.
-        out: A folder that gets ``doctor.json`` and the run record.
+        out: A folder for ``doctor.json`` and the run record.
         device: The device to choose and measure.
         seed: The seed of the random matrices.
-        models: The encoders that come with the package, as :func:`isoglot.model.load.embedded` tells of them.
-        progress: Shows how far the measuring is.
+        models: The bundled encoders, from :func:`isoglot.model.load.embedded`.
+        progress: Progress reporter.
     """
     if measure is None and settings:
         raise ConfigError(
-            f"--set {settings[0]} changes no recipe here",
+            f"--set {settings[0]} has no recipe to change",
             remedy="add --measure quick",
             code="config.conflicting-options",
         )

@@ -1,15 +1,13 @@
-"""Errors that a user can act on: each names the place, the value and the remedy, in one line, and has a stable code.
+"""Errors for users: one line that names the place, the value and the remedy, and a stable code.
 
-The command line prints ``str(error)`` and exits with ``error.exit_code``; a traceback only with ``--debug``. Programs
-tell errors apart by ``error.code``, which is one of :data:`CODES`; messages may change.
+The command line prints ``str(error)`` and exits with ``error.exit_code``; ``--debug`` adds the traceback. Programs tell
+errors apart by ``error.code``, one of :data:`CODES`; messages may change.
 
 >>> error = InputError("'abc' is not a number", remedy="write the weight as 0.5", file="en-fr.txt", line=3)
 >>> str(error)
 "en-fr.txt:3: 'abc' is not a number; write the weight as 0.5"
 >>> error.code, isinstance(error, ValueError)
 ('input', True)
-
-Control characters in text and names from outside, made visible: no terminal or XML reader acts on them.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_LONGEST_PART = 1000  # characters of a problem and of a remedy: what they echo of the input may be of any size
+_LONGEST_PART = 1000  # characters of a problem or a remedy, which may quote input of any size
 _LONGEST_PATH = 4096
 
 
@@ -117,17 +115,17 @@ CODES = {
     "process": "another process of a distributed run failed",
     "worker": "a worker process ended before its work was done",
 }
-"""Every error code with its meaning. The part before the dot is that of the class; docs/ERRORS.md lists them."""
+"""Every error code with its meaning, listed in docs/ERRORS.md. The part before the dot is that of the class."""
 
 
 class IsoglotError(Exception):
-    """What went wrong, where, and what to do about it.
+    """Base class of errors: what is wrong, where, and what to do about it.
 
     Args:
         problem: What is wrong, with the offending value in it (see :func:`shown`).
         remedy: What the reader can do now.
-        code: Which error it is, one of :data:`CODES`; by default that of the class.
-        file: The file it was found in.
+        code: One of :data:`CODES`. Default: that of the class.
+        file: The file with the error.
         line: The line in that file, from 1.
         column: The column in that line, from 1.
     """
@@ -155,7 +153,7 @@ class IsoglotError(Exception):
             self.code = code
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors travel between processes: with their named arguments, which exceptions lose by themselves."""
+        """Pickle with the keyword arguments, which exceptions lose otherwise."""
         place = {"file": self.file, "line": self.line, "column": self.column}
         return _rebuilt, (type(self), self.problem, {"code": self.code, "remedy": self.remedy, **place})
 
@@ -178,43 +176,43 @@ class IsoglotError(Exception):
 
 
 class ConfigError(IsoglotError, ValueError):
-    """An option, a recipe or a ``--set`` that asks for something that does not exist."""
+    """Invalid option, recipe or ``--set``."""
 
     code = "config"
 
 
 class InputError(IsoglotError, ValueError):
-    """The content of a file the user gave."""
+    """Invalid input: the content of a file, or an argument."""
 
     code = "input"
 
 
 class StorageError(IsoglotError, OSError):
-    """A file or folder that cannot be read or written."""
+    """File or folder that cannot be read or written."""
 
     code = "storage"
 
 
 class CorruptFileError(StorageError):
-    """A file of ours that is not what was written: cut short or altered."""
+    """File written by isoglot that was truncated or altered."""
 
     code = "corrupt-file"
 
 
 class MissingPartError(IsoglotError):
-    """An optional library that is not installed."""
+    """Optional library that is not installed."""
 
     code = "missing-extra"
 
 
 class NumericError(IsoglotError):
-    """A loss, a gradient or a weight that is not finite."""
+    """Loss, gradient or weight that is not finite."""
 
     code = "numeric"
 
 
 class DeviceError(IsoglotError):
-    """A device that is not there."""
+    """Device that does not exist or cannot do the work."""
 
     code = "device"
 
@@ -224,12 +222,12 @@ def _rebuilt(kind: type[IsoglotError], problem: str, facts: dict[str, Any]) -> I
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space and control characters folded into one blank."""
+    """Replace every run of white space and control characters by one blank."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def shown(value: Any, limit: int = 80) -> str:  # noqa: ANN401 - any value at all may be wrong
-    """``repr(value)``, cut in the middle when long, for use inside an error message.
+    """``repr(value)`` for an error message, shortened in the middle if it is long.
 
     >>> shown("a" * 200, limit=20)
     "'aaaaaaaa…aaaaaaaaa'"
@@ -238,7 +236,7 @@ def shown(value: Any, limit: int = 80) -> str:  # noqa: ANN401 - any value at al
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, cut in the middle when it is longer than the limit."""
+    """Shorten a text in the middle if it is longer than the limit."""
     if len(text) <= limit:
         return text
     head = (limit - 1) // 2
@@ -250,14 +248,14 @@ _LONGEST_NAME = 60
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """A remedy for a misspelt name: the nearest known one, or all of them.
+    """Remedy for a misspelled name: the nearest known one, or all of them.
 
     >>> nearest_name("sed", ["seed", "device"])
     "did you mean 'seed'?"
     >>> nearest_name("xyz", ["seed", "device"])
     'choose one of device, seed'
 
-    Names that were read from a file may be many or long: the first few are listed, each cut to a bounded length.
+    Names may come from a file and be many or long: the first few are listed, each shortened.
 
     >>> nearest_name("xyz", [f"name-{number}" for number in range(100)])[-24:]
     '3, name-44 and 60 others'
@@ -268,7 +266,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
         return f"did you mean {close[0]!r}?"
     listed = [one if len(one) <= _LONGEST_NAME else f"{one[:_LONGEST_NAME]}…" for one in names[:_LISTED_NAMES]]
     others = f" and {len(names) - _LISTED_NAMES:,} others" if len(names) > _LISTED_NAMES else ""
-    return f"choose one of {', '.join(listed)}{others}" if names else "there is none to choose from"
+    return f"choose one of {', '.join(listed)}{others}" if names else "there are none to choose from"
 
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
@@ -278,10 +276,9 @@ _VISIBLE = {**_PICTURES, 0x7F: "\u2421", **dict.fromkeys(_NO_PICTURE, "\ufffd")}
 
 
 def visible(text: str) -> str:
-    r"""Replace control characters by a visible sign; line feeds and tabs stay.
+    r"""Make control characters visible, so that no terminal or XML parser acts on them; line feeds and tabs stay.
 
-    C0 controls and DEL become their Unicode control pictures. What has no picture and is invalid in XML or obeyed by
-    terminals (C1 controls, lone surrogates, U+FFFE and U+FFFF) becomes U+FFFD.
+    C0 controls and DEL become Unicode control pictures; C1 controls, lone surrogates, U+FFFE and U+FFFF become U+FFFD.
 
     >>> visible("red \x1b[31m, bell \x07, \x9b31m\n")
     'red ␛[31m, bell ␇, �31m\n'

@@ -1,8 +1,8 @@
-"""Files that are whole or not there: atomic writes, hashed reads, and errors that say what to do.
+"""File access: atomic writes, reads with hash checks, and errors with a remedy.
 
-A write goes to a temporary file in the same folder, is flushed to the disk, and only then takes its name.
-Whatever happens on the way (kill, full disk, power cut), the old file is still there and whole. What a killed writer
-leaves is removed when the same file is written again.
+A write goes to a temporary file in the same folder, which is flushed to disk and then renamed. If it is interrupted
+(kill, full disk, power cut), the old file is unchanged; the temporary file of a killed process is removed when the same
+file is written again.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _READ_PIPES: set[tuple[int, int]] = set()  # by device and inode
 
 
 def storage_error(error: OSError, path: str | Path, *, doing: str) -> StorageError:
-    """The same failure in words: what could not be done to which path, and the remedy; a StorageError as it is."""
+    """Convert an error of the system to a StorageError with path and remedy; a StorageError is returned as it is."""
     if isinstance(error, StorageError):
         return copy(error)
     code, problem, remedy = "storage", error.strerror or str(error), "check the path and the disk"
     if error.errno in _FULL:
         code, problem = "storage.disk-full", "the disk is full"
-        remedy = "free some space or name another folder; what was there before is untouched"
+        remedy = "free some space or name another folder; existing files are unchanged"
     elif isinstance(error, PermissionError) or error.errno == errno.EROFS:
         code, problem = "storage.permission", "permission denied"
         remedy = "name a folder you may use, or change its permissions"
@@ -56,11 +56,11 @@ def storage_error(error: OSError, path: str | Path, *, doing: str) -> StorageErr
 
 @contextmanager
 def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
-    r"""Open a file for writing that takes its name only when the block ends well.
+    r"""Open a file for writing that replaces the target only if the block succeeds.
 
     Args:
-        path: Where the file is to be. Its folder must exist. A symbolic link is followed, a file that is replaced
-            keeps its permissions, and a device, a pipe or ``/dev/stdout`` is written to as it is.
+        path: The target, in an existing folder. Symbolic links are followed, a replaced file keeps its permissions,
+            and devices, pipes and ``/dev/stdout`` are written to directly.
         text: UTF-8 text with ``\\n`` line ends instead of bytes.
 
     Raises:
@@ -75,7 +75,7 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
     _remove_left_behind(target)
     scratch = target.with_name(f".{target.name}.{this_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        # os.open rather than tempfile: the file gets the user's ordinary permissions, not 0600.
+        # os.open rather than tempfile: default permissions instead of 0600.
         handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with _opened(handle, text=text) as file:
@@ -91,7 +91,7 @@ def atomic_file(path: str | Path, *, text: bool = False) -> Iterator[IO[Any]]:
         flush_to_disk(target.parent)
     except OSError as error:
         if error.filename not in (None, str(scratch)):
-            raise  # the block stumbled over some other file: not ours to explain
+            raise  # an error about another file, raised in the block
         raise storage_error(error, path, doing="write") from error
 
 
@@ -101,12 +101,12 @@ def _opened(handle: int, *, text: bool) -> IO[Any]:
 
 @contextmanager
 def _stream(path: str | Path, through: Callable[[], int], *, text: bool) -> Iterator[IO[Any]]:
-    """What is no file on a disk cannot be replaced: write to it as it comes."""
+    """Write directly to what is not a regular file and cannot be replaced."""
     try:
         with _opened(through(), text=text) as file:
             yield file
     except BrokenPipeError:
-        raise  # whoever read it has gone: the command line ends in silence
+        raise  # the reader has gone: the command line exits silently
     except OSError as error:
         if error.filename not in (None, str(path)):
             raise
@@ -114,7 +114,7 @@ def _stream(path: str | Path, through: Callable[[], int], *, text: bool) -> Iter
 
 
 def _written_through(path: str | Path) -> Callable[[], int] | None:
-    """How to open a device, a pipe or an open file of this process (``/dev/stdout``) for writing; None for others."""
+    """A function that opens a device, a pipe or ``/dev/stdout`` for writing; None for regular files."""
     names = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
     known = re.fullmatch(r"/dev/fd/(\d{1,5})|/proc/self/fd/(\d{1,5})", str(path))
     if str(path) in names or known is not None:
@@ -127,7 +127,7 @@ def _written_through(path: str | Path) -> Callable[[], int] | None:
 
 
 def is_special(path: str | Path) -> bool:
-    """Whether something is there that is neither a file nor a folder: a device, a pipe, a socket."""
+    """Whether the path is a device, a pipe or a socket."""
     with suppress(OSError, ValueError):
         mode = Path(path).stat().st_mode
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -135,10 +135,10 @@ def is_special(path: str | Path) -> bool:
 
 
 def real_path(path: str | Path) -> Path:
-    """The path with symbolic links followed.
+    """Resolve symbolic links.
 
     Raises:
-        StorageError: They lead in a circle.
+        StorageError: They form a cycle.
     """
     found = Path(os.path.realpath(path))
     try:
@@ -146,7 +146,7 @@ def real_path(path: str | Path) -> Path:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StorageError(
-                "symbolic links lead in a circle",
+                "the symbolic links form a cycle",
                 remedy="remove the link, or name another path",
                 code="storage.link-cycle",
                 file=path,
@@ -155,8 +155,8 @@ def real_path(path: str | Path) -> Path:
 
 
 def keep_mode(old: Path, new: Path) -> None:
-    """Give what will replace a file or folder the same permissions and, where allowed, the same owner."""
-    with suppress(OSError, AttributeError):  # nothing is there, or Windows, which has no owners by number
+    """Copy permissions and, where allowed, the owner from a file or folder to its replacement."""
+    with suppress(OSError, AttributeError):  # nothing to copy from, or Windows
         facts = old.stat()
         if (facts.st_uid, facts.st_gid) != (os.geteuid(), os.getegid()):
             with suppress(OSError):
@@ -165,7 +165,7 @@ def keep_mode(old: Path, new: Path) -> None:
 
 
 def move_into_place(scratch: Path, path: str | Path) -> None:
-    """Let a finished file take its name; into a device or a pipe it is copied.
+    """Rename a finished file to its target; copy it if the target is a device or a pipe.
 
     Raises:
         StorageError: It cannot be written.
@@ -186,27 +186,27 @@ def move_into_place(scratch: Path, path: str | Path) -> None:
 
 @cache
 def this_machine() -> str:
-    """What tells this machine and its process numbers from others that may share the disk."""
+    """An identifier of this machine and its process namespace among those that share a disk."""
     facts = [platform.node()]
-    with suppress(OSError):  # the running Linux; a container has process numbers of its own
+    with suppress(OSError):  # Linux; a container has its own process ids
         facts += [Path("/proc/sys/kernel/random/boot_id").read_text("ascii"), str(Path("/proc/self/ns/pid").readlink())]
     return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:6]
 
 
 def _remove_left_behind(target: Path) -> None:
-    """Remove temporary files whose writers were killed: their names have the process, and it is gone."""
+    """Remove temporary files of processes that no longer exist; the file name has the process id."""
     for old in target.parent.glob(f".{escape(target.name)}.{this_machine()}-*-*.tmp") if os.name == "posix" else ():
         try:
-            os.kill(int(old.name.split("-")[-2]), 0)  # sends nothing
+            os.kill(int(old.name.split("-")[-2]), 0)  # signal 0 only tests whether the process exists
         except ProcessLookupError:
             with suppress(OSError):
                 old.unlink()
         except (OSError, ValueError, OverflowError):
-            pass  # another user's, or no file of ours
+            pass  # another user's process, or not a temporary file of ours
 
 
 def flush_to_disk(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a power cut, where the platform can."""
+    """Flush a file or a folder to disk, where the platform supports it."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -216,60 +216,58 @@ def flush_to_disk(path: Path) -> None:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write the bytes atomically."""
+    """Write bytes atomically."""
     with atomic_file(path) as file:
         file.write(data)
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write the text atomically, as UTF-8."""
+    """Write text atomically, as UTF-8."""
     with atomic_file(path, text=True) as file:
         file.write(text)
 
 
 def write_json(path: str | Path, value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Write the value atomically, as :func:`as_json` has it."""
+    """Write a value atomically, formatted by :func:`as_json`."""
     write_bytes(path, as_json(value))
 
 
 def as_json(value: Any) -> bytes:  # noqa: ANN401 - whatever JSON can hold
-    """The value as indented JSON that a person can read and a diff can show."""
+    """Format a value as indented JSON."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")  # a path may hold what is no character
+    return text.encode("utf-8", "backslashreplace")  # a path may have bytes that are not UTF-8
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Whether it is a named pipe; no where that cannot be found out, which whoever opens it will say."""
+    """Whether the path is a named pipe; False if that cannot be determined."""
     with suppress(OSError):
         return Path(path).is_fifo()
     return False
 
 
-_READ: dict[str, None] = {}  # files that were opened to be read, as they were named, in that order
+_READ: dict[str, None] = {}  # files that were read, in order of first use
 
 
 def note_read(path: str | Path) -> None:
-    """Note that a file is read, so that the record of the run has it; for what is opened by another library."""
+    """Note that a file is read, for the run record; needed for files that another library opens."""
     _READ.setdefault(str(path))
 
 
 def files_read() -> list[Path]:
-    """The files that were read since :func:`forget_reads`, in the order in which they were first opened."""
+    """The files read since :func:`forget_reads`, in order of first use."""
     return [Path(name) for name in _READ]
 
 
 def forget_reads() -> None:
-    """Begin anew, as a command does."""
+    """Clear the list of files that were read."""
     _READ.clear()
 
 
 def begin_to_read(path: str | Path) -> None:
-    """Note that a file is read; refuse a pipe, such as ``<(zcat a.gz)``, that was read before: it would seem empty.
-
-    Whoever opens a file that a user named calls this first.
+    """Note that a file is read; call it before opening a file that the user named.
 
     Raises:
-        InputError: It was.
+        InputError: It is a pipe, such as ``<(zcat a.gz)``, that was read before and would seem empty.
     """
     note_read(path)
     if is_pipe(path):
@@ -281,15 +279,18 @@ def begin_to_read(path: str | Path) -> None:
 
 def _read_twice(path: str | Path) -> InputError:
     return InputError(
-        "a pipe can be read once, and this is read twice", remedy="save it to a file", code="input.pipe", file=path
+        "a pipe can be read only once, but this command reads it twice",
+        remedy="save it to a file",
+        code="input.pipe",
+        file=path,
     )
 
 
 def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
-    """The whole file; with ``sha256`` given, only if that is its hash.
+    """Read a file and, if ``sha256`` is given, check its hash.
 
     Raises:
-        CorruptFileError: The content is not what was written.
+        CorruptFileError: The hash differs.
         StorageError: The file cannot be read.
     """
     begin_to_read(path)
@@ -303,7 +304,7 @@ def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """The whole file as UTF-8 text, a byte order mark dropped.
+    """Read a file as UTF-8 text, without a byte order mark.
 
     Raises:
         InputError: It is not UTF-8; the message has the line.
@@ -323,7 +324,7 @@ def read_text(path: str | Path) -> str:
 
 
 def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """The value in a JSON file.
+    """Read a JSON file.
 
     Raises:
         InputError: Malformed JSON; the message has line and column.
@@ -333,7 +334,7 @@ def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
 
 
 def parse_json(text: str | bytes, path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """The value that a text is JSON of; ``path`` is for the message.
+    """Parse JSON; ``path`` is for the error message.
 
     Raises:
         InputError: Malformed JSON; the message has line and column.
@@ -351,17 +352,17 @@ def parse_json(text: str | bytes, path: str | Path) -> Any:  # noqa: ANN401 - wh
             line=error.lineno,
             column=error.colno,
         ) from error
-    except ValueError as error:  # no UTF-8, or a number of more digits than Python converts
+    except ValueError as error:  # not UTF-8, or a number with too many digits for Python
         raise InputError(
             f"malformed JSON: {one_line(str(error))}", remedy="correct it there", code="input.malformed-json", file=path
         ) from error
 
 
 def file_hash(path: str | Path) -> str:
-    """The SHA-256 of a file of any size, in hexadecimal.
+    """The SHA-256 of a file, in hexadecimal.
 
     Raises:
-        InputError: It is a pipe, of which nothing would be left to read.
+        InputError: It is a pipe, which can be read only once.
         StorageError: It cannot be read.
     """
     if is_pipe(path):
@@ -374,7 +375,7 @@ def file_hash(path: str | Path) -> str:
 
 
 def check_file(path: str | Path, *, sha256: str) -> None:
-    """Refuse a file whose content is not the one that was written.
+    """Check a file against the hash of what was written.
 
     Raises:
         CorruptFileError: The hash differs.
@@ -384,7 +385,7 @@ def check_file(path: str | Path, *, sha256: str) -> None:
 
 
 def check_content(path: str | Path, *, found: str, expected: str, size: int) -> None:
-    """Refuse content whose hash is not the one that was written.
+    """Compare the hash of a file with that of what was written.
 
     Raises:
         CorruptFileError: The hash differs.
@@ -392,41 +393,41 @@ def check_content(path: str | Path, *, found: str, expected: str, size: int) -> 
     if found != expected:
         raise CorruptFileError(
             f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written",
-            remedy="the file was cut short or altered: make it again or fetch it again",
+            remedy="the file was truncated or altered: create it again or download it again",
             code="corrupt-file.hash",
             file=path,
         )
 
 
 def inside(folder: str | Path, name: str) -> Path:
-    """The file of a name that was read from an index; an index names no file outside its folder.
+    """The path of a file named in an index, which must be inside the folder.
 
     >>> inside("vocab", "en/tokenizer.json").as_posix()
     'vocab/en/tokenizer.json'
 
     Raises:
-        CorruptFileError: It is absolute, or leads out of the folder.
+        CorruptFileError: The name is absolute, or leads out of the folder.
     """
     parts = name.replace("\\", "/").split("/")
     if not name or ".." in parts or "" in parts or "\0" in name or Path(name).is_absolute():
         raise CorruptFileError(
-            f"the index names {shown(name)}, which is not in its folder",
-            remedy="the folder was altered: make it again or fetch it again",
+            f"the index names {shown(name)}, which is outside its folder",
+            remedy="the folder was altered: create it again or download it again",
             file=folder,
         )
     return Path(folder, *parts)
 
 
 def writable_folder(path: str | Path) -> Path:
-    """Make the folder if it is missing and check that a file can be written in it, before any work is done.
+    """Create a folder if it is missing, and check that it is writable before any work is done.
 
     Raises:
-        StorageError: It cannot be made or written to.
+        StorageError: It cannot be created or written to.
     """
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # where the system can, it never has a name that could be left behind
+        with tempfile.TemporaryFile(dir=folder):  # has no name on Linux, so that a kill leaves nothing behind
             pass
     except OSError as error:
         raise storage_error(error, path, doing="write to this folder") from error

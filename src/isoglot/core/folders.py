@@ -1,4 +1,4 @@
-"""Folders that appear whole: built under another name beside their place, then put there in one step."""
+"""Atomic replacement of folders: built under a temporary name, then renamed in one step."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @contextmanager
 def built_aside(target: Path) -> Iterator[Path]:
-    """Give an empty folder to fill; when the block ends well, it takes the place of the target, if there is one.
+    """Provide an empty folder that replaces the target if the block succeeds.
 
-    Whenever the process dies, the target is the old folder or the new one. What a killed process left is removed first,
-    so the caller must know that no other process is at work: see :func:`isoglot.core.run.sole_writer`.
+    If the process is killed, the target is either the old folder or the new one. Leftovers of a killed process are
+    removed first, so the caller must hold the lock: see :func:`isoglot.core.run.sole_writer`.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -46,11 +46,11 @@ def built_aside(target: Path) -> Iterator[Path]:
         except OSError as error:
             raise storage_error(error, target, doing="write") from error
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)  # the old folder, or what did not become the new one
+        shutil.rmtree(scratch, ignore_errors=True)  # the old folder, or an unfinished new one
 
 
 def replace_folder(target: Path, fill: Callable[[Path], object]) -> None:
-    """Put a folder that a function fills in the place of another, if any.
+    """Replace a folder, if it exists, by one that a function fills.
 
     Raises:
         StorageError: It cannot be written.
@@ -63,7 +63,7 @@ def replace_folder(target: Path, fill: Callable[[Path], object]) -> None:
 
 
 def restore_folder(target: Path) -> None:
-    """Remove what a killed process left beside a folder; the folder is as it was before or after."""
+    """Clean up after a killed process; the folder is then either the old one or the new one."""
     scratch, old = _aside(target)
     if old.exists() and not target.exists():
         old.rename(target)
@@ -72,7 +72,7 @@ def restore_folder(target: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder so that no half of it is ever seen under its name."""
+    """Remove a folder atomically: it is renamed first."""
     scratch, _ = _aside(path)
     with suppress(OSError):
         shutil.rmtree(scratch, ignore_errors=True)
@@ -81,7 +81,7 @@ def remove_folder(path: Path) -> None:
 
 
 def link_file(path: str | Path, place: str | Path) -> None:
-    """Give a file a second name; where the disk cannot do that, a copy."""
+    """Create a hard link to a file, or a copy where the disk does not support links."""
     try:
         os.link(path, place, follow_symlinks=False)
     except OSError:
@@ -89,12 +89,12 @@ def link_file(path: str | Path, place: str | Path) -> None:
 
 
 def link_folder(folder: Path, place: Path) -> None:
-    """Give the files of a folder second names in another, which must not exist."""
+    """Link the files of a folder into a new folder."""
     shutil.copytree(folder, place, copy_function=link_file)
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left in a folder of folders."""
+    """Remove leftovers of killed processes from a folder of folders."""
     for rest in (*folder.glob(".*.new"), *folder.glob(".*.old")):
         shutil.rmtree(rest, ignore_errors=True)
 
@@ -104,16 +104,16 @@ def _aside(target: Path) -> tuple[Path, Path]:
 
 
 def _beside(error: OSError, target: Path) -> StorageError:
-    found = storage_error(error, target, doing="make a folder beside this one")
+    found = storage_error(error, target, doing="create a folder beside this one")
     if target.is_dir():
-        found.remedy = f"name a folder in it: {target / 'run'}"
+        found.remedy = f"name a folder inside it: {target / 'run'}"
     return found
 
 
 def put_folder(scratch: Path, target: Path) -> None:
-    """Give a folder its name, in one step where the system can exchange two names, else in two.
+    """Rename a folder to its target, in one step where the system can exchange two names, else in two.
 
-    A folder that had the name is removed, or is left under the first one's.
+    An existing target is removed, or keeps the temporary name.
     """
     for path in sorted(scratch.rglob("*")):
         flush_to_disk(path)
@@ -131,7 +131,7 @@ def put_folder(scratch: Path, target: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Whether two names could be exchanged in one step."""
+    """Exchange two names in one step; False if that is not possible."""
     exchange = _exchange()
     return (
         exchange is not None
@@ -141,7 +141,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 @cache
 def _exchange() -> Any:  # noqa: ANN401 - a function of C
-    """``renameat2`` of Linux, which Python does not offer."""
+    """``renameat2`` of Linux, which Python does not provide."""
     if not sys.platform.startswith("linux"):
         return None
     with suppress(OSError, AttributeError):

@@ -3,7 +3,7 @@
 >>> language_code("deu"), language_code("cmn"), language_code("swh"), language_code("ZH_hans")
 ('de', 'zh', 'sw', 'zh-Hans')
 
-Made-up languages are private-use tags of real ones: ``en-x-shift`` is English in a private script.
+Artificial languages are private-use tags of real ones: ``en-x-shift`` is English in a private script.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from isoglot.core.errors import ConfigError, shown
 
 @lru_cache(maxsize=1024)
 def language_code(text: str) -> str:
-    """The one canonical code of a language.
+    """The canonical code of a language.
 
     Args:
         text: A BCP-47 tag in any case, with ``-`` or ``_``, or an ISO 639-3 or 639-2 code.
 
     Raises:
-        ConfigError: There is no such language.
+        ConfigError: The language is unknown.
     """
     import langcodes
 

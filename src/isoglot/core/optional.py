@@ -1,6 +1,6 @@
-"""Optional parts: libraries that isoglot uses when they are there, and the line that installs each.
+"""Optional libraries: how to install and import them, and loops compiled by numba.
 
-Loops compiled by numba where it is installed; without it they run as they stand, a hundred times slower.
+Without numba the loops run as plain Python, about a hundred times slower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """An extra of the package: its name and its libraries."""
+    """Extra of the package and its libraries."""
 
     extra: str
     libraries: tuple[str, ...]
@@ -48,8 +48,8 @@ _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensor
 
 
 def version_of(library: str) -> str | None:
-    """The installed version of a library, or None; nothing is imported."""
-    from importlib import metadata  # which imports half of email
+    """The installed version of a library, or None; does not import it."""
+    from importlib import metadata  # slow to import
 
     try:
         return metadata.version(library)
@@ -58,17 +58,17 @@ def version_of(library: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, isoglot and every library of ours that is installed."""
+    """Versions of Python, isoglot and its installed dependencies."""
     libraries = [*_CORE, *(name for part in PARTS for name in part.libraries)]
     found = {name: version for name in libraries if (version := version_of(name)) is not None}
     return {"isoglot": isoglot.__version__, "python": platform.python_version(), **found}
 
 
 def import_part(library: str) -> ModuleType:
-    """Import an optional library when it is needed.
+    """Import an optional library.
 
     Raises:
-        MissingPartError: It is not installed; the message has the line that installs it.
+        MissingPartError: It is not installed; the message has the command that installs it.
     """
     name = library.partition(".")[0]
     part = next(part for part in PARTS if name in part.libraries)
@@ -76,29 +76,29 @@ def import_part(library: str) -> ModuleType:
         return importlib.import_module(library)
     except ModuleNotFoundError as error:
         if error.name != name:
-            raise  # installed but broken: the traceback says more than we could
+            raise  # installed but broken: the traceback says more
         raise MissingPartError(f"this needs {name}, which is not installed", remedy=part.install) from error
 
 
 F = TypeVar("F", bound="Callable[..., object]")
 
 COMPILED = find_spec("numba") is not None
-"""Whether loops are compiled."""
+"""Whether numba is installed."""
 
-_SUMS_IN_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}  # but infinities and what is no number stay what they are
+_SUMS_IN_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}  # infinities and NaN keep their meaning
 
 
 def compiled(function: F) -> F:
-    """The function compiled, the machine code kept on the disk; as it is where numba is missing."""
+    """Compile a function with numba, with a cache on disk; return it unchanged if numba is missing."""
     if not COMPILED:
         return function
     return cast("F", import_part("numba").njit(cache=True, nogil=True)(function))
 
 
 def compiled_loosely(function: F) -> F:
-    """The same where sums may be taken in any order, so that they go through the processor's wide registers.
+    """Compile as :func:`compiled` does, with sums in any order, so that they can be vectorized.
 
-    The order is the compiler's and always the same: so are the bits, on one machine.
+    The compiler fixes the order, so results are bitwise reproducible on one machine.
     """
     if not COMPILED:
         return function

@@ -1,7 +1,7 @@
-"""Progress: a bar with a rate and the time left on a terminal, plain lines in a pipe, nothing when quiet.
+"""Progress reporters: a bar with rate and remaining time on a terminal, plain lines in a pipe, nothing when quiet.
 
-Library functions take ``progress: Progress = SILENT`` and never ask where they run; the command line hands in
-what :func:`choose_progress` returns. Everything goes to standard error, so results can be piped.
+Library functions take ``progress: Progress = SILENT``; the command line passes what :func:`choose_progress` returns.
+Everything is written to standard error, so that results can be piped.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 class Task(Protocol):
-    """One piece of long work, while it runs."""
+    """Long-running task."""
 
     def advance(self, amount: int = 1) -> None:
-        """Say that so many more units are done."""
+        """Report that ``amount`` more units are done."""
 
     def note(self, text: str) -> None:
-        """Show a few words beside the rate, such as the loss."""
+        """Show a short text beside the rate, such as the loss."""
 
 
 class Progress(Protocol):
-    """Something that shows tasks."""
+    """Progress reporter."""
 
     def task(self, label: str, *, total: int | None, unit: str) -> AbstractContextManager[Task]:
-        """Start a task of so many units (None: not known); the block is the work."""
+        """Start a task of ``total`` units (None: unknown) that lasts as long as the block."""
 
 
 def choose_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progress:
-    """A bar, plain lines or silence, whichever suits the stream (standard error by default)."""
+    """Choose the reporter that suits a stream. Default: standard error."""
     stream = sys.stderr if stream is None else stream
     if quiet:
         return SILENT
@@ -47,11 +47,11 @@ def choose_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Pro
 
 
 class SilentProgress:
-    """Shows nothing."""
+    """Reporter that shows nothing."""
 
     @contextmanager
     def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
-        """A task that nobody sees."""
+        """Start a task that is not shown."""
         yield _SilentTask()
 
 
@@ -67,12 +67,12 @@ SILENT = SilentProgress()
 
 
 class LineProgress:
-    """Plain lines: one at most every ``every`` seconds, and one at the end with the whole time.
+    """Reporter of plain lines: at most one every ``every`` seconds, and one at the end with the total time.
 
     Args:
         stream: Where the lines go.
-        every: Seconds between two lines.
-        clock: A function that tells the time in seconds.
+        every: Seconds between lines.
+        clock: A function that returns the time in seconds.
     """
 
     def __init__(self, stream: TextIO, *, every: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -82,7 +82,7 @@ class LineProgress:
 
     @contextmanager
     def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
-        """A task shown as lines; one cut short by an error gets no closing line."""
+        """Start a task shown as lines; a task that fails has no closing line."""
         task = _LineTask(self, label, total, unit)
         yield task
         task.finish()
@@ -125,14 +125,14 @@ class _LineTask:
 
 
 class BarProgress:
-    """A bar with count, rate, note and time left, drawn by Rich."""
+    """Reporter of a Rich bar with count, rate, note and remaining time."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     @contextmanager
     def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
-        """A task shown as a bar."""
+        """Start a task shown as a bar."""
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
@@ -148,7 +148,7 @@ class BarProgress:
         with RichProgress(*columns, console=Console(file=self.stream), expand=True) as bars:
             task = _BarTask(bars, bars.add_task(visible(label), total=total, state=f"0 {unit}"), unit)
             yield task
-            bars.update(task.task, total=task.done)  # work that stopped early, by patience say, is done all the same
+            bars.update(task.task, total=task.done)  # a task that stopped early is finished too
             bars.refresh()
 
 
@@ -173,7 +173,7 @@ class _BarTask:
 
 
 def counted(number: int, units: str) -> str:
-    """A number with its unit, which is named in the plural.
+    """Format a number with its unit, given in the plural.
 
     >>> counted(2000, "layers of pairs"), counted(1, "layers of pairs"), counted(1, "word types"), counted(1, "tries")
     ('2,000 layers of pairs', '1 layer of pairs', '1 word type', '1 try')
@@ -186,7 +186,7 @@ def counted(number: int, units: str) -> str:
 
 
 def rate(done: float, seconds: float) -> str:
-    """Units a second, to three figures.
+    """Format a rate per second, with three significant digits.
 
     >>> rate(1_234_567, 1.0), rate(5, 10.0)
     ('1,230,000', '0.5')
@@ -197,7 +197,7 @@ def rate(done: float, seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as a person says it.
+    """Format a duration.
 
     >>> duration(0.25), duration(7.4), duration(75), duration(7260)
     ('0.2 s', '7.4 s', '1 min 15 s', '2 h 1 min')

@@ -1,6 +1,6 @@
-"""Seeds: one number from the user, an independent stream for every use of chance.
+"""Random seeds: one from the user, and an independent random number generator for every purpose.
 
-A stream is named by what it is for, so that adding one never changes another:
+A generator is named by its purpose, so that adding one never changes another:
 
 >>> int(random_stream(7, "masking").integers(1000)) == int(random_stream(7, "masking").integers(1000))
 True
@@ -20,13 +20,13 @@ LARGEST_SEED = 2**63 - 1
 
 
 def derive_seed(seed: int, *names: str | int) -> int:
-    """A seed below 2**63 for the stream of that name: the same everywhere, independent of every other name."""
+    """Derive a seed below 2**63 for a purpose: the same on every machine, independent of other purposes."""
     key = repr((seed, *names)).encode()
     return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 1
 
 
 def random_stream(seed: int, *names: str | int) -> np.random.Generator:
-    """A NumPy generator for the stream of that name."""
+    """NumPy random number generator for a purpose."""
     import numpy as np
 
     return np.random.default_rng(derive_seed(seed, *names))

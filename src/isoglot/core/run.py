@@ -1,13 +1,13 @@
-"""The folder of a run: who may write to it, how it appears, and ``run.json``, which says what ran.
+"""Output folders of runs: locking, atomic replacement, and the run record ``run.json``.
 
 There are two kinds:
 
-* **Built aside** (:func:`out_folder`), for work that is done in one go: the results are written to a folder beside
-  ``--out`` and take its place when the work has ended well. A run that fails or is killed leaves what was there before.
-* **In place** (:func:`record_run`), for long work that can be resumed: the folder holds a journal, ``run.json`` says
-  ``"running"`` until the end, and the same command goes on after a kill.
+* **Replaced** (:func:`out_folder`), for runs that cannot be resumed: results are written to a temporary folder beside
+  ``--out``, which replaces it if the run succeeds. A run that fails or is killed leaves the old folder unchanged.
+* **In place** (:func:`record_run`), for long runs that can be resumed: ``run.json`` says ``"running"`` until the end,
+  and the same command resumes after a kill.
 
-Either way no second process may write to the folder meanwhile (:func:`sole_writer`).
+In both cases the folder is locked against other processes (:func:`sole_writer`).
 
 >>> import tempfile
 >>> from isoglot.core.files import read_json, write_text
@@ -58,7 +58,7 @@ RECORD = "run.json"
 
 # --- the lock ---
 
-_HELD: dict[Path, int] = {}  # what this process writes to, and in which thread
+_HELD: dict[Path, int] = {}  # outputs locked by this process, with the thread
 _WAIT = 0.05  # seconds: a lock file that its holder is just removing is tried again
 
 
@@ -125,12 +125,12 @@ def _taken(out: str | Path) -> StorageError:
 
 @dataclass(kw_only=True)
 class RunRecord:
-    """What is known of a run so far; every field but ``folder`` and ``out`` is a key of ``run.json``."""
+    """Record of a run; every field but ``folder`` and ``out`` is a key of ``run.json``."""
 
     folder: Path
-    """Where the run has to write; built aside, it is not yet where the user asked for."""
+    """Where the run writes: ``out``, or a temporary folder beside it."""
     out: Path
-    """Where the user asked for."""
+    """The folder that the user named."""
     command: str
     seed: int
     status: str = "running"
@@ -140,30 +140,30 @@ class RunRecord:
     device: str | None = None
     config: dict[str, Any] | None = None
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Weights of training runs that were opened, by folder: best or last, step, dev perplexity."""
+    """Checkpoints that were loaded, by folder: best or last, step, dev perplexity."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By their path in the folder; built aside, all there are."""
+    """By path in the folder; of a replaced folder, all files."""
     versions: dict[str, str] = field(default_factory=versions)
     platform: str = field(default_factory=platform.platform)
 
     def add_input(self, path: str | Path) -> None:
-        """Record a file that the run reads: its size and SHA-256; but no pipe, which can be read only once."""
+        """Record size and SHA-256 of an input file; pipes, which can be read only once, are skipped."""
         if not is_pipe(path):
             self.inputs[str(path)] = _facts(path)
 
     def add_output(self, path: str | Path) -> None:
-        """Record a file that the run wrote: its size and SHA-256."""
+        """Record size and SHA-256 of an output file."""
         inside = Path(path).is_relative_to(self.folder)
         self.outputs[Path(path).relative_to(self.folder).as_posix() if inside else str(path)] = _facts(path)
 
     def place(self, path: Path) -> Path:
-        """Where to write a file that is to be at a path, in the user's words."""
+        """Where to write a file so that it ends up at the path that the user named."""
         inside = real_path(path).is_relative_to(real_path(self.out))
         return self.folder / real_path(path).relative_to(real_path(self.out)) if inside else path
 
     def shown(self, path: Path) -> Path:
-        """Where a file that was written will be, in the user's words."""
+        """Where a written file will be in the end."""
         return self.out / path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
 
     def write(self) -> None:
@@ -183,7 +183,7 @@ def _facts(path: str | Path) -> dict[str, Any]:
 def _given(
     command: str, seed: int, config: Config | None, device: str | None, models: dict[str, dict[str, Any]] | None
 ) -> dict[str, Any]:
-    """What is known of a run before it begins."""
+    """The fields of a record that are known before the run starts."""
     settings = None if config is None else config.model_dump(mode="json")
     return {"command": command, "seed": seed, "config": settings, "device": device, "models": models or {}}
 
@@ -199,16 +199,16 @@ def record_run(
     models: dict[str, dict[str, Any]] | None = None,
     inputs: Iterable[str | Path] = (),
 ) -> Iterator[RunRecord]:
-    """Keep ``run.json`` in a folder that is written in place, while the block runs and no other process writes there.
+    """Lock a folder that is written in place, and keep its ``run.json``.
 
     Args:
-        folder: Where the run's results go; made if missing, refused at once if it cannot be written.
-        command: What the user typed.
-        seed: The run's seed.
-        config: The whole config, as validated.
-        device: The device in words.
-        models: Weights of training runs that it opens, by folder.
-        inputs: Files that it reads.
+        folder: The output folder; created if missing, checked to be writable at once.
+        command: The command line.
+        seed: The random seed.
+        config: The validated config.
+        device: The name of the device.
+        models: Checkpoints that the run loads, by folder.
+        inputs: Files that the run reads.
 
     Raises:
         StorageError: The folder cannot be written to, or another process is writing there.
@@ -245,24 +245,24 @@ def out_folder(
     inputs: Iterable[str | Path] = (),
     writes: Iterable[str] | None = None,
 ) -> Iterator[RunRecord]:
-    """Build the folder of a run aside; when the block ends well, it takes the place of an earlier run, if there is one.
+    """Provide a temporary folder that replaces the output folder if the block succeeds.
 
-    The block writes to ``run.folder``. Every file there is recorded in ``run.json``. An earlier folder is replaced only
-    if a run wrote every file in it: nothing of the user's is removed.
+    The block writes to ``run.folder``; every file there is recorded in ``run.json``. An existing folder is
+    replaced only if a run wrote every file in it, so that no file of the user is removed.
 
     Args:
-        out: Where the folder is to be.
-        command: What the user typed.
-        seed: The run's seed.
-        config: The whole config, as validated.
-        device: The device in words.
-        models: Weights of training runs that it opens, by folder.
+        out: The output folder.
+        command: The command line.
+        seed: The random seed.
+        config: The validated config.
+        device: The name of the device.
+        models: Checkpoints that the run loads, by folder.
         inputs: Files that the run reads.
-        writes: Names of the files it will write, where they come from its input, such as a text for each language:
-            then an earlier run is replaced only by one that writes them again, up to the first dot of each name.
+        writes: Names of the files it will write, if they depend on its input, such as a text per language: an earlier
+            run is then replaced only by one that writes them again, compared up to the first dot of each name.
 
     Raises:
-        ConfigError: There is a folder that must not be replaced.
+        ConfigError: There is a folder that may not be replaced.
         StorageError: The folder cannot be written, or another process is writing there.
     """
     facts = _given(command, seed, config, device, models)
@@ -284,13 +284,13 @@ def out_folder(
                 run.wall_seconds = round(time.monotonic() - start, 3)
                 run.write()
             except IsoglotError as error:
-                if error.file is not None:  # in the user's words
+                if error.file is not None:  # the path that the user named
                     error.file = str(run.shown(Path(error.file)))
                 raise
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """What ``run.json`` in a folder says; None where there is none.
+    """Read the ``run.json`` of a folder; None if there is none.
 
     Raises:
         IsoglotError: It is damaged.
@@ -306,17 +306,17 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 
 
 def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes: Iterable[str] | None = None) -> None:
-    """Refuse to replace a folder where anything would be lost that a user may want to keep.
+    """Check that replacing a folder loses nothing that the user may want to keep.
 
     Args:
-        out: The folder; one that is not there, or is empty, can be had.
+        out: The folder; it may be missing or empty.
         inputs: Files that the run reads.
         writes: As for :func:`out_folder`.
 
     Raises:
-        ConfigError: A file in it is not as a run wrote it, is about to be read, or would not be written
-            again; or the folder is the one that the user is in.
-        StorageError: It is no folder, or cannot be read.
+        ConfigError: A file in it was not written by a run, is an input, or would not be written again; or it is the
+            current folder.
+        StorageError: It is not a folder, or cannot be read.
     """
     target = real_path(out)
     if not target.exists():
@@ -329,7 +329,7 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
     if Path.cwd().is_relative_to(target):
         raise ConfigError(
             f"{out} is the current folder, which would be replaced",
-            remedy="name a folder in it",
+            remedy="name a folder inside it",
             code="config.current-folder",
         )
     files = sorted(path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
@@ -341,39 +341,39 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
         facts = known.get(name) if isinstance(known, dict) else None
         if path in read:
             raise ConfigError(
-                f"{read[path]} would be replaced while it is read",
+                f"{read[path]} is an input and would be replaced",
                 remedy="name another --out",
                 code="config.would-overwrite",
             )
         if name != RECORD and (path.is_symlink() or facts != _facts(path)):
             raise ConfigError(
-                f"{out} holds {name}, which is not as an earlier run wrote it",
+                f"{out} holds {name}, which was changed or was not written by a run",
                 remedy="move it elsewhere, or name another --out",
                 code="config.would-overwrite",
             )
         if writes is not None and name != RECORD and name.partition(".")[0] not in stems:
             raise ConfigError(
-                f"{out} holds {name} of an earlier run, which this one does not write again",
+                f"{out} holds {name} of an earlier run, which this run does not write",
                 remedy="name another --out",
                 code="config.would-overwrite",
             )
 
 
-# --- folders that are written again ---
+# --- rewritten folders ---
 
 
 @contextmanager
 def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[Path]:
-    """A folder to write to, which takes the place of an earlier one in one step when the block ends well.
+    """Provide a temporary folder that replaces the target in one step if the block succeeds.
 
-    Files of the user in the earlier one, such as a README.md, come along.
+    Other files of an existing folder, such as a README.md, are kept.
 
     Args:
-        target: Made if missing.
-        stale: Files of ours in the earlier one that go if none of them is written again.
+        target: The folder; created if missing.
+        stale: Files of an existing folder that are removed unless they are written again.
 
     Raises:
-        ConfigError: It is the folder that the user is in.
+        ConfigError: It is the current folder.
         StorageError: It cannot be written to, or another process is writing there.
     """
     place = real_path(target)
@@ -398,17 +398,17 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
 
 @contextmanager
 def renewed_folder(folder: str | Path, index: str, *, stale: Collection[str] = ()) -> Iterator[Path]:
-    """Where to write the files of a folder whose index is written last: there, or aside if one is there already.
+    """Provide the folder to write an artifact to whose index is written last.
 
-    A folder without its index is not opened by anybody, so a first save needs no second folder.
+    A folder without an index is never read, so the first save needs no temporary folder.
 
     Args:
-        folder: Made if missing.
-        index: The name of the index; a folder that has it is replaced as :func:`written_together` does.
-        stale: Files of ours in the earlier folder that go if none of them is written again.
+        folder: The folder; created if missing.
+        index: The name of the index; a folder that has one is replaced as in :func:`written_together`.
+        stale: Files of an existing folder that are removed unless they are written again.
 
     Raises:
-        ConfigError: It has an index and is the folder that the user is in.
+        ConfigError: It has an index and is the current folder.
         StorageError: It cannot be written to, or another process is writing there.
     """
     target = writable_folder(folder)

@@ -1,7 +1,7 @@
-r"""The result table: typed columns and rows, rendered for terminals, pages, papers and programs.
+"""Result table: typed columns and rows, rendered for terminals, pages, papers and programs.
 
-A table is data. ``rich``, ``text``, ``html``, ``markdown`` and ``latex`` show it to people: numbers rounded, intervals
-in brackets, the best in bold. ``csv``, ``json``, ``parquet`` and ``to_frame`` hand on the values as they are.
+``rich``, ``text``, ``html``, ``markdown`` and ``latex`` round numbers, put intervals in brackets and the best values in
+bold. ``csv``, ``json``, ``parquet`` and ``to_frame`` keep the values unrounded.
 
 >>> table = Table.from_rows(
 ...     [
@@ -23,15 +23,14 @@ no-anchors,0.64,0.61,0.67
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
 import re
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.errors import InputError, IsoglotError, nearest_name, shown, visible
+from isoglot.core import table_rendering as rendering
+from isoglot.core.errors import InputError, IsoglotError, nearest_name, shown
 from isoglot.core.files import as_json, parse_json, write_bytes
 from isoglot.core.optional import import_part
 
@@ -44,51 +43,28 @@ Cell = str | int | float | bool | None
 Kind = Literal["text", "integer", "number", "boolean"]
 """What a column holds; a cell of any column may be missing (None)."""
 
-MISSING = "–"
-"""What is shown for a missing value."""
 
-HTML_STYLE = """
-/* A shadow at an edge says that there is more: the first two grounds move with what is scrolled, and cover it. */
-.scroll { overflow-x: auto; background: linear-gradient(to right, #fff 40%, #fff0) 0 / 3rem 100% no-repeat local,
-  linear-gradient(to left, #fff 40%, #fff0) 100% / 3rem 100% no-repeat local,
-  linear-gradient(to right, #1f293340, #1f293300) 0 / 1rem 100% no-repeat,
-  linear-gradient(to left, #1f293340, #1f293300) 100% / 1rem 100% no-repeat, #fff; }
-.scroll table { background: none; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; background: #fff;
-  font-family: Helvetica, Arial, sans-serif; }
-caption { text-align: left; padding: .45rem .5rem; color: #52606d; }
-th, td { padding: .45rem .5rem; border-bottom: 1px solid #e4e0d6; text-align: left; vertical-align: top; }
-thead th[scope=colgroup] { text-align: center; }
-thead tr:last-child th, thead th[rowspan] { border-bottom: 2px solid #b8b2a3; vertical-align: bottom; }
-tbody th { font-weight: normal; }
-tbody th[scope=rowgroup], tr.bold > * { font-weight: bold; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th.number { white-space: normal; }
-.notes { font-size: .85rem; color: #52606d; margin: .4rem 0 0; }
-"""
-"""Style sheet of :meth:`Table.html`."""
-
-_FORMAT = re.compile(r"[+ ]?,?(\.\d{1,2})?[defgEG%]?")  # no fill and no width: every rendering aligns by itself
+_FORMAT = re.compile(r"[+ ]?,?(\.\d{1,2})?[defgEG%]?")  # no fill and no width: renderings align by themselves
 _LARGEST = 2**63
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: where its values come from and how they are shown.
+    """Column of a table: where its values come from and how they are shown.
 
     Attributes:
         name: Key of the values in rows; header in CSV, JSON, Parquet and data frames.
-        title: Heading; by default the name with blanks for underscores.
+        title: Heading. Default: the name with blanks for underscores.
         unit: Unit, shown behind the title.
-        kind: Type of the values; by default inferred from them.
+        kind: Type of the values. Default: inferred from them.
         format: How numbers are shown, as in Python's format strings: ``.1f``, ``+.2f``, ``,d``, ``.3g``.
-        scale: Factor for numbers that are shown: 100 shows a share as a percentage.
-        align: ``left`` or ``right``; by default numbers stand to the right.
-        interval: Names of the columns that hold the ends of an interval. They are not shown as columns.
+        scale: Factor applied to shown numbers: 100 shows a share as a percentage.
+        align: ``left`` or ``right``. Default: numbers are right-aligned.
+        interval: Names of the columns with the lower and upper limit; these are not shown as columns.
         best: Show the largest (``max``) or smallest (``min``) number of the column, or of a row group, in bold.
         note: Footnote about the column.
         above: Second heading, over this column and its neighbors that have the same one.
-        hidden: Leave the column out of everything that is for people.
+        hidden: Do not show the column; programs still get it.
     """
 
     name: str
@@ -119,31 +95,18 @@ class Column:
         return f"{title}, {self.unit}" if self.unit else title
 
 
-class _Line(NamedTuple):
-    """A row as people see it."""
-
-    cells: list[str]
-    bold: list[bool]
-    whole: bool  # the whole row is in bold
-
-
-class _Group(NamedTuple):
-    title: str | None
-    lines: list[_Line]
-
-
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of values; :meth:`from_rows` makes one of dicts or dataclasses.
+    """Table of typed values; :meth:`from_rows` builds one from dicts or dataclasses.
 
     Attributes:
         columns: The columns, each with its kind.
         rows: A tuple of values for each row, in the order of the columns.
         caption: What the table shows.
         footnotes: Lines below the table.
-        group_by: Name of a column whose value heads a group of rows instead of being repeated in each of them.
-        intervals: How intervals are shown: ``12.3 [11.8, 12.9]``, or half their width as ``12.3 ± 0.6``.
-        bold_rows: Numbers of the rows that are shown in bold, from 0.
+        group_by: Name of a column whose values become headings of groups of rows.
+        intervals: Show intervals as ``12.3 [11.8, 12.9]`` (brackets) or as half their width, ``12.3 ± 0.6``.
+        bold_rows: Indices of the rows shown in bold.
     """
 
     columns: tuple[Column, ...]
@@ -165,10 +128,10 @@ class Table:
             )
         ends = [end for column in self.columns for end in column.interval or ()]
         for name in [*ends, *([] if self.group_by is None else [self.group_by])]:
-            self._position(name)
+            self.position(name)
         if any(len(row) != len(names) for row in self.rows):
             raise InputError(
-                f"a row has not {len(names)} values",
+                f"a row does not have {len(names)} values",
                 remedy="give a value, or None, for every column",
                 code="input.column-count",
             )
@@ -185,14 +148,14 @@ class Table:
         columns: Iterable[Column | str] | None = None,
         **options: Any,  # noqa: ANN401 - the other fields of the class
     ) -> Table:
-        """The table of dicts or dataclasses.
+        """Build a table from dicts or dataclasses.
 
-        A value with ``value``, ``low`` and ``high`` becomes three columns: ``p1``, ``p1_low`` and ``p1_high``, of which
-        the last two are the first one's interval.
+        A value with ``value``, ``low`` and ``high`` becomes three columns, such as ``p1`` with the interval ``p1_low``
+        and ``p1_high``.
 
         Args:
-            rows: The rows; what a row lacks is missing.
-            columns: Which values, in which order; by default every name that a row has, in order of appearance.
+            rows: The rows; keys that a row lacks are missing values.
+            columns: The columns, in order. Default: every key of a row, in order of appearance.
             **options: Caption, footnotes and the other attributes of a table.
         """
         flat = [_flat(row) for row in rows]
@@ -219,12 +182,12 @@ class Table:
         align: str = "lr",
         **options: Any,  # noqa: ANN401 - the other fields of the class
     ) -> Table:
-        """The table of cells that are texts already, such as two numbers in one cell.
+        """Build a table from cells that are text already, such as two numbers in one cell.
 
         Args:
             head: Headings.
             rows: The cells.
-            align: ``l`` or ``r`` for each column; the last one is that of all further columns.
+            align: ``l`` or ``r`` for each column; the last one applies to all further columns.
             **options: Caption, footnotes and the other attributes of a table.
         """
         sides = align.ljust(len(head), align[-1])
@@ -238,7 +201,7 @@ class Table:
 
     def column(self, name: str) -> list[Cell]:
         """The values of a column."""
-        place = self._position(name)
+        place = self.position(name)
         return [row[place] for row in self.rows]
 
     def dicts(self) -> list[dict[str, Cell]]:
@@ -249,25 +212,25 @@ class Table:
     def with_delta(
         self, name: str, baseline: Mapping[str, Cell], *, within: Sequence[str] = (), title: str = "Δ"
     ) -> Table:
-        """The table with a column of differences to a baseline row behind the named one; it is called ``NAME_delta``.
+        """Add a column ``NAME_delta`` with the differences from a baseline row.
 
         Args:
             name: The column.
-            baseline: Values by which the baseline row is found, such as ``{"arm": "default"}``.
-            within: Columns in which the baseline row has the same values as the row that is compared.
+            baseline: Values that identify the baseline row, such as ``{"arm": "default"}``.
+            within: Columns in which a row and its baseline row must agree.
             title: Heading of the new column.
 
         Raises:
-            InputError: A row has two baselines, or a column is not there or has no numbers.
+            InputError: A row has two baselines, or a column does not exist or has no numbers.
         """
-        place, rows = self._position(name), self.dicts()
+        place, rows = self.position(name), self.dicts()
         old = self.columns[place]
         if old.kind not in ("integer", "number"):
             raise InputError(
                 f"column {shown(name)} has no numbers", remedy="name a column of numbers", code="input.unknown-column"
             )
         for key in (*baseline, *within):
-            self._position(key)
+            self.position(key)
         bases: dict[tuple[Cell, ...], dict[str, Cell]] = {}
         for row in rows:
             if all(row[key] == value for key, value in baseline.items()):
@@ -299,116 +262,30 @@ class Table:
 
     def rich(self) -> RenderableType:
         """The table for a terminal."""
-        return self._rich(marks=False)
+        return rendering.render_rich(self)
 
     def text(self) -> str:
-        """The table as plain text; a star precedes the best of a column."""
-        import io
-
-        from rich.console import Console
-
-        file = io.StringIO()
-        console = Console(file=file, width=100_000, color_system=None, markup=False, emoji=False, highlight=False)
-        console.print(self._rich(marks=True))
-        return "\n".join(line.rstrip() for line in file.getvalue().rstrip("\n").split("\n"))
+        """The table as plain text; a star precedes the best value of a column."""
+        return rendering.render_text(self)
 
     def html(self) -> str:
-        """The table as an HTML fragment; :data:`HTML_STYLE` is its style sheet."""
-        kinds = [" class='number'" if right else "" for right in self._right()]
-        bodies = []
-        for title, lines in self._groups():
-            span = f"<tr><th scope='rowgroup' colspan='{len(kinds)}'>{_html(title or '')}</th></tr>"
-            rows = [] if title is None else [span]
-            for line in lines:
-                marked = zip(line.cells, line.bold, strict=True)
-                cells = [f"<b>{_html(text)}</b>" if bold else _html(text) for text, bold in marked]
-                first = f"<th scope='row'{kinds[0]}>{cells[0]}</th>" if cells else ""
-                rest = "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds[1:], cells[1:], strict=True))
-                row = "<tr class='bold'>" if line.whole else "<tr>"
-                rows.append(f"{row}{first}{rest}</tr>")
-            bodies.append(f"<tbody>{''.join(rows)}</tbody>")
-        caption = f"<caption>{_html(self.caption)}</caption>" if self.caption else ""
-        notes = "".join(
-            f"<p class='notes'>{f'<sup>{mark}</sup> ' if mark else ''}{_html(note)}</p>" for mark, note in self._notes()
-        )
-        head = f"<thead>{self._html_head(kinds)}</thead>"
-        return f"<div class='scroll' tabindex='0'><table>{caption}{head}{''.join(bodies)}</table></div>{notes}"
-
-    def _html_head(self, kinds: Sequence[str]) -> str:
-        heads = [
-            f"{kind}>{_html(title)}{f'<sup>{mark}</sup>' if mark else ''}</th>"
-            for kind, (title, mark) in zip(kinds, self._heads(), strict=True)
-        ]
-        upper, lower = "", ""
-        for above, places in self._spans():
-            cells = [f"<th scope='col'{heads[place]}" for place in places]
-            if above:
-                upper += f"<th scope='colgroup' colspan='{len(places)}'>{_html(above)}</th>"
-                lower += "".join(cells)
-            else:
-                upper += "".join(f"<th scope='col' rowspan='2'{heads[place]}" for place in places)
-        plain = "".join(f"<th scope='col'{head}" for head in heads)
-        return f"<tr>{upper}</tr><tr>{lower}</tr>" if lower else f"<tr>{plain}</tr>"
+        """The table as an HTML fragment; :data:`isoglot.core.table_rendering.HTML_STYLE` is its style sheet."""
+        return rendering.render_html(self)
 
     def markdown(self) -> str:
         """The table as GitHub-flavored Markdown."""
-        right = self._right()
-        lines = [[_markdown(title) + (f"<sup>{mark}</sup>" if mark else "") for title, mark in self._heads(above=True)]]
-        lines.append(["--:" if side else ":--" for side in right])
-        for title, rows in self._groups():
-            if title is not None:
-                lines.append([f"**{_markdown(title)}**", *[""] * (len(right) - 1)])
-            for line in rows:
-                marked = zip(line.cells, self._shown(), line.bold, strict=True)
-                lines.append([_markdown_cell(text, of, bold=bold or line.whole) for text, of, bold in marked])
-        body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        notes = [f"{f'<sup>{mark}</sup> ' if mark else ''}{_markdown(note)}" for mark, note in self._notes()]
-        return "\n\n".join([*([_markdown(self.caption)] if self.caption else []), body, *notes]) + "\n"
+        return rendering.render_markdown(self)
 
     def latex(self) -> str:
-        r"""The table for LaTeX with the package ``booktabs``.
-
-        With a caption or footnotes it is a ``table``, else a bare ``tabular``.
-        """
-        right = self._right()
-        heads = [_latex(title) + (rf"\textsuperscript{{{mark}}}" if mark else "") for title, mark in self._heads()]
-        lines = [rf"\begin{{tabular}}{{{''.join('r' if side else 'l' for side in right)}}}", r"\toprule"]
-        lines += [*self._latex_spans(), _latex_row(heads)]
-        for number, (title, rows) in enumerate(self._groups()):
-            lines += [r"\midrule"] if title is not None or number == 0 else []
-            if title is not None:
-                lines.append(_latex_row([rf"\multicolumn{{{len(right)}}}{{l}}{{\textit{{{_latex(title)}}}}}"]))
-            for line in rows:
-                marked = zip(line.cells, self._shown(), line.bold, strict=True)
-                lines.append(_latex_row([_latex_cell(text, of, bold=bold or line.whole) for text, of, bold in marked]))
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        if self.caption or self._notes():
-            caption = [rf"\caption{{{_latex(self.caption)}}}"] if self.caption else []
-            notes = [
-                r"\par\footnotesize " + (rf"\textsuperscript{{{mark}}} " if mark else "") + _latex(note)
-                for mark, note in self._notes()
-            ]
-            lines = [r"\begin{table}", r"\centering", *caption, *lines, *notes, r"\end{table}"]
-        return "\n".join(lines) + "\n"
-
-    def _latex_spans(self) -> list[str]:
-        """The second headings and the rules under them."""
-        spans = self._spans()
-        if not any(above for above, _ in spans):
-            return []
-        cells = [
-            rf"\multicolumn{{{len(places)}}}{{c}}{{{_latex(above)}}}" if above else " & " * (len(places) - 1)
-            for above, places in spans
-        ]
-        rules = [rf"\cmidrule(lr){{{places[0] + 1}-{places[-1] + 1}}}" for above, places in spans if above]
-        return [_latex_row(cells), "".join(rules)]
+        """The table for LaTeX with the package ``booktabs``."""
+        return rendering.render_latex(self)
 
     # --- for programs ---
 
     def csv(self) -> str:
-        """All values as CSV, unrounded; what is missing is empty."""
+        """All values as CSV, unrounded; missing values are empty."""
         head = ",".join(_csv(column.name) for column in self.columns)
-        rows = [",".join(map(_csv, row)) or '""' for row in self.rows]  # a lone missing value is no blank line
+        rows = [",".join(map(_csv, row)) or '""' for row in self.rows]  # a row of one missing value is not a blank line
         return "\n".join([head, *rows]) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
@@ -417,10 +294,10 @@ class Table:
 
     @classmethod
     def from_dict(cls, value: Any, *, file: str | Path | None = None) -> Table:  # noqa: ANN401 - what was in a file
-        """The table that :meth:`as_dict` wrote; ``file`` is for the error message.
+        """Read what :meth:`as_dict` returned; ``file`` is for the error message.
 
         Raises:
-            InputError: It is no such table.
+            InputError: It is not such a table.
         """
         try:
             columns = [Column(**{**about, "interval": _pair(about.get("interval"))}) for about in value["columns"]]
@@ -435,22 +312,22 @@ class Table:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"this is not a result table: {error}",
+                f"not a result table: {error}",
                 remedy="name a table that isoglot wrote",
                 code="input.unknown-format",
                 file=file,
             ) from error
 
     def json(self) -> str:
-        """The whole table, how it is shown included, as JSON; :meth:`from_json` reads it."""
+        """The whole table with its formatting as JSON; :meth:`from_json` reads it."""
         return as_json(self.as_dict()).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes, *, file: str | Path = "table.json") -> Table:
-        """The table that :meth:`json` wrote; ``file`` is for the error message.
+        """Read what :meth:`json` returned; ``file`` is for the error message.
 
         Raises:
-            InputError: It is no JSON, or no table.
+            InputError: It is not JSON, or not a table.
         """
         return cls.from_dict(parse_json(text.encode() if isinstance(text, str) else text, file), file=file)
 
@@ -489,10 +366,10 @@ class Table:
 
     @classmethod
     def from_parquet(cls, data: bytes, *, file: str | Path = "table.parquet") -> Table:
-        """The table that :meth:`parquet` wrote, or the values of any flat Parquet file; ``file`` is for the message.
+        """Read what :meth:`parquet` returned, or any flat Parquet file; ``file`` is for the error message.
 
         Raises:
-            InputError: It is no Parquet file.
+            InputError: It is not a Parquet file.
             MissingPartError: pyarrow is not installed.
         """
         import io
@@ -502,7 +379,7 @@ class Table:
             found = parquet.read_table(io.BytesIO(data))
         except (arrow.ArrowException, OSError) as error:
             raise InputError(
-                "no Parquet file, or a damaged one", remedy="write it again", code="input.unknown-format", file=file
+                "not a Parquet file, or a damaged one", remedy="write it again", code="input.unknown-format", file=file
             ) from error
         about = (found.schema.metadata or {}).get(_METADATA)
         rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True)) or [()] * found.num_rows
@@ -511,16 +388,16 @@ class Table:
         return cls.from_dict({**parse_json(about, file), "rows": rows}, file=file)
 
     def write(self, path: str | Path) -> None:
-        """Write the table as the file's ending asks for: .csv, .html, .json, .md, .parquet, .tex or .txt.
+        """Write the table in the format of the file's suffix: .csv, .html, .json, .md, .parquet, .tex or .txt.
 
         Raises:
-            InputError: Another ending.
+            InputError: Another suffix.
             StorageError: The file cannot be written.
         """
         ending = Path(path).suffix.lower()
         if ending not in _WRITERS:
             raise InputError(
-                f"tables are not written as {shown(ending)}",
+                f"tables cannot be written as {shown(ending)}",
                 remedy=nearest_name(ending, _WRITERS),
                 code="input.unknown-format",
                 file=path,
@@ -528,9 +405,14 @@ class Table:
         written = _WRITERS[ending](self)
         write_bytes(path, written if isinstance(written, bytes) else (written.rstrip("\n") + "\n").encode())
 
-    # --- what the renderings share ---
+    # --- columns ---
 
-    def _position(self, name: str) -> int:
+    def position(self, name: str) -> int:
+        """The position of a column.
+
+        Raises:
+            InputError: There is no such column.
+        """
         names = [column.name for column in self.columns]
         if name not in names:
             raise InputError(
@@ -540,95 +422,6 @@ class Table:
 
     def _about(self) -> dict[str, Any]:
         return {"columns": [_not_default(column) for column in self.columns]} | _not_default(self, _OTHERS)
-
-    def _shown(self) -> list[Column]:
-        """The columns that people see."""
-        ends = {end for column in self.columns for end in column.interval or ()}
-        return [one for one in self.columns if not one.hidden and one.name not in ends and one.name != self.group_by]
-
-    def _right(self) -> list[bool]:
-        return [column.align == "right" if column.align else column.kind != "text" for column in self._shown()]
-
-    def _heads(self, *, above: bool = False) -> list[tuple[str, str]]:
-        """Headings, each with the mark of its footnote; with those above them in a line of their own, if asked for."""
-        marks = iter("abcdefghijklmnopqrstuvwxyz" * len(self.columns))
-        return [
-            (
-                f"{column.above}\n{column.heading}" if above and column.above else column.heading,
-                next(marks) if column.note else "",
-            )
-            for column in self._shown()
-        ]
-
-    def _spans(self) -> list[tuple[str, list[int]]]:
-        """Second headings, each with the places of its columns."""
-        return [
-            (above, [place for place, _ in columns])
-            for above, columns in groupby(enumerate(self._shown()), key=lambda one: one[1].above)
-        ]
-
-    def _notes(self) -> list[tuple[str, str]]:
-        """Marks and footnotes, those without a mark last."""
-        marked = [
-            (mark, column.note) for (_, mark), column in zip(self._heads(), self._shown(), strict=True) if column.note
-        ]
-        return [*marked, *(("", note) for note in self.footnotes)]
-
-    def _groups(self) -> list[_Group]:
-        numbered = list(enumerate(self.dicts()))
-        if self.group_by is None:
-            return [self._group(None, numbered)]
-        by = self.columns[self._position(self.group_by)]
-        return [
-            self._group(_formatted(value, by), list(rows))
-            for value, rows in groupby(numbered, key=lambda one: one[1][by.name])
-        ]
-
-    def _group(self, title: str | None, rows: list[tuple[int, dict[str, Cell]]]) -> _Group:
-        columns = self._shown()
-        best = {column.name: _best_text(column, [row[column.name] for _, row in rows]) for column in columns}
-        lines = [
-            _Line(
-                [self._cell(column, row) for column in columns],
-                [_formatted(row[column.name], column) == best[column.name] for column in columns],
-                number in self.bold_rows,
-            )
-            for number, row in rows
-        ]
-        return _Group(title, lines)
-
-    def _cell(self, column: Column, row: Mapping[str, Cell]) -> str:
-        text = _formatted(row[column.name], column)
-        low, high = (row[end] for end in column.interval or (column.name, column.name))
-        if column.interval is None or not isinstance(low, int | float) or not isinstance(high, int | float):
-            return text
-        if self.intervals == "brackets":
-            return f"{text} [{_formatted(low, column)}, {_formatted(high, column)}]"
-        half = dataclasses.replace(column, format=column.format.lstrip("+ "), kind="number")
-        return f"{text} ± {_formatted((high - low) / 2, half)}"
-
-    def _rich(self, *, marks: bool) -> RenderableType:
-        from rich.console import Group
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        columns, right = self._shown(), self._right()
-        title = visible(self.caption) if self.caption else None
-        table = RichTable(box=None, padding=(0, 2, 0, 0), title=title and Text(title), title_justify="left")
-        for (head, mark), side in zip(self._heads(above=True), right, strict=True):
-            table.add_column(Text(visible(f"{head} ({mark})" if mark else head)), justify="right" if side else "left")
-        for group, lines in self._groups():
-            if group is not None:
-                table.add_row(Text(visible(group), style="bold"))
-            for line in lines:
-                cells = [
-                    Text(f"{'*' * (bold and marks)}{visible(text)}", style="bold" if bold else "")
-                    for text, bold in zip(line.cells, line.bold, strict=True)
-                ]
-                table.add_row(*cells, style="bold" if line.whole else None)
-        notes = [visible(f"({mark}) {note}" if mark else note) for mark, note in self._notes()]
-        parts: list[RenderableType] = [table] if columns else []
-        return Group(*parts, Text("\n".join(notes))) if notes else Group(*parts)
 
 
 _OTHERS = ("caption", "footnotes", "group_by", "intervals", "bold_rows")
@@ -649,7 +442,7 @@ _WRITERS: dict[str, Callable[[Table], str | bytes]] = {
 
 
 def _flat(row: Any) -> dict[str, Any]:  # noqa: ANN401 - a dict or a dataclass
-    """Names and values of a row; a value with an interval is three."""
+    """Names and values of a row; a value with an interval becomes three."""
     if dataclasses.is_dataclass(row):
         row = {spec.name: getattr(row, spec.name) for spec in dataclasses.fields(row)}
     found: dict[str, Any] = {}
@@ -665,7 +458,7 @@ def _flat(row: Any) -> dict[str, Any]:  # noqa: ANN401 - a dict or a dataclass
 
 
 def _typed(column: Column, cells: Sequence[Any]) -> tuple[Column, list[Cell]]:
-    """The column with its kind, and its values of that kind."""
+    """The column with its kind, and its values converted to it."""
     plain = [_plain(cell) for cell in cells]
     kind = column.kind or _kind([cell for cell in plain if cell is not None])
     if kind == "text":
@@ -674,7 +467,7 @@ def _typed(column: Column, cells: Sequence[Any]) -> tuple[Column, list[Cell]]:
         right = isinstance(cell, bool) if kind == "boolean" else _kind([cell]) in ("integer", kind)
         if cell is not None and not right:
             raise InputError(
-                f"column {shown(column.name)}: {shown(cell)} is no {kind}",
+                f"column {shown(column.name)}: {shown(cell)} is not of the kind {kind!r}",
                 remedy="give the column another kind",
                 code="input.malformed-line",
             )
@@ -683,7 +476,7 @@ def _typed(column: Column, cells: Sequence[Any]) -> tuple[Column, list[Cell]]:
 
 
 def _plain(cell: Any) -> Any:  # noqa: ANN401 - any value
-    """NumPy's scalars as Python's."""
+    """Convert NumPy scalars to Python's."""
     return cell.item() if hasattr(cell, "item") and getattr(cell, "ndim", None) == 0 else cell
 
 
@@ -700,7 +493,7 @@ def _kind(cells: Sequence[Any]) -> Kind:
 
 
 def _valid(text: str) -> str:
-    """The text without lone surrogates, which no file can hold."""
+    """Escape lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -712,7 +505,7 @@ def _difference(row: Mapping[str, Any], base: Mapping[str, Any] | None, name: st
 
 
 def _not_default(of: Column | Table, names: Sequence[str] = ()) -> dict[str, Any]:
-    """The fields of a dataclass, or those of the names, that were given."""
+    """Fields, or those of the given names, that differ from their defaults."""
     fields = [spec for spec in dataclasses.fields(of) if not names or spec.name in names]
     return {spec.name: getattr(of, spec.name) for spec in fields if getattr(of, spec.name) != spec.default}
 
@@ -722,7 +515,7 @@ def _pair(value: Any) -> tuple[str, str] | None:  # noqa: ANN401 - what was in a
 
 
 def _to_json(cell: Cell) -> Cell:
-    """JSON has no infinity and no NaN: those are words."""
+    """JSON has no infinity and no NaN: they become strings."""
     return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
@@ -730,79 +523,7 @@ def _from_json(cell: Any, kind: Kind | None) -> Any:  # noqa: ANN401 - what was 
     return float(cell) if kind == "number" and cell in ("nan", "inf", "-inf") else cell
 
 
-# --- texts ---
-
-
-def _formatted(value: Cell, column: Column) -> str:
-    if value is None:
-        return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return value
-    scaled = value if column.scale == 1 else value * column.scale
-    spec = column.format or ("," if isinstance(scaled, int) else ".4g")
-    text = format(scaled, spec if spec[-1:] in "defgEG%" else spec + ("" if isinstance(scaled, int) else "g"))
-    return text[1:] if re.fullmatch(r"-[0.,]+(e[+-]\d+)?%?", text) else text  # no negative zero
-
-
-def _best_text(column: Column, values: Sequence[Cell]) -> str | None:
-    """How the best number of a column is shown: what looks the same is as good."""
-    numbers = [value for value in values if isinstance(value, int | float) and not math.isnan(value)]
-    if column.best is None or column.kind == "boolean" or not numbers:
-        return None
-    return _formatted(max(numbers) if column.best == "max" else min(numbers), column)
-
-
 def _csv(cell: Cell) -> str:
     text = "" if cell is None else str(cell)
     quoted = cell == "" or any(sign in text for sign in ',"\n\r') or text != text.strip()
     return '"' + text.replace('"', '""') + '"' if quoted else text
-
-
-def _html(text: str) -> str:
-    return html.escape(visible(text)).replace("\n", "<br>")
-
-
-def _markdown(text: str) -> str:
-    """Every sign that Markdown might read, as a character; line ends as ``<br>``."""
-    text = html.escape(visible(text), quote=False)
-    text = re.sub(r"[\\`*_\[\]|~$#]", lambda sign: "\\" + sign[0], " ".join(text.split(" ")))
-    return "<br>".join(line.strip() for line in text.replace("\t", " ").split("\n")).strip()
-
-
-def _markdown_cell(text: str, column: Column, *, bold: bool) -> str:
-    written = _markdown(text) if column.kind == "text" else text  # a number's brackets are no link
-    return f"**{written}**" if bold and written else written
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "`": r"\textasciigrave{}", "-": "-{}", "'": "'{}", ",": ",{}",
-    "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "Δ": r"$\Delta$", "α": r"$\alpha$", "→": r"$\rightarrow$",
-    "≤": r"$\leq$", "≥": r"$\geq$", **{sign: "\\" + sign for sign in "&%$#_{}"},
-}  # fmt: skip
-
-
-def _latex(text: str) -> str:
-    """Text in which LaTeX finds no command and no ligature; line ends are blanks."""
-    text = re.sub(r"\s+", " ", visible(text)).strip()
-    # A ligature needs two of the same sign, or a sign and a grave accent, which is a command here.
-    kept = {"-", "'", ","}
-    return "".join(
-        sign if sign in kept and text[place + 1 : place + 2] != sign else _LATEX.get(sign, sign)
-        for place, sign in enumerate(text)
-    )
-
-
-def _latex_cell(text: str, column: Column, *, bold: bool) -> str:
-    written = _latex(text)
-    if column.kind != "text":
-        written = written.replace("-", "$-$")
-    return rf"\textbf{{{written}}}" if bold else written
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    """A line of cells; a bracket or a star at its beginning would be an argument of the line end before it."""
-    first = "{}" if cells and cells[0].startswith(("[", "*")) else ""
-    return f"{first}{' & '.join(cells)} \\\\"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.core.table import HTML_STYLE, Table
+from isoglot.core.table import Table
+from isoglot.core.table_rendering import HTML_STYLE
 from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
