@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from isoglot.align import AlignConfig, Center, PairMoments, Procrustes, Steps, align_sentences, load_map
-from isoglot.align.apply import apply_to_layers, read_maps
-from isoglot.align.map_sides import map_sides
+from isoglot.align.apply import apply_to_layers, map_sides, read_maps
 from isoglot.align.maps.endpoints import check_end
 from isoglot.align.maps.estimator import PairMap
 from isoglot.represent import Representations, extract

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from isoglot.align import Procrustes
-from isoglot.align.apply import read_maps
-from isoglot.align.map_sides import map_sides
+from isoglot.align.apply import map_sides, read_maps
 from isoglot.core.artifact import write_sealed
 from isoglot.core.files import file_hash
 from isoglot.retrieve.layer_scores import VectorSet

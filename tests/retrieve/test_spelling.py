@@ -10,8 +10,8 @@ from isoglot.retrieve import Gold, score_retrieval
 from isoglot.retrieve.dictionaries import score_dictionary
 from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.retrieve.methods import Direction
+from isoglot.retrieve.metrics import SpelledAlike
 from isoglot.retrieve.results import metrics_csv
-from isoglot.retrieve.spelling import SpelledAlike
 from isoglot.text.formats.dictionary import Entry
 
 SOURCE, TARGET = ["hotel", "cat", "dog"], ["hotel", "herberge", "katze", "hund"]

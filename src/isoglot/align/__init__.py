@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from isoglot.align.contextual_words import align_words as align_words
     from isoglot.align.embeddings import align_embeddings as align_embeddings
     from isoglot.align.mapped_forward import map_hidden as map_hidden
-    from isoglot.align.mapped_forward import run_mapped as run_mapped
     from isoglot.align.maps.cca import CCA as CCA
     from isoglot.align.maps.config import AlignConfig as AlignConfig
     from isoglot.align.maps.config import make_map as make_map

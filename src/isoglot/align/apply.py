@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,9 +16,11 @@ from isoglot.text.formats.word_vectors import Vectors
 from isoglot.text.provenance import Provenance, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
+
+    from isoglot.retrieve.layer_scores import VectorSet
 
 Into = Literal["common", "target"]
 """The space they are mapped to: where both meet, or the target's as its own model has it."""
@@ -127,6 +130,49 @@ def apply_to_layers(
     header = found.header | {"layers": list(arrays), "hidden_size": width, "mapped": {"side": side, "into": into}}
     header["provenance"] = merged([found.provenance, maps_provenance(chosen.values())]).packed
     return Representations(arrays, header, offsets=found.offsets, counts=found.counts)
+
+
+def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:
+    """Map both sides into the common space, in the layers that both have.
+
+    Args:
+        maps: Maps by layer, as :func:`isoglot.align.apply.read_maps` gives them.
+        source: The side they map from.
+        target: The side they map to.
+
+    Raises:
+        ConfigError: A layer has no map, or it was made for other vectors.
+    """
+    single = len(source.layers) == len(target.layers) == 1
+    only = next(iter(maps.values())) if single and len(maps) == 1 else None
+    own, their = dict(source.layers), dict(target.layers)
+    for layer in source.layers:
+        other = next(iter(target.layers)) if single else layer
+        if other not in their:
+            continue
+        mapping = maps.get(layer, only)
+        if mapping is None:
+            where = source.name if layer is None else f"layer {layer} of {source.name}"
+            raise ConfigError(
+                f"there is no map for {where}",
+                remedy="choose --layers that have maps, or one layer and its map",
+                code="config.missing-data",
+            )
+        check_end(mapping, "source", source.header, layer)
+        check_end(mapping, "target", target.header, other)
+        for side, matrix_ND, width in (
+            (source, own[layer], mapping.widths_[0]),
+            (target, their[other], mapping.widths_[1]),
+        ):
+            if matrix_ND.shape[1] != width:
+                raise ConfigError(
+                    f"the map is for {width} numbers, and {side.name} is {matrix_ND.shape[1]} wide",
+                    remedy="give the vectors the map was made for",
+                    code="config.other-size",
+                )
+        own[layer] = mapping.transform(own[layer])
+        their[other] = mapping.transform_target(their[other])
+    return replace(source, layers=own), replace(target, layers=their)
 
 
 def mapped(mapping: PairMap, rows_ND: np.ndarray, side: MapSide = "source", into: Into = "common") -> np.ndarray:

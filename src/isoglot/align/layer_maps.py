@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
-    from isoglot.retrieve.spelling import SpelledAlike
+    from isoglot.retrieve.metrics import SpelledAlike
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
 

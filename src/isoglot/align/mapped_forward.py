@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from isoglot.align.maps.normalization import IterativeNormalization, UnitLength
 from isoglot.align.maps.pipeline import Steps
 from isoglot.core.errors import ConfigError, shown
-from isoglot.model.edits import check_layer
 
 if TYPE_CHECKING:
     import torch
 
     from isoglot.align.maps.estimator import PairMap
     from isoglot.model.batch import Batch
-    from isoglot.model.protocol import EncoderLike
 
 Lengths = Literal["auto", "map", "source"]
 """How long mapped vectors are: as the ``map`` gives them; as they were in the ``source``; ``auto``: the latter where
@@ -49,47 +47,6 @@ def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, leng
     found_BTE = mapped_NE.new_zeros(*mask_BT.shape, mapped_NE.shape[1])
     found_BTE[mask_BT] = mapped_NE
     return found_BTE
-
-
-def run_mapped(
-    source: EncoderLike,
-    target: EncoderLike,
-    mapping: PairMap,
-    layer: int,
-    batch: Batch,
-    *,
-    languages: tuple[str | None, str | None] = (None, None),
-    target_layer: int | None = None,
-    to: int | None = None,
-    lengths: Lengths = "auto",
-) -> torch.Tensor:
-    """Read sentences with one encoder up to a layer, map its states, and go on in another encoder.
-
-    Args:
-        source: The encoder that reads the text.
-        target: The encoder that goes on; what was trained on top of it can be used on the source's language.
-        mapping: The map of that layer.
-        layer: Where it is put: 0 after the embeddings, up to the last.
-        batch: The sentences, in the source's ids.
-        languages: The source's and the target's, for encoders with parts for each.
-        target_layer: The target's layer, where its number is another.
-        to: The last layer of the target to go to, the last of all unless told.
-        lengths: How long mapped vectors are.
-
-    Returns:
-        The target's hidden states, B x T x E; what stands at padding means nothing.
-
-    Raises:
-        ConfigError: There is no such layer.
-        InputError: The map is for other widths.
-    """
-    check_layer(layer, source.depth)
-    here = batch.to(source.device)
-    hidden_BTD = source.layers(here, languages[0])[layer].detach()
-    there = batch.to(target.device)
-    mapped_BTE = map_hidden(mapping, hidden_BTD.to(target.device), there, lengths=lengths)
-    start = layer if target_layer is None else target_layer
-    return target.run_from(start, mapped_BTE, there, languages[1], to)
 
 
 def loses_lengths(mapping: PairMap) -> bool:

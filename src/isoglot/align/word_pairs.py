@@ -19,7 +19,7 @@ from isoglot.align.splits import held_out, refuse_leak
 from isoglot.core.errors import InputError
 from isoglot.retrieve.dictionaries import match_dictionary
 from isoglot.retrieve.leaks import in_case_of, without_known
-from isoglot.retrieve.spelling import SpelledAlike, spelled_alike
+from isoglot.retrieve.metrics import SpelledAlike, spelled_alike
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_entries
 

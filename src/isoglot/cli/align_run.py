@@ -209,7 +209,7 @@ def run_alignment(
 def _of_words(result: Alignment) -> list[str]:
     """Of words: how many were found, how many left out, and P@1 without those spelt the same as their translation."""
     from isoglot.retrieve.dictionaries import Coverage
-    from isoglot.retrieve.spelling import in_words
+    from isoglot.retrieve.metrics import in_words
 
     name = "test_dictionary" if "test_dictionary" in result.facts else "dictionary"
     if name not in result.facts:

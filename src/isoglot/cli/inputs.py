@@ -384,8 +384,7 @@ def map_provenance(path: Path | None) -> Provenance:
 
 def load_change(path: Path | None) -> Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]]:
     """What takes two sides into one space: nothing, or the maps in a file or folder."""
-    from isoglot.align.apply import read_maps
-    from isoglot.align.map_sides import map_sides
+    from isoglot.align.apply import map_sides, read_maps
 
     return (lambda source, target: (source, target)) if path is None else partial(map_sides, read_maps(path))
 

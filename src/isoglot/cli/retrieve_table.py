@@ -55,7 +55,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
 
 def spelling(pair: PairScores) -> str:
     """P@1 where it is best, of all words and of those without a translation spelt the same: both directions' mean."""
-    from isoglot.retrieve.spelling import in_words
+    from isoglot.retrieve.metrics import in_words
 
     best = pair.best
     scores = [pair.of(best.layer, best.center).of(best.method, way) for way in ("forward", "backward")]

@@ -13,7 +13,7 @@ from isoglot.core.errors import InputError
 from isoglot.retrieve.estimates import OWN
 from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.layer_scores import PairScores, VectorSet, score_layers
-from isoglot.retrieve.spelling import spelled_alike
+from isoglot.retrieve.metrics import spelled_alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -26,8 +26,16 @@ from isoglot.retrieve.methods import (
     PairSearch,
     check_options,
 )
-from isoglot.retrieve.metrics import Interval, best_ranks, bootstrap, fitting, hubness
-from isoglot.retrieve.spelling import OtherSpelling, SpelledAlike, other_spelling
+from isoglot.retrieve.metrics import (
+    Interval,
+    OtherSpelling,
+    SpelledAlike,
+    best_ranks,
+    bootstrap,
+    fitting,
+    hubness,
+    other_spelling,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.evaluation import MethodScores
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.methods import Method
-    from isoglot.retrieve.metrics import Interval
-    from isoglot.retrieve.spelling import SpelledAlike
+    from isoglot.retrieve.metrics import Interval, SpelledAlike
 
 CENTERS: tuple[Center, ...] = get_args(Center)
 DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")

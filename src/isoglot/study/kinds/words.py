@@ -195,7 +195,7 @@ def _scores(
     """MRR over entries and P@1 over source words: with the chosen layers, and of each layer."""
     import numpy as np
 
-    from isoglot.retrieve.spelling import spelled_alike
+    from isoglot.retrieve.metrics import spelled_alike
 
     parts = {layer: _parts(ranks_P, gold) for layer, ranks_P in ranks.items()}
     half_Q = np.array([int(items_hash(word), 16) % 2 for word in words[0]], dtype=bool)
